@@ -1,0 +1,49 @@
+"""The only clock and the only dice. Tests replace `read_clock` and `roll` and nothing else."""
+
+from __future__ import annotations
+
+import os
+import time
+from base64 import b32encode
+from collections.abc import Callable
+
+from scopes.ids import MessageId
+
+read_clock: Callable[[], int] = time.time_ns
+roll: Callable[[int], bytes] = os.urandom
+
+
+def now_nanoseconds() -> int:
+    """Return nanoseconds since 1970-01-01T00:00:00Z."""
+    return read_clock()
+
+
+def now() -> str:
+    """Return the present moment as RFC 3339 in UTC with milliseconds: `2026-11-21T08:30:00.123Z`."""
+    return format_time(read_clock())
+
+
+def format_time(nanoseconds: int) -> str:
+    """Write a moment as RFC 3339 in UTC with milliseconds."""
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    parts = time.gmtime(seconds)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
+
+
+def format_seconds(seconds: int) -> str:
+    """Write whole seconds since 1970 as RFC 3339 in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def new_id() -> MessageId:
+    """Return 26 lower-case base32 characters: 130 random bits."""
+    return MessageId(b32encode(roll(17)).decode("ascii").lower()[:26])
+
+
+def new_uuid() -> str:
+    """Return a random UUID (version 4, RFC 9562) as text."""
+    octets = bytearray(roll(16))
+    octets[6] = octets[6] & 0x0F | 0x40
+    octets[8] = octets[8] & 0x3F | 0x80
+    digits = octets.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -1,0 +1,20 @@
+"""What every operation returns: a frozen Result, with the notes that a person should see beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth saying that is no failure; `hint` says what to do about it."""
+
+    text: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Base of every outcome; each subclass has one text and one wire rendering."""
+
+    notes: tuple[Note, ...] = field(default=())
