@@ -1,7 +1,7 @@
 """The names of things, as types that cannot be mixed up, and the rules that a name must meet.
 
-A name becomes a path component of a git ref and is typed by people, so it must be safe for git, for every file system and for a
-terminal. libgit2 accepts `-x`, `HEAD`, `CON` and bidirectional overrides as ref names; these rules do not.
+A name becomes a path component of a git ref and is typed by people, so it must be safe for git, for every file system
+and for a terminal. libgit2 accepts `-x`, `HEAD`, `CON` and bidirectional overrides as ref names; these rules do not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ID = re.compile(rf"[a-z2-7]{{{ID_LENGTH}}}")
 _OID = re.compile(r"[0-9a-f]{40}")
 _BAD_IN_REF = re.compile(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
-_INVISIBLE = re.compile(r"[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_INVISIBLE = re.compile(
+    r"[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 _DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9._]+")
 
@@ -60,7 +62,7 @@ def _trouble_in_component(text: str) -> str | None:
         (text.startswith((".", "-")), "has a part that begins with '.' or '-'"),
         (text.endswith((".", ".lock")), "has a part that ends with '.' or '.lock'"),
         (".." in text or "@{" in text or text == "@", "holds '..', '@{' or is '@'"),
-        (_BAD_IN_REF.search(text) is not None, "holds a space, a control character or one of ~ ^ : ? * [ \\ \" ' < > |"),
+        (_BAD_IN_REF.search(text) is not None, "holds a space, a control character or one of ~^:?*[\\\"'<>|"),
         (_INVISIBLE.search(text) is not None, "holds an invisible or direction-changing character"),
         (any("\ud800" <= c <= "\udfff" for c in text), "is not valid UTF-8"),
         (text.upper() in {"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD"}, "is a name that git uses itself"),

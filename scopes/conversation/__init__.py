@@ -1,1 +1,1 @@
-"""The verbs on conversations, one file each: an operation takes a repository and plain values, and returns one frozen Result."""
+"""The verbs on conversations, one file each: repository and plain values in, one frozen Result out."""
