@@ -6,6 +6,7 @@ import os
 import time
 from base64 import b32encode
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from scopes.ids import MessageId
 
@@ -33,6 +34,29 @@ def format_time(nanoseconds: int) -> str:
 def format_seconds(seconds: int) -> str:
     """Write whole seconds since 1970 as RFC 3339 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def parse_time(text: str) -> int | None:
+    """Read an RFC 3339 or ISO 8601 moment as nanoseconds since 1970; without a zone it is UTC; None when it is neither.
+
+    Digits beyond microseconds are dropped.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    try:
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    except OverflowError:
+        return None
+    return ((since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
+
+
+def seconds_of(text: str) -> int:
+    """Read a moment as whole seconds since 1970, rounded down; 0 when it is none."""
+    return (parse_time(text) or 0) // 1_000_000_000
 
 
 def new_id() -> MessageId:

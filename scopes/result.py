@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -18,3 +19,15 @@ class Result:
     """Base of every outcome; each subclass has one text and one wire rendering."""
 
     notes: tuple[Note, ...] = field(default=())
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with once the result has been shown."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream(Result):
+    """An outcome that comes item by item: one JSON line each for machines, one view of all of them for people."""
+
+    items: Iterable[Result]

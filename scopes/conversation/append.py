@@ -1,0 +1,66 @@
+"""`append`: put a message on top of a branch. No lock that keeps others out, no message lost, however many write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.clock import new_id, now
+from scopes.conversation.lookup import find_branch, find_conversation
+from scopes.conversation.message_commit import write_message_blob, write_message_commit
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, parse_agent_name
+from scopes.model.message import Author, Message, text_parts
+from scopes.result import Result
+from scopes.store.refs import branch_ref
+from scopes.store.repository import Repository
+from scopes.store.transaction import append as append_commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageAppended(Result):
+    """A message that is on disk."""
+
+    id: MessageId
+    oid: Oid
+    conversation: ConversationId
+    branch: BranchName
+
+
+def append(
+    repository: Repository, conversation: str, message: Message, *, branch: str | None = None
+) -> MessageAppended:
+    """Append a message to a branch (the active one when none is named).
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch.
+        Invalid: the message is too large.
+        Busy, Inaccessible: nothing was recorded, unless the message says so.
+    """
+    conversation_id = find_conversation(repository, conversation)
+    branch_name = find_branch(repository, conversation_id, branch)
+    return append_to(repository, conversation_id, branch_name, message)
+
+
+def append_to(
+    repository: Repository, conversation: ConversationId, branch: BranchName, message: Message
+) -> MessageAppended:
+    """Append a message to a branch that has been looked up already; raises as `append` does."""
+    repository.require_writable()
+    blob = write_message_blob(repository, message)
+    oid = append_commit(
+        repository,
+        branch_ref(conversation, branch),
+        lambda tip: write_message_commit(repository, tip, message, blob),
+        f"append: {message.id}",
+    )
+    return MessageAppended(id=message.id, oid=oid, conversation=conversation, branch=branch)
+
+
+def plain_message(author: str, text: str, *, author_kind: str = "agent", kind: str = "plain") -> Message:
+    """Make a message of one text, at this moment, with a fresh id.
+
+    Raises:
+        Invalid: the author's name is blank or too long.
+    """
+    return Message(
+        id=new_id(), author=Author(parse_agent_name(author), author_kind), parts=text_parts(text), kind=kind, time=now()
+    )

@@ -1,0 +1,192 @@
+"""From what people type to what is meant: conversations, branches and messages by unique prefix, place and time.
+
+User text is never given to libgit2 as a revision: its parser has had memory errors, and our names are not git's.
+
+    conv-001                 a conversation; its active branch; the message at that branch's tip
+    conv-001/main            a branch; the message at its tip
+    conv-001/main~3          three messages before it
+    conv-001@{2 hours ago}   where the branch stood then
+    k3x9                     a message by the start of its id (or of its commit's id)
+    v1                       a tag
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scopes.clock import format_seconds, now_nanoseconds
+from scopes.conversation.heads import head_of, is_root, walk_heads_oldest_first
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.moments import parse_moment
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.ids import BranchName, ConversationId, Oid, is_message_id
+from scopes.store import refs as names
+from scopes.store.reflog import find_value_at
+from scopes.store.repository import Repository, read_commit
+
+MAIN = BranchName("main")
+_STEPS = re.compile(r"(?P<name>.*?)(?P<steps>(?:[~^][0-9]*)+)?", re.DOTALL)
+_MOMENT = re.compile(r"(?P<name>.*)@\{(?P<moment>[^{}]*)\}", re.DOTALL)
+_SHORTEST_PREFIX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A point in a conversation: a commit, and the branch it was named by, if it was."""
+
+    conversation: ConversationId
+    branch: BranchName | None
+    oid: Oid
+
+
+def conversation_ids(repository: Repository) -> list[ConversationId]:
+    """Return the ids of all conversations, sorted."""
+    found = (names.split_branch_ref(ref) for ref in repository.list_refs(names.HEADS))
+    return sorted({place[0] for place in found if place is not None})
+
+
+def branch_tips(repository: Repository, conversation: ConversationId) -> dict[BranchName, Oid]:
+    """Return every branch of a conversation with its tip, by name."""
+    prefix = f"{names.HEADS}{conversation}/"
+    return {BranchName(ref[len(prefix) :]): Oid(oid) for ref, oid in repository.list_refs(prefix).items()}
+
+
+def find_conversation(repository: Repository, text: str) -> ConversationId:
+    """Resolve a conversation by its id or a unique prefix.
+
+    Raises:
+        NotFound: with the nearest names.
+        Ambiguous: with the candidates.
+    """
+    if not text:
+        raise Invalid("the conversation's id is empty", hint="list them: scopes conversations list")
+    if "/" not in text and any(repository.list_refs(f"{names.HEADS}{text}/")):
+        return ConversationId(text)
+    hint = "list them: scopes conversations list"
+    return ConversationId(_match(text, conversation_ids(repository), "conversation", hint))
+
+
+def find_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
+    """Return the active branch; main, or else the first one, where none is set or the set one is gone."""
+    tips = branch_tips(repository, conversation)
+    value = repository.find_ref(names.active_ref(conversation)) or ""
+    place = names.split_branch_ref(value.removeprefix(names.SYMBOLIC))
+    if place is not None and place[1] in tips:
+        return place[1]
+    return MAIN if MAIN in tips else next(iter(tips))
+
+
+def find_branch(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
+    """Resolve a branch by name or unique prefix; None means the active one."""
+    if text is None:
+        return find_active_branch(repository, conversation)
+    if not text:
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes conversations branch {conversation}")
+    tips = branch_tips(repository, conversation)
+    hint = f"branches of {conversation}: {', '.join(tips)}" if len(tips) <= 8 else None
+    return BranchName(text) if text in tips else BranchName(_match(text, tips, "branch", hint))
+
+
+def find_place(repository: Repository, text: str, conversation: ConversationId | None = None) -> Place:
+    """Resolve a point: inside `conversation` when it is given, otherwise anywhere in the store.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: as for conversations and branches; there is no such message, step or moment.
+    """
+    if not text:
+        raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
+    steps = _STEPS.fullmatch(text)
+    moment = _MOMENT.fullmatch(steps["name"] if steps else text)
+    name = moment["name"] if moment else (steps["name"] if steps else text)
+    place = _find_named(repository, name, conversation)
+    if moment is not None:
+        place = _at_moment(repository, place, moment["moment"])
+    count = sum(int(step[1:] or 1) for step in re.findall(r"[~^][0-9]*", (steps["steps"] if steps else None) or ""))
+    return Place(place.conversation, place.branch, _step_back(repository, place, count)) if count else place
+
+
+def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Place:
+    if conversation is not None:
+        return _find_inside(repository, name.removeprefix(f"{conversation}/"), conversation)
+    head, slash, rest = name.partition("/")
+    if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
+        return _find_by_id(repository, name, conversation_ids(repository))
+    conversation = find_conversation(repository, head)
+    return _find_inside(repository, rest, conversation)
+
+
+def _find_inside(repository: Repository, name: str, conversation: ConversationId) -> Place:
+    """Resolve a name inside a conversation: a branch, a tag, then the start of an id."""
+    if name in ("", conversation):
+        name = find_active_branch(repository, conversation)
+    tips = branch_tips(repository, conversation)
+    if name in tips:
+        return Place(conversation, BranchName(name), tips[BranchName(name)])
+    tag = read_metadata(repository, conversation).tags.get(name)
+    if tag is not None:
+        return Place(conversation, None, tag)
+    branches = [branch for branch in tips if branch.startswith(name)]
+    if _could_be_id(name) and not branches:
+        return _find_by_id(repository, name, [conversation])
+    branch = BranchName(_match(name, tips, "branch or message", f"see: scopes log {conversation}"))
+    return Place(conversation, branch, tips[branch])
+
+
+def _could_be_id(text: str) -> bool:
+    return len(text) >= _SHORTEST_PREFIX and text.isascii() and text.isalnum() and text == text.lower()
+
+
+def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Place:
+    """Look for a message whose id, or whose commit's id, begins with the prefix."""
+    found: dict[str, Place] = {}
+    for conversation in conversations:
+        tips = branch_tips(repository, conversation)
+        for head in walk_heads_oldest_first(repository, tips.values()):
+            if head.id.startswith(prefix) or head.oid.startswith(prefix):
+                found.setdefault(head.id, Place(conversation, None, head.oid))
+        if found and is_message_id(prefix):
+            break
+    match = _match(prefix, found, "message", "see: scopes log")
+    return found[match] if match in found else next(p for p in found.values() if p.oid.startswith(prefix))
+
+
+def _at_moment(repository: Repository, place: Place, text: str) -> Place:
+    if place.branch is None:
+        raise Invalid("a moment needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
+    nanoseconds = parse_moment(text, now_nanoseconds())
+    ref = names.branch_ref(place.conversation, place.branch)
+    oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
+    if oid is None or not repository.has(oid):
+        when = format_seconds(nanoseconds // 1_000_000_000)
+        raise NotFound(f"nothing is known of {place.conversation}/{place.branch} at {when}")
+    return Place(place.conversation, place.branch, oid)
+
+
+def _step_back(repository: Repository, place: Place, count: int) -> Oid:
+    commit = read_commit(repository, place.oid)
+    for _ in range(count):
+        if is_root(commit) or not commit.parents:
+            raise NotFound(
+                f"there are not that many messages before {head_of(commit).id[:8]} in {place.conversation}",
+                hint=f"see: scopes log {place.conversation}",
+            )
+        commit = read_commit(repository, commit.parents[0])
+    return commit.oid
+
+
+def _match(text: str, candidates: Iterable[str], what: str, hint: str | None) -> str:
+    """Choose the one candidate that the text is, or begins."""
+    known = list(candidates)
+    if text in known:
+        return text
+    found = [name for name in known if name.startswith(text)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(f"{text!a} fits several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters")
+    near = difflib.get_close_matches(text, known, n=3)
+    raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)

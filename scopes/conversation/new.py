@@ -1,0 +1,94 @@
+"""`new`: begin a conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scopes.clock import new_uuid, now
+from scopes.conversation.lookup import MAIN
+from scopes.conversation.message_commit import write_root_commit
+from scopes.conversation.metadata import branch_change, title_change, write_metadata
+from scopes.conversation.operating import perform
+from scopes.errors import Refused
+from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name, parse_conversation_id
+from scopes.model.conversation import BranchEntry, Root
+from scopes.model.operation import RefChange
+from scopes.result import Result
+from scopes.store import refs as names
+from scopes.store.repository import Repository
+from scopes.store.transaction import writing
+from scopes.store.trees import Change
+
+_NUMBERED = re.compile(r"conv-([0-9]{3,9})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationCreated(Result):
+    """A conversation without messages (S4-1)."""
+
+    id: ConversationId
+    uuid: str
+    branch: BranchName
+    title: str | None
+    participants: tuple[str, ...]
+    operation: OperationId
+
+
+def new(
+    repository: Repository,
+    *,
+    conversation_id: str | None = None,
+    title: str | None = None,
+    participants: Iterable[str] = (),
+) -> ConversationCreated:
+    """Create a conversation with the branch main and no messages; without a name it gets the next number.
+
+    Raises:
+        Refused: the name is taken.
+        Invalid: the name cannot be used.
+    """
+    people = {parse_agent_name(name): "agent" for name in participants}
+    wanted = None if conversation_id is None else parse_conversation_id(conversation_id)
+    root = Root(uuid=new_uuid(), created=now())
+    commit = write_root_commit(repository, root, people, title or "Conversation")
+    with writing(repository):
+        chosen = wanted or next_conversation_id(repository)
+        refuse_taken(repository, chosen)
+        changes = creation_changes(repository, chosen, commit, root, title)
+        operation = perform(repository, "new", f"create {chosen}", changes)
+    return ConversationCreated(
+        id=chosen, uuid=root.uuid, branch=MAIN, title=title, participants=tuple(people), operation=operation.id
+    )
+
+
+def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
+    """Refuse the id of a conversation that exists; one that was deleted may be used again."""
+    if repository.list_refs(f"{names.HEADS}{conversation}/", names.meta_ref(conversation)):
+        raise Refused(f"there is a conversation {conversation} already", hint="choose another name with --id")
+
+
+def next_conversation_id(repository: Repository) -> ConversationId:
+    """Return `conv-` and the highest number ever used, plus one; deleted conversations count."""
+    highest = 0
+    for ref in repository.list_refs(names.HEADS, names.META, names.TRASH):
+        tail = ref.removeprefix(names.HEADS).removeprefix(names.META).removeprefix(names.TRASH)
+        match = _NUMBERED.fullmatch(tail.partition("/")[0])
+        highest = max(highest, int(match[1]) if match else 0)
+    return ConversationId(f"conv-{highest + 1:03d}")
+
+
+def creation_changes(
+    repository: Repository, conversation: ConversationId, commit: Oid, root: Root, title: str | None
+) -> list[RefChange]:
+    """Write a new conversation's metadata and return the ref changes that bring it into being."""
+    entry = BranchEntry(fork=commit, created=root.created)
+    described: dict[str, Change] = branch_change(MAIN, entry) | (title_change(title) if title else {})
+    meta = write_metadata(repository, None, described, f"create {conversation}")
+    main = names.branch_ref(conversation, MAIN)
+    return [
+        RefChange(main, None, commit),
+        RefChange(names.meta_ref(conversation), None, meta),
+        RefChange(names.active_ref(conversation), None, names.SYMBOLIC + main),
+    ]

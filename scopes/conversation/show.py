@@ -1,0 +1,145 @@
+"""`show`: one conversation with its branches, their sizes, and what was said last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scopes.clock import format_seconds, seconds_of
+from scopes.conversation.heads import MessageHead, head_of, is_root
+from scopes.conversation.list import participants_of, read_root
+from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
+from scopes.conversation.metadata import read_metadata
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.model.conversation import BranchEntry
+from scopes.result import Result
+from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository
+
+RECENT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSummary(Result):
+    """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54)."""
+
+    name: BranchName
+    messages: int
+    total: int
+    tip: Oid
+    fork: Oid | None
+    purpose: str | None
+    agent: AgentName | None
+    parent: BranchName | None
+    status: str
+    active: bool
+    created_at: str | None
+    last_activity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationView(Result):
+    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children."""
+
+    id: ConversationId
+    uuid: str
+    title: str | None
+    participants: tuple[AgentName, ...]
+    active_branch: BranchName
+    messages: int
+    created_at: str
+    last_activity: str
+    source: str | None
+    branches: tuple[BranchSummary, ...]
+    recent: tuple[MessageHead, ...]
+    history: tuple[Commit, ...]
+
+
+def show(
+    repository: Repository, conversation: str, *, recent: int = RECENT, abandoned: bool = False
+) -> ConversationView:
+    """Describe a conversation; abandoned branches are left out unless asked for (S4-8).
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation.
+    """
+    chosen = find_conversation(repository, conversation)
+    tips = branch_tips(repository, chosen)
+    metadata = read_metadata(repository, chosen)
+    active = find_active_branch(repository, chosen)
+    history = tuple(walk_oldest_first(repository, sorted(tips.values())))
+    by_oid = {commit.oid: commit for commit in history}
+    main = metadata.branches.get(MAIN)
+    root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
+    branches = [
+        summarize_branch(by_oid, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
+        for name in sorted(tips, key=lambda name: (name != MAIN, name))
+    ]
+    messages = {head.id: head for head in map(head_of, (c for c in history if not is_root(c)))}
+    latest = sorted(messages.values(), key=lambda head: head.time)[-recent:] if recent > 0 else []
+    return ConversationView(
+        id=chosen,
+        uuid=root.uuid,
+        title=metadata.title,
+        participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
+        active_branch=active,
+        messages=len(messages),
+        created_at=root.created,
+        last_activity=format_seconds(max(by_oid[oid].time for oid in tips.values())),
+        source=root.format,
+        branches=tuple(b for b in branches if abandoned or b.status != "abandoned" or b.active),
+        recent=tuple(latest),
+        history=history,
+    )
+
+
+def summarize_branch(
+    by_oid: Mapping[Oid, Commit],
+    tips: Mapping[BranchName, Oid],
+    name: BranchName,
+    entry: BranchEntry,
+    *,
+    active: bool,
+) -> BranchSummary:
+    """Describe one branch from the commits of its conversation."""
+    tip = by_oid[tips[name]]
+    reached = _reachable(by_oid, tip.oid)
+    before = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
+    own = len({head_of(by_oid[oid]).id for oid in reached - before if not is_root(by_oid[oid])})
+    last = max(tip.time, seconds_of(entry.created))  # S4-5: never before the branch was made
+    return BranchSummary(
+        name=name,
+        messages=own,
+        total=len({head_of(by_oid[oid]).id for oid in reached if not is_root(by_oid[oid])}),
+        tip=tip.oid,
+        fork=entry.fork,
+        purpose=entry.purpose,
+        agent=entry.agent,
+        parent=entry.parent,
+        status=_status(by_oid, tips, entry, tip, own),
+        active=active,
+        created_at=entry.created or None,
+        last_activity=format_seconds(last),
+    )
+
+
+def _status(
+    by_oid: Mapping[Oid, Commit], tips: Mapping[BranchName, Oid], entry: BranchEntry, tip: Commit, own: int
+) -> str:
+    """Tell active, merged (its parent branch has all of it) or abandoned (S4-8)."""
+    if entry.status != "active":
+        return entry.status
+    parent = tips.get(entry.parent) if entry.parent is not None else None
+    return "merged" if own and parent is not None and tip.oid in _reachable(by_oid, parent) else "active"
+
+
+def _reachable(by_oid: Mapping[Oid, Commit], tip: Oid | None) -> frozenset[Oid]:
+    seen: set[Oid] = set()
+    stack = [tip] if tip is not None else []
+    while stack:
+        oid = stack.pop()
+        if oid not in seen and oid in by_oid:
+            seen.add(oid)
+            stack.extend(by_oid[oid].parents)
+    return frozenset(seen)

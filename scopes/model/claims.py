@@ -1,0 +1,93 @@
+"""What a message claims: the blobs that it writes into `state/`, which is the part that git merges.
+
+A blob holds the claim alone, so that equal claims of two agents are equal blobs; who said it and when is what history
+knows. Claims go by subject (`decisions/<topic>=`), and by agent below the subject where several may stand beside each
+other (`analyses/<subject>/<aspect>/<agent>=`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from scopes.model import canonical
+from scopes.model.keys import file_leaf, leaf
+from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
+
+PARTICIPANT_KINDS = frozenset({"human", "agent"})
+Previous = Callable[[str], bytes | None]
+
+
+def claims_of(message: Message, previous: Previous, base: str | None = None) -> Iterator[tuple[str, bytes]]:
+    """Yield every path below `state/` that the message writes, with its blob.
+
+    `previous` reads a path as it was before the message; `base` is the conversation's first working directory.
+    """
+    author = message.author
+    if author.kind in PARTICIPANT_KINDS:
+        yield participant_claim(author.name, author.kind)
+    if message.payload is not None:
+        yield from _typed_claims(message.kind, author.name, message.payload)
+    for touch in message.files:
+        yield from _file_claims(touch, message, previous, base)
+    for part in message.parts:
+        if part.type == "file_ref" and part.fields.get("op") in FILE_WRITES and isinstance(part.fields.get("path"), str):
+            yield from _file_claims(_touch_of(part), message, previous, base, part.fields.get("patch"))
+    if message.retracts is not None:
+        yield leaf("messages", message.retracts), canonical.dump({"retracted": True})
+    if message.amends is not None:
+        yield leaf("messages", message.amends), canonical.dump({"amended": content_hash(message)})
+
+
+def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
+    """Return path and blob that make somebody a participant."""
+    return leaf("participants", name), canonical.dump({"kind": kind})
+
+
+def content_hash(message: Message) -> str:
+    """Hash what a message says, without who, when and under which id; equal amendments are equal claims."""
+    said = [{**part.fields, "type": part.type} for part in message.parts]
+    return "sha256:" + hashlib.sha256(canonical.dump(said)).hexdigest()
+
+
+def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    if kind == "proposal":
+        entity = (payload["entity_type"], payload["entity_id"])
+        for change in payload["changes"]:
+            claim = {"operation": change["operation"], "after": change.get("after")}
+            yield leaf("proposals", *entity, change["field_path"], agent), canonical.dump(claim)
+    elif kind == "analysis":
+        path = leaf("analyses", payload["subject"], payload["aspect"], agent)
+        yield path, canonical.dump({"finding": payload["finding"]})
+    elif kind == "decision":
+        yield leaf("decisions", payload["topic"]), canonical.dump({"decision": payload["decision"]})
+    elif kind == "priority":
+        yield leaf("priorities", payload["task"], agent), canonical.dump({"urgency": payload["urgency"]})
+    elif kind == "method":
+        yield leaf("methods", payload["goal"], agent), canonical.dump({"approach": payload["approach"]})
+
+
+def _touch_of(part: Part) -> FileTouch:
+    fields = part.fields
+    return FileTouch(fields["path"], fields["op"], fields.get("content_hash"), fields.get("from"))
+
+
+def _file_claims(
+    touch: FileTouch, message: Message, previous: Previous, base: str | None, patch: object = None
+) -> Iterator[tuple[str, bytes]]:
+    """Claim the outcome of a write: its content, or what it was made from where the content is unknown."""
+    if touch.op not in FILE_WRITES:
+        return
+    path = file_leaf(touch.path, base)
+    claim: dict[str, Any] = {"operation": touch.op}
+    if touch.content_hash is not None:
+        claim["content"] = touch.content_hash
+    elif isinstance(patch, str):
+        before = previous("files/" + path) or b""
+        claim["derived"] = "sha256:" + hashlib.sha256(before + b"\0" + patch.encode("utf-8", "surrogatepass")).hexdigest()
+    elif touch.op != "delete":
+        claim["unknown"] = message.id  # an outcome that nobody can compare differs from every other
+    yield "files/" + path, canonical.dump(claim)
+    if touch.op == "rename" and touch.source is not None:
+        yield "files/" + file_leaf(touch.source, base), canonical.dump({"operation": "delete"})

@@ -1,0 +1,131 @@
+"""The one place where messages become bytes and bytes become messages.
+
+Reading is tolerant: what an older or newer version wrote differently is kept in `extra` and written back untouched.
+Checking what comes from outside is `schema`'s work.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scopes.errors import Corrupt, Invalid
+from scopes.ids import MessageId
+from scopes.model import canonical
+from scopes.model.message import (
+    FOREIGN_FIELDS,
+    FORMAT_VERSION,
+    TYPED_KINDS,
+    Author,
+    FileTouch,
+    Message,
+    Part,
+    payload_key,
+)
+
+MAX_MESSAGE_BYTES = 64 << 20
+_TEXTS: Final = (
+    "time", "reply_to", "amends", "retracts", "work_item", "task", "activity", "tool", "model", "status", "stop_reason",
+)  # fmt: skip
+
+
+def encode(message: Message) -> bytes:
+    """Write a message as one line of canonical JSON.
+
+    Raises:
+        Invalid: it is larger than 64 MiB, or nested deeper than 200 levels.
+    """
+    document: dict[str, Any] = {
+        **message.extra,
+        "v": message.extra.get("v", FORMAT_VERSION),
+        "id": message.id,
+        "kind": message.kind,
+        "author": {"name": message.author.name, "kind": message.author.kind},
+        "parts": [_part_document(part) for part in message.parts],
+    }
+    document |= {name: value for name in _TEXTS if (value := getattr(message, name)) is not None}
+    if message.to:
+        document["to"] = list(message.to)
+    if message.files:
+        document["files"] = [_file_document(touch) for touch in message.files]
+    if message.payload is not None:
+        document[payload_key(message.kind)] = message.payload
+    data = canonical.dump(document)
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise Invalid(
+            f"the message is {len(data) >> 20} MiB large; the limit is {MAX_MESSAGE_BYTES >> 20} MiB",
+            hint="store the large part as a file and mention it",
+        )
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """Read a stored message.
+
+    Raises:
+        Corrupt: the bytes are no message at all.
+    """
+    document: Any = canonical.load(data)
+    if not isinstance(document, dict) or not isinstance(document.get("id"), str):
+        raise Corrupt("a stored message is damaged", hint="see: scopes verify")
+    kind = _take_text(document, "kind") or "plain"
+    message_id = MessageId(document.pop("id"))
+    author = _take_author(document)
+    parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
+    payload = document.pop(payload_key(kind), None) if kind in TYPED_KINDS else None
+    texts = {name: _take_text(document, name) for name in _TEXTS}
+    if document.get("v") == FORMAT_VERSION:
+        del document["v"]
+    return Message(
+        id=message_id, author=author, parts=parts, kind=kind, to=to, files=files, payload=payload, **texts, extra=document
+    )
+
+
+def _part_document(part: Part) -> dict[str, Any]:
+    """Lay out a part; what a tool was given and gave back is foreign and keeps its key order."""
+    fields = {key: canonical.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
+    return {**fields, "type": part.type}
+
+
+def _file_document(touch: FileTouch) -> dict[str, Any]:
+    document = {"path": touch.path, "op": touch.op, "content_hash": touch.content_hash, "from": touch.source}
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _take_text(document: dict[str, Any], name: str) -> Any:
+    """Take a text field out of the document; a value of another type stays where it is."""
+    return document.pop(name) if isinstance(document.get(name), str) else None
+
+
+def _take_author(document: dict[str, Any]) -> Author:
+    match document.get("author"):
+        case {"name": str(name), "kind": str(kind), **rest} if not rest:
+            del document["author"]
+            return Author(name, kind)
+        case {"name": str(name)}:
+            return Author(name)
+    return Author("unknown", "system")
+
+
+def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
+    parts = document.get("parts")
+    if not isinstance(parts, list) or not all(isinstance(p, dict) and isinstance(p.get("type"), str) for p in parts):
+        return ()
+    del document["parts"]
+    return tuple(Part(part["type"], {k: v for k, v in part.items() if k != "type"}) for part in parts)
+
+
+def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:
+    files = document.get("files")
+    known = {"path", "op", "content_hash", "from"}
+    if not isinstance(files, list) or not all(isinstance(f, dict) and {"path", "op"} <= f.keys() <= known for f in files):
+        return ()
+    del document["files"]
+    return tuple(FileTouch(f["path"], f["op"], f.get("content_hash"), f.get("from")) for f in files)
+
+
+def _take_names(document: dict[str, Any]) -> tuple[str, ...]:
+    to = document.get("to")
+    if not isinstance(to, list) or not all(isinstance(name, str) for name in to):
+        return ()
+    del document["to"]
+    return tuple(to)

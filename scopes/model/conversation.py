@@ -1,0 +1,98 @@
+"""What a conversation is beside its messages: the root that never changes, and the metadata that may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.errors import Corrupt, Invalid
+from scopes.ids import AgentName, BranchName, Oid
+from scopes.model import canonical
+
+FORMAT_VERSION = 1
+PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", "conflict-resolution")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """The identity of a conversation on every machine; `cwd` is as written in an imported source."""
+
+    uuid: str
+    created: str
+    format: str | None = None
+    native_id: str | None = None
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchEntry:
+    """What is known of a branch beside its messages; `fork` is the commit it began at."""
+
+    purpose: str | None = None
+    agent: AgentName | None = None
+    parent: BranchName | None = None
+    fork: Oid | None = None
+    created: str = ""
+    status: str = "active"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_purpose(text: str) -> str:
+    """Accept one of the five purposes, in any case, with `_` or `-` (S4-3).
+
+    Raises:
+        Invalid: lists the purposes.
+    """
+    purpose = text.strip().lower().replace("_", "-")
+    if purpose not in PURPOSES:
+        raise Invalid(f"{text!a} is no purpose of a branch", hint="purposes: " + ", ".join(PURPOSES))
+    return purpose
+
+
+def encode_root(root: Root) -> bytes:
+    """Write the document of a root commit."""
+    known = {"uuid": root.uuid, "created": root.created, "format": root.format, "native_id": root.native_id}
+    document = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
+    return canonical.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
+
+
+def decode_root(data: bytes) -> Root:
+    """Read the document of a root commit.
+
+    Raises:
+        Corrupt: it is none.
+    """
+    match canonical.load(data):
+        case {"kind": "root", "conversation": {"uuid": str(uuid), "created": str(created), **rest}}:
+            known = {key: value for key in ("format", "native_id", "cwd") if isinstance(value := rest.get(key), str)}
+            return Root(uuid=uuid, created=created, **known)
+    raise Corrupt("the root of a conversation is damaged", hint="see: scopes verify")
+
+
+def encode_branch_entry(entry: BranchEntry) -> bytes:
+    """Write a branch's metadata."""
+    known = {
+        "purpose": entry.purpose,
+        "agent": entry.agent,
+        "parent": entry.parent,
+        "fork": entry.fork,
+        "created": entry.created,
+        "status": entry.status,
+    }
+    return canonical.dump({**entry.extra, "v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}})
+
+
+def decode_branch_entry(data: bytes) -> BranchEntry:
+    """Read a branch's metadata; what is missing or unknown stays so.
+
+    Raises:
+        Corrupt: it is no JSON object.
+    """
+    document: Any = canonical.load(data)
+    if not isinstance(document, dict):
+        raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
+    names = ("purpose", "agent", "parent", "fork", "created", "status")
+    known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
+    document.pop("v", None)
+    return BranchEntry(**known, extra=document)

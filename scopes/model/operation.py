@@ -1,0 +1,79 @@
+"""What the operation log holds: one record for every command that moved a ref other than by appending."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.errors import Corrupt
+from scopes.ids import OperationId
+from scopes.model import canonical
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RefChange:
+    """One ref's move; a value is an object id, `ref: <name>` for a symbolic ref, or None where the ref is absent."""
+
+    ref: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A finished or committed operation; `undoes` names the operation that an undo or redo takes back."""
+
+    id: OperationId
+    kind: str
+    summary: str
+    command: str
+    actor: str
+    time: str
+    changes: tuple[RefChange, ...]
+    undoes: OperationId | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def encode_operation(operation: Operation) -> bytes:
+    """Write an operation as one line of canonical JSON."""
+    document: dict[str, Any] = {
+        "v": VERSION,
+        "id": operation.id,
+        "kind": operation.kind,
+        "summary": operation.summary,
+        "command": operation.command,
+        "actor": operation.actor,
+        "time": operation.time,
+        "refs": [{"ref": c.ref, "old": c.old, "new": c.new} for c in operation.changes],
+    }
+    if operation.undoes is not None:
+        document["undoes"] = operation.undoes
+    if operation.details:
+        document["details"] = dict(operation.details)
+    return canonical.dump(document)
+
+
+def decode_operation(data: bytes) -> Operation:
+    """Read an operation.
+
+    Raises:
+        Corrupt: the record is no operation.
+    """
+    document: Any = canonical.load(data)
+    try:
+        return Operation(
+            id=OperationId(document["id"]),
+            kind=document["kind"],
+            summary=document["summary"],
+            command=document["command"],
+            actor=document["actor"],
+            time=document["time"],
+            changes=tuple(RefChange(c["ref"], c["old"], c["new"]) for c in document["refs"]),
+            undoes=document.get("undoes"),
+            details=document.get("details", {}),
+        )
+    except (KeyError, TypeError) as error:
+        raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify") from error

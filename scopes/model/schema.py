@@ -1,0 +1,226 @@
+"""What a message from outside must look like: the checked form of `append --jsonl` and of every option.
+
+The only module that imports pydantic, which costs more than all the rest of an append; a plain text message needs no
+check beyond its author's name and never comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from scopes.clock import parse_time
+from scopes.errors import Invalid
+from scopes.ids import MessageId, parse_agent_name
+from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payload_key
+
+Checked = TypeVar("Checked", bound=BaseModel)
+NonEmpty = Annotated[str, Field(min_length=1)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+def _readable_time(text: str) -> str:
+    if parse_time(text) is None:
+        raise ValueError("is no RFC 3339 time, such as 2026-01-31T09:30:00Z")
+    return text
+
+
+def _agent_name(text: str) -> str:
+    try:
+        return parse_agent_name(text)
+    except Invalid as error:
+        raise ValueError(error.message) from error
+
+
+Name = Annotated[str, AfterValidator(_agent_name)]
+
+
+class Document(BaseModel):
+    """Base: frozen, and unknown fields are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+
+class EntityChange(Document):
+    """One field of one entity, from one value to another."""
+
+    field_path: NonEmpty
+    operation: Literal["create", "update", "delete", "append"] = "update"
+    before: Any = None
+    after: Any = None
+
+
+class Proposal(Document):
+    """What to change, and what is asked of the reader (S4-24)."""
+
+    entity_type: NonEmpty
+    entity_id: NonEmpty
+    changes: Annotated[list[EntityChange], Field(min_length=1)]
+    rationale: str | None = None
+    confidence: Confidence | None = None
+    category: str | None = None
+    request_type: Literal["review", "approve", "apply", "discuss"] = "review"
+
+
+class Analysis(Document):
+    """A finding about one aspect of a subject, with the analyst's confidence (S4-25)."""
+
+    subject: NonEmpty
+    aspect: NonEmpty = "general"
+    finding: NonEmpty
+    confidence: Confidence | None = None
+    requests_feedback: bool = False
+
+
+class CollaborationRequest(Document):
+    """A call for help of one kind (S4-26)."""
+
+    type: Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"]
+    context: str
+    urgency: Literal["low", "normal", "high", "critical"] = "normal"
+
+
+class Decision(Document):
+    """What was decided about a topic."""
+
+    topic: NonEmpty
+    decision: NonEmpty
+
+
+class Priority(Document):
+    """How urgent a task is."""
+
+    task: NonEmpty
+    urgency: Literal["low", "normal", "high", "critical"]
+
+
+class Method(Document):
+    """Which approach leads to a goal."""
+
+    goal: NonEmpty
+    approach: NonEmpty
+
+
+PAYLOADS: dict[str, type[Document]] = {
+    "proposal": Proposal,
+    "analysis": Analysis,
+    "collaboration-request": CollaborationRequest,
+    "decision": Decision,
+    "priority": Priority,
+    "method": Method,
+}
+
+
+class AuthorInput(Document):
+    """An author by name and kind."""
+
+    name: Name
+    kind: Literal["human", "agent", "tool", "system", "injected"] = "agent"
+
+
+class FileInput(Document):
+    """A file that the message read or changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    path: NonEmpty
+    op: Literal["read", "create", "edit", "delete", "rename", "mention"]
+    content_hash: str | None = None
+    from_: str | None = Field(default=None, alias="from")
+
+
+class PartInput(Document):
+    """A part; its fields depend on its type and are kept as they are."""
+
+    type: NonEmpty
+
+
+class MessageInput(Document):
+    """One message from outside; author and text or parts are required."""
+
+    author: AuthorInput
+    kind: NonEmpty = "plain"
+    text: str | None = None
+    parts: list[PartInput] | None = None
+    to: list[Name] = []
+    reply_to: NonEmpty | None = None
+    time: Annotated[str, AfterValidator(_readable_time)] | None = None
+    work_item: NonEmpty | None = None
+    task: NonEmpty | None = None
+    activity: Literal["agent_action", "file_edit", "decision", "blocker_resolved"] | None = None
+    tool: NonEmpty | None = None
+    model: NonEmpty | None = None
+    status: NonEmpty | None = None
+    stop_reason: NonEmpty | None = None
+    files: list[FileInput] = []
+
+    @field_validator("author", mode="before")
+    @classmethod
+    def _author_may_be_a_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("to", mode="before")
+    @classmethod
+    def _recipient_may_be_a_name(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _has_content_and_payload(self) -> MessageInput:
+        if self.kind == "root" or self.kind not in KINDS:
+            raise ValueError(f"kind {self.kind!a} is none of: {', '.join(KINDS[1:])}")
+        if self.text is None and self.parts is None:
+            raise ValueError("text or parts is required")
+        if self.kind in PAYLOADS and not isinstance((self.model_extra or {}).get(payload_key(self.kind)), dict):
+            raise ValueError(f"a message of kind {self.kind} needs the field {payload_key(self.kind)!a}")
+        return self
+
+
+def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
+    """Turn a document from outside into a message; `now` stands in for a missing time.
+
+    Raises:
+        Invalid: names the first field that is wrong.
+    """
+    given = _validate(MessageInput, document, "message")
+    extra = dict(given.model_extra or {})
+    for reserved in ("id", "v", "amends", "retracts"):
+        extra.pop(reserved, None)
+    payload = check_payload(given.kind, extra.pop(payload_key(given.kind))) if given.kind in PAYLOADS else None
+    parts = [Part("text", {"text": given.text})] if given.text is not None else []
+    for part in given.parts or []:
+        parts.append(Part(part.type, dict(part.model_extra or {})))
+    names = ("reply_to", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
+    return Message(
+        id=message_id,
+        author=Author(given.author.name, given.author.kind),
+        parts=tuple(parts),
+        kind=given.kind,
+        time=given.time or now,
+        to=tuple(dict.fromkeys(given.to)),
+        files=tuple(FileTouch(f.path, f.op, f.content_hash, f.from_) for f in given.files),
+        payload=payload,
+        extra=extra,
+        **{name: getattr(given, name) for name in names},
+    )
+
+
+def check_payload(kind: str, document: Any) -> dict[str, Any]:
+    """Check the document of a typed kind and fill in its defaults; unknown fields stay (S4-23).
+
+    Raises:
+        Invalid: names the first field that is wrong.
+    """
+    return _validate(PAYLOADS[kind], document, kind).model_dump(exclude_none=True)
+
+
+def _validate(model: type[Checked], document: Any, what: str) -> Checked:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        trouble = first["msg"].removeprefix("Value error, ")
+        raise Invalid(
+            f"the {what} is not well-formed: {where + ': ' if where else ''}{trouble}",
+            hint="see: scopes help append",
+        ) from error

@@ -1,0 +1,117 @@
+"""What a dead process left behind: an operation past its commit point, and lock files that nobody will remove.
+
+Everything here runs under the exclusive lock, so no other scopes process holds any ref's lock file; a git program that
+does holds it for milliseconds. A lock file that stays the same file for a second is therefore an orphan.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+
+import pygit2
+
+from scopes.ids import Oid
+from scopes.model.operation import Operation, RefChange, decode_operation
+from scopes.store import refs as names
+from scopes.store.foreign_errors import is_locked, translated
+from scopes.store.repository import OPERATION_FILE, Repository, read_commit, read_tree
+
+_ORPHAN_AFTER_SECONDS = 1.0
+
+
+def finish_pending(repository: Repository) -> Operation | None:
+    """Roll the committed operation forward, if there is one; call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: the disk is still in the way; the operation stays committed and readers see it.
+    """
+    marker = repository.raw_ref(names.PENDING)
+    if marker is None:
+        return None
+    tree = read_tree(repository, read_commit(repository, Oid(marker)).tree)
+    operation = decode_operation(repository.read(tree[OPERATION_FILE].oid)[1])
+    move_refs(repository, operation, Oid(marker))
+    return operation
+
+
+def move_refs(repository: Repository, operation: Operation, commit: Oid) -> None:
+    """Bring every ref of a committed operation to its new value, then the log, then take the marker away.
+
+    Deletions go first, so that a name can become a directory of names. Doing it again is harmless.
+    """
+    reason = f"{operation.kind}: {operation.summary}"
+    for change in sorted(operation.changes, key=lambda change: change.new is not None):
+        set_ref(repository, change, reason)
+    previous = repository.raw_ref(names.OPERATIONS)
+    if previous != commit:
+        set_ref(repository, RefChange(names.OPERATIONS, previous, commit), reason)
+    set_ref(repository, RefChange(names.PENDING, commit, None), reason)
+
+
+def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
+    """Bring one ref from its old to its new value; nothing happens where it has the new one already.
+
+    A ref that has neither (a plain git command moved it meanwhile) is left as it is, for `verify` to report.
+    """
+    current = repository.raw_ref(change.ref)
+    if current == change.new or current != change.old:
+        return
+    with translated(f"move the ref {change.ref}", repository.path):
+        try:
+            _set(repository.git, change.ref, change.new, current, reason)
+        except (pygit2.GitError, OSError) as error:
+            if not (is_locked(error) and remove_orphan_lock(repository, change.ref)):
+                raise
+            _set(repository.git, change.ref, change.new, current, reason)
+
+
+def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None, reason: str) -> None:
+    existing = git.references.get(ref) if current is not None else None
+    if new is None:
+        if existing is not None:
+            existing.delete()
+    elif new.startswith(names.SYMBOLIC):
+        target = new.removeprefix(names.SYMBOLIC)
+        if existing is None:
+            git.create_reference_symbolic(ref, target, force=False, message=reason)
+        else:
+            existing.set_target(target, reason)
+    elif existing is None:
+        git.create_reference_direct(ref, pygit2.Oid(hex=new), force=False, message=reason)
+    else:
+        existing.set_target(pygit2.Oid(hex=new), reason)
+
+
+def remove_orphan_lock(repository: Repository, ref: str) -> bool:
+    """Remove the lock files in a ref's way once they prove to be orphans; False when their holder let go or lives on."""
+    candidates = [os.path.join(repository.path, f"{ref}.lock"), os.path.join(repository.path, "packed-refs.lock")]
+    before = {path: _identity(path) for path in candidates if _identity(path) is not None}
+    deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
+    while before and time.monotonic() < deadline:
+        time.sleep(0.05)
+        before = {path: seen for path, seen in before.items() if _identity(path) == seen}
+    for path in before:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    return True
+
+
+def list_leftovers(repository: Repository) -> Iterator[str]:
+    """Yield paths, relative to the store, of lock files and temporary files that a dead process left."""
+    for top, directories, files in os.walk(repository.path):
+        if top.endswith("logs"):
+            directories.clear()
+        for name in sorted(files):
+            if name.endswith(".lock") and name != "scopes.lock" or name.startswith(("tmp_", "tmp-")):
+                yield os.path.relpath(os.path.join(top, name), repository.path)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns

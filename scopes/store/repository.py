@@ -1,0 +1,215 @@
+"""An open store: reading and writing objects and seeing its refs. Moving refs is `transaction`'s business alone.
+
+Readers take no lock. While an operation is between its commit point and its last ref, the marker ref names it, and
+every reader sees the operation's new values instead of what the ref files say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import pygit2
+
+from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
+from scopes.ids import Oid
+from scopes.model.operation import decode_operation
+from scopes.store import refs as names
+from scopes.store.config import Config, Setting
+from scopes.store.foreign_errors import refusal, translated
+from scopes.store.location import FORMAT_VERSION, is_store
+from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Entry, parse_commit, parse_tree
+
+KINDS = {1: COMMIT, 2: TREE, 3: BLOB}
+CODES = {kind: code for code, kind in KINDS.items()}
+OPERATION_FILE = "operation.json"
+_Seen = TypeVar("_Seen")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who uses the store, and with which command line: what the operation log keeps."""
+
+    actor: str = "unknown"
+    command: str = ""
+
+
+class Objects(Protocol):
+    """Where objects are read from and written to: the store itself, or a pack in the making."""
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Return kind and bytes of an object, or raise NotFound."""
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Store an object and return its id."""
+
+
+class Repository:
+    """One store, open for reading; `committed` says what was done since the last reply, for an interrupt's message."""
+
+    def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
+        self.path = path
+        self.caller = caller
+        self.git = git
+        self.config = config
+        self.format_version = config.find_integer("scopes.formatVersion", 0)
+        self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
+        self.durable = config.find("scopes.durability") != "fast"
+        self.committed: str | None = None
+        self._odb = git.odb
+
+    def require_writable(self) -> None:
+        """Refuse to write into a store of a newer format.
+
+        Raises:
+            TooNew: always in such a store.
+        """
+        if self.format_version > FORMAT_VERSION:
+            raise TooNew(
+                f"the store has format {self.format_version}, this scopes writes format {FORMAT_VERSION}",
+                hint="update scopes; reading what this version understands still works",
+            )
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Return kind and bytes of an object.
+
+        Raises:
+            NotFound: the store has no such object.
+            Corrupt: the object is there and damaged.
+        """
+        try:
+            code, data = self._odb.read(oid)
+        except KeyError as error:
+            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify") from error
+        except (pygit2.GitError, ValueError) as error:
+            raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
+        except OSError as error:
+            raise refusal(f"read object {oid}", self.path, error) from error
+        return KINDS[code], data
+
+    def has(self, oid: Oid) -> bool:
+        """Tell whether the object is in the store."""
+        return self._odb.exists(oid)
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Store one loose object and return its id.
+
+        Raises:
+            Inaccessible: disk full, read-only, permission.
+        """
+        with translated("write to the store", self.path):
+            return Oid(str(self.git.write(CODES[kind], data)))
+
+    def find_ref(self, name: str) -> str | None:
+        """Return what a ref points at (`ref: <name>` when symbolic), or None."""
+        return self._consistently(lambda: self.raw_ref(name), lambda _, overlay: overlay.get(name, _))
+
+    def list_refs(self, *prefixes: str) -> dict[str, str]:
+        """Return every ref below the prefixes (all of them when none is given) with its value, sorted by name."""
+        return self._consistently(lambda: self._raw_refs(prefixes), lambda seen, new: _overlaid(seen, new, prefixes))
+
+    def raw_ref(self, name: str) -> str | None:
+        """Return a ref's value on disk, without looking at the marker."""
+        try:
+            reference = self.git.references.get(name)
+        except (pygit2.GitError, ValueError) as error:
+            raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
+        except OSError as error:
+            raise refusal(f"read the ref {name}", self.path, error) from error
+        return None if reference is None else _value(reference)
+
+    def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+        wanted = prefixes or ("refs/",)
+        try:
+            found = {r.name: _value(r) for r in self.git.references.iterator() if r.name.startswith(wanted)}
+        except (pygit2.GitError, ValueError) as error:
+            raise Corrupt("a ref of the store is damaged", hint="see: scopes verify") from error
+        except OSError as error:
+            raise refusal("read the refs", self.path, error) from error
+        return dict(sorted(found.items()))
+
+    def _consistently(self, look: Callable[[], _Seen], overlay: Callable[[_Seen, dict[str, str | None]], _Seen]) -> _Seen:
+        """Look between two readings of the marker until both agree."""
+        while True:
+            marker = self.raw_ref(names.PENDING)
+            seen = look()
+            if self.raw_ref(names.PENDING) == marker:
+                return seen if marker is None else overlay(seen, self._pending_values(Oid(marker)))
+
+    def _pending_values(self, operation: Oid) -> dict[str, str | None]:
+        tree = read_tree(self, read_commit(self, operation).tree)
+        record = decode_operation(self.read(tree[OPERATION_FILE].oid)[1])
+        return {change.ref: change.new for change in record.changes} | {names.OPERATIONS: operation}
+
+
+def open_repository(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store; `overrides` are the settings of the environment and the flags.
+
+    Raises:
+        NotFound: there is none at `path`.
+        Corrupt: it is something else, or a kind of repository that libgit2 cannot read.
+        Inaccessible: permission, or another user's store.
+    """
+    if not is_store(path):
+        if os.path.isdir(path) and os.listdir(path):
+            raise Corrupt(f"{path} is no scopes store", hint="name the store with --store, or make one: scopes init")
+        raise NotFound(f"there is no store at {path} yet", hint="make one: scopes init, or: scopes conversations new")
+    _shield_from_unreadable_home()
+    try:
+        git = pygit2.Repository(path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+    except (pygit2.GitError, OSError) as error:
+        raise _cannot_open(path, error) from error
+    git.set_ident("scopes", "scopes@systems.scopes")
+    repository = Repository(path, git, Config(git.config, overrides or {}), caller or Caller())
+    pygit2.settings.enable_fsync_gitdir(repository.durable)
+    return repository
+
+
+def _cannot_open(path: str, error: Exception) -> Exception:
+    text = str(error).lower()
+    if "owner" in text or "owned" in text:
+        hint = f"if you trust it: git config --global --add safe.directory {path}"
+        return Inaccessible(f"the store {path} belongs to another user", hint=hint)
+    if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
+        hint = "SHA-256, reftable and partial-clone repositories are not supported"
+        return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
+    return refusal(f"open the store {path}", path, error)
+
+
+def _shield_from_unreadable_home() -> None:
+    """Keep libgit2 from failing on a home directory that this process may not read."""
+    level = pygit2.enums.ConfigLevel.GLOBAL
+    home = pygit2.settings.search_path[level]
+    if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
+        pygit2.settings.search_path[level] = ""
+
+
+def read_commit(objects: Objects, oid: Oid) -> Commit:
+    """Read a commit, or raise NotFound or Corrupt."""
+    kind, data = objects.read(oid)
+    if kind != COMMIT:
+        raise Corrupt(f"object {oid} should be a commit", hint="see: scopes verify")
+    return parse_commit(oid, data)
+
+
+def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
+    """Read a tree's entries by name, or raise NotFound or Corrupt."""
+    kind, data = objects.read(oid)
+    if kind != TREE:
+        raise Corrupt(f"object {oid} should be a tree", hint="see: scopes verify")
+    return parse_tree(data)
+
+
+def _value(reference: pygit2.Reference) -> str:
+    target = reference.target
+    return names.SYMBOLIC + target if isinstance(target, str) else str(target)
+
+
+def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**seen, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
+    return {name: value for name, value in sorted(merged.items()) if value is not None and name != names.PENDING}

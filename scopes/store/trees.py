@@ -1,0 +1,78 @@
+"""Nested trees as flat maps from path to blob: reading one path, walking all, and writing a few changes.
+
+An unchanged subtree keeps its object, so carrying state forward from message to message costs one tree per level that
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, format_tree
+from scopes.store.repository import Objects, read_tree
+
+Change = bytes | Oid | None
+"""What becomes of a path: new bytes, a blob that is stored already, or nothing any more."""
+
+
+def find_entry(objects: Objects, tree: Oid, path: str) -> Entry | None:
+    """Return the entry at a path of components joined by `/`, or None."""
+    entry: Entry | None = Entry("", tree, is_tree=True)
+    for name in path.split("/"):
+        if entry is None or not entry.is_tree:
+            return None
+        entry = read_tree(objects, entry.oid).get(name)
+    return entry
+
+
+def find_blob(objects: Objects, tree: Oid, path: str) -> bytes | None:
+    """Return the bytes at a path, or None where there is no file."""
+    entry = find_entry(objects, tree, path)
+    return None if entry is None or entry.is_tree else read_blob(objects, entry.oid)
+
+
+def read_blob(objects: Objects, oid: Oid) -> bytes:
+    """Read a blob, or raise NotFound or Corrupt."""
+    kind, data = objects.read(oid)
+    if kind != BLOB:
+        raise Corrupt(f"object {oid} should be a blob", hint="see: scopes verify")
+    return data
+
+
+def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[str, Oid]]:
+    """Yield path and blob id of every file below a tree, in stored order."""
+    for name, entry in read_tree(objects, tree).items():
+        if entry.is_tree:
+            yield from walk_blobs(objects, entry.oid, f"{prefix}{name}/")
+        else:
+            yield prefix + name, entry.oid
+
+
+def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid:
+    """Write a tree that differs from `tree` (None: the empty one) in the given paths only; return its id."""
+    return _update(objects, tree, changes) or objects.write(TREE, b"")
+
+
+def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid | None:
+    """Do one level; None when nothing is left, since git keeps no empty directories."""
+    entries = {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
+    below: dict[str, dict[str, Change]] = {}
+    for path, change in changes.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = change
+        elif change is None:
+            entries.pop(name, None)
+        else:
+            blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
+            entries[name] = Entry(name, blob, is_tree=False)
+    for name, inner in below.items():
+        old = entries.get(name)
+        subtree = _update(objects, old.oid if old is not None and old.is_tree else None, inner)
+        if subtree is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = Entry(name, subtree, is_tree=True)
+    return objects.write(TREE, format_tree(entries.values())) if entries else None
