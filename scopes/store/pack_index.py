@@ -1,0 +1,123 @@
+"""The bytes of a pack and of its index, version 2, as git's format document `gitformat-pack` has them.
+
+What is in a pack is kept as one dictionary and two arrays, which take about 170 bytes of memory for an object. Nothing
+here touches a disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+import zlib
+from array import array
+from itertools import accumulate
+
+from scopes.store.objects import BLOB, COMMIT, TREE
+
+LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # what the 31 bits of the offset table can say; the rest goes to a table of 64 bits
+
+_TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
+_KINDS = {number: kind for kind, number in _TYPES.items()}
+_PACK_MAGIC = b"PACK"
+_PACK_VERSION = 2
+_INDEX_MAGIC_AND_VERSION = b"\xfftOc\0\0\0\2"
+_LONG_OFFSET = 0x8000_0000
+
+
+def format_pack_header(count: int) -> bytes:
+    """Write the first 12 bytes of a pack of `count` objects."""
+    return struct.pack(">4sII", _PACK_MAGIC, _PACK_VERSION, count)
+
+
+def format_entry(kind: str, data: bytes) -> bytes:
+    """Write an object as it stands in a pack: type and length in a varint, then the deflated data."""
+    # Level 1 saves a tenth of the time for messages, but git keeps these bytes through an ordinary repack, and at the
+    # default level messages are 4 % and chunks of imported files 20 % smaller.
+    size = len(data)
+    byte = _TYPES[kind] << 4 | size & 0x0F
+    size >>= 4
+    header = bytearray()
+    while size:
+        header.append(byte | 0x80)
+        byte = size & 0x7F
+        size >>= 7
+    header.append(byte)
+    return bytes(header) + zlib.compress(data)
+
+
+def parse_entry(entry: bytes) -> tuple[str, bytes]:
+    """Return kind and data of an entry that is no delta."""
+    start = 1
+    while entry[start - 1] & 0x80:
+        start += 1
+    return _KINDS[entry[0] >> 4 & 0x07], zlib.decompress(memoryview(entry)[start:])
+
+
+class PackIndex:
+    """The objects of one pack in the order they were written; names are 20 raw bytes."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, int] = {}
+        self._offsets: array[int] = array("Q")
+        self._checksums: array[int] = array("I")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._rows
+
+    def add(self, name: bytes, offset: int, checksum: int) -> None:
+        """Record an entry that begins at `offset`; `checksum` is the CRC-32 of its packed bytes, header included."""
+        self._rows[name] = len(self._offsets)
+        self._offsets.append(offset)
+        self._checksums.append(checksum)
+
+    def read_extent(self, name: bytes, end_of_pack: int) -> tuple[int, int]:
+        """Return where the entry of a name that is in here begins and ends."""
+        row = self._rows[name]
+        following = row + 1
+        return self._offsets[row], self._offsets[following] if following < len(self._offsets) else end_of_pack
+
+    def format(self, pack_checksum: bytes, *, largest_short_offset: int = LARGEST_SHORT_OFFSET) -> bytes:
+        """Write the index file of the pack that ends in `pack_checksum`."""
+        names = sorted(self._rows)
+        rows = [self._rows[name] for name in names]
+        body = b"".join(
+            (
+                _INDEX_MAGIC_AND_VERSION,
+                _count_first_bytes(names),
+                b"".join(names),
+                _big_endian(array("I", (self._checksums[row] for row in rows))),
+                *self._format_offsets(rows, largest_short_offset),
+                pack_checksum,
+            )
+        )
+        return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+    def _format_offsets(self, rows: list[int], largest_short_offset: int) -> tuple[bytes, bytes]:
+        short: array[int] = array("I")
+        long: array[int] = array("Q")
+        for row in rows:
+            offset = self._offsets[row]
+            if offset > largest_short_offset:
+                short.append(_LONG_OFFSET | len(long))
+                long.append(offset)
+            else:
+                short.append(offset)
+        return _big_endian(short), _big_endian(long)
+
+
+def _count_first_bytes(names: list[bytes]) -> bytes:
+    """Write, for each possible first byte, how many names begin with it or a smaller one."""
+    counts = [0] * 256
+    for name in names:
+        counts[name[0]] += 1
+    return struct.pack(">256I", *accumulate(counts))
+
+
+def _big_endian(numbers: array[int]) -> bytes:
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers.tobytes()
