@@ -64,7 +64,9 @@ def is_root(commit: Commit) -> bool:
     return commit.trailers.get(KIND_TRAILER) == ROOT_KIND
 
 
-def walk_heads_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[MessageHead]:
+def walk_heads_newest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
+) -> Iterator[MessageHead]:
     """Yield the messages reachable from the tips, each message id once, children before parents."""
     seen: set[MessageId] = set()
     for commit in walk_newest_first(objects, tips, hidden):
@@ -74,7 +76,9 @@ def walk_heads_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Conta
             yield head
 
 
-def walk_heads_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[MessageHead]:
+def walk_heads_oldest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
+) -> Iterator[MessageHead]:
     """Yield the messages reachable from the tips, each message id once at its first place, parents before children."""
     seen: set[MessageId] = set()
     for commit in walk_oldest_first(objects, tips, hidden):

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import STATE_DIRECTORY, MESSAGE_FILE, is_root, walk_heads_newest_first
-from scopes.conversation.metadata import read_metadata
+from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, is_root, walk_heads_newest_first
 from scopes.conversation.lookup import MAIN, find_active_branch
+from scopes.conversation.metadata import read_metadata
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.conversation import Root, decode_root

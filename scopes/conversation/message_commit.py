@@ -24,9 +24,10 @@ from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
 NO_TEXT = "(no text)"
+ROOT_SUBJECT = "Conversation begins"
 
 
-def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str], subject: str) -> Oid:
+def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:
     """Write the commit that begins a conversation; `participants` maps names to author kinds."""
     blob = objects.write(BLOB, encode_root(root))
     entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
@@ -38,7 +39,7 @@ def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, s
         parents=(),
         author=identity_of("scopes", "system"),
         time=seconds_of(root.created),
-        subject=subject,
+        subject=ROOT_SUBJECT,
         trailers=[(KIND_TRAILER, ROOT_KIND)],
     )
     return objects.write(COMMIT, data)

@@ -88,5 +88,3 @@ def tag_change(tag: str, oid: Oid | None) -> dict[str, Change]:
 def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Change]:
     """Set or remove what is known of a branch."""
     return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}
-
-

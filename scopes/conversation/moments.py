@@ -33,4 +33,6 @@ def parse_moment(text: str, now_nanoseconds: int) -> int:
     if span is not None and span["unit"] in _UNITS:
         count = 1 if span["count"].startswith("a") else int(span["count"])
         return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
-    raise Invalid(f"{text!a} is no moment", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z")
+    raise Invalid(
+        f"{text!a} is no moment", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+    )

@@ -49,10 +49,10 @@ def new(
         Refused: the name is taken.
         Invalid: the name cannot be used.
     """
-    people = {parse_agent_name(name): "agent" for name in participants}
+    people: dict[str, str] = {parse_agent_name(name): "agent" for name in participants}
     wanted = None if conversation_id is None else parse_conversation_id(conversation_id)
     root = Root(uuid=new_uuid(), created=now())
-    commit = write_root_commit(repository, root, people, title or "Conversation")
+    commit = write_root_commit(repository, root, people)
     with writing(repository):
         chosen = wanted or next_conversation_id(repository)
         refuse_taken(repository, chosen)

@@ -32,7 +32,11 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
     for touch in message.files:
         yield from _file_claims(touch, message, previous, base)
     for part in message.parts:
-        if part.type == "file_ref" and part.fields.get("op") in FILE_WRITES and isinstance(part.fields.get("path"), str):
+        if (
+            part.type == "file_ref"
+            and part.fields.get("op") in FILE_WRITES
+            and isinstance(part.fields.get("path"), str)
+        ):
             yield from _file_claims(_touch_of(part), message, previous, base, part.fields.get("patch"))
     if message.retracts is not None:
         yield leaf("messages", message.retracts), canonical.dump({"retracted": True})
@@ -47,7 +51,7 @@ def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
 
 def content_hash(message: Message) -> str:
     """Hash what a message says, without who, when and under which id; equal amendments are equal claims."""
-    said = [{**part.fields, "type": part.type} for part in message.parts]
+    said: list[Any] = [{**part.fields, "type": part.type} for part in message.parts]
     return "sha256:" + hashlib.sha256(canonical.dump(said)).hexdigest()
 
 
@@ -85,7 +89,9 @@ def _file_claims(
         claim["content"] = touch.content_hash
     elif isinstance(patch, str):
         before = previous("files/" + path) or b""
-        claim["derived"] = "sha256:" + hashlib.sha256(before + b"\0" + patch.encode("utf-8", "surrogatepass")).hexdigest()
+        claim["derived"] = (
+            "sha256:" + hashlib.sha256(before + b"\0" + patch.encode("utf-8", "surrogatepass")).hexdigest()
+        )
     elif touch.op != "delete":
         claim["unknown"] = message.id  # an outcome that nobody can compare differs from every other
     yield "files/" + path, canonical.dump(claim)

@@ -76,7 +76,15 @@ def decode(data: bytes) -> Message:
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return Message(
-        id=message_id, author=author, parts=parts, kind=kind, to=to, files=files, payload=payload, **texts, extra=document
+        id=message_id,
+        author=author,
+        parts=parts,
+        kind=kind,
+        to=to,
+        files=files,
+        payload=payload,
+        **texts,
+        extra=document,
     )
 
 
@@ -117,7 +125,9 @@ def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
 def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:
     files = document.get("files")
     known = {"path", "op", "content_hash", "from"}
-    if not isinstance(files, list) or not all(isinstance(f, dict) and {"path", "op"} <= f.keys() <= known for f in files):
+    if not isinstance(files, list) or not all(
+        isinstance(f, dict) and {"path", "op"} <= f.keys() <= known for f in files
+    ):
         return ()
     del document["files"]
     return tuple(FileTouch(f["path"], f["op"], f.get("content_hash"), f.get("from")) for f in files)

@@ -53,7 +53,7 @@ def parse_purpose(text: str) -> str:
 def encode_root(root: Root) -> bytes:
     """Write the document of a root commit."""
     known = {"uuid": root.uuid, "created": root.created, "format": root.format, "native_id": root.native_id}
-    document = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
+    document: dict[str, Any] = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
     return canonical.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
 
 

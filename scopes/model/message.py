@@ -39,13 +39,13 @@ class Author:
 class Part:
     """One piece of a message's content; `fields` holds everything of it but the type.
 
-        text         text
-        reasoning    text, opaque (a provider's signature)
-        tool_call    call_id, name, input | input_text
-        tool_result  call_id, output | output_text, is_error, exit_code
-        image, file  media_type, path or data (base64)
-        file_ref     path, op, content_hash, patch
-        raw          whatever a newer or foreign format had
+    text         text
+    reasoning    text, opaque (a provider's signature)
+    tool_call    call_id, name, input | input_text
+    tool_result  call_id, output | output_text, is_error, exit_code
+    image, file  media_type, path or data (base64)
+    file_ref     path, op, content_hash, patch
+    raw          whatever a newer or foreign format had
     """
 
     type: str

@@ -187,8 +187,7 @@ def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
         extra.pop(reserved, None)
     payload = check_payload(given.kind, extra.pop(payload_key(given.kind))) if given.kind in PAYLOADS else None
     parts = [Part("text", {"text": given.text})] if given.text is not None else []
-    for part in given.parts or []:
-        parts.append(Part(part.type, dict(part.model_extra or {})))
+    parts += [Part(part.type, dict(part.model_extra or {})) for part in given.parts or []]
     names = ("reply_to", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
     return Message(
         id=message_id,

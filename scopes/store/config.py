@@ -6,6 +6,7 @@ user's own level (or the flags) only: a store may have come from somebody else.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -38,8 +39,9 @@ class Setting(NamedTuple):
 class Config:
     """The settings that hold for one open store, or for none."""
 
-    def __init__(self, files: pygit2.Config, overrides: Mapping[str, Setting]) -> None:
+    def __init__(self, files: pygit2.Config, overrides: Mapping[str, Setting], store: str) -> None:
         self._files = files
+        self._store = store
         self._overrides = {key.lower(): setting for key, setting in overrides.items()}
 
     def find(self, key: str) -> str | None:
@@ -66,6 +68,10 @@ class Config:
                 yield Setting(entry.name, entry.value, LEVELS.get(ConfigLevel(entry.level), "other"))
         yield from self._overrides.values()
 
+    def store_level(self) -> pygit2.Config:
+        """Return the store's own file, for writing."""
+        return pygit2.Config(os.path.join(self._store, "config"))
+
     def _find_own(self, key: str) -> str | None:
         """Read a command-valued setting where only the user can have written it."""
         override = self._overrides.get(key.lower())
@@ -74,6 +80,11 @@ class Config:
         values = [entry for entry in self._files if entry.name == key.lower() and entry.value is not None]
         own = [e.value for e in values if LEVELS.get(ConfigLevel(e.level)) in ("system", "user")]
         return own[-1] if own else None
+
+
+def open_user_file(home: str) -> pygit2.Config:
+    """Open the user's own git configuration for writing; it is made at the first write."""
+    return pygit2.Config(os.path.join(home, ".gitconfig"))
 
 
 def user_config() -> pygit2.Config:

@@ -68,6 +68,6 @@ def _guess(error: BaseException, directory: str) -> int:
         room = os.statvfs(directory)
     except OSError as problem:
         return problem.errno or 0
-    if room.f_bavail * room.f_frsize < 1 << 16 or room.f_files and room.f_favail < 4:
+    if room.f_bavail * room.f_frsize < 1 << 16 or (room.f_files and room.f_favail < 4):
         return errno.ENOSPC
     return errno.EROFS if room.f_flag & os.ST_RDONLY else 0

@@ -1,4 +1,4 @@
-"""Which store a command means, and how a new one is made."""
+"""How a new store is made, and how one is told from anything else. Which one a command means is `names`' business."""
 
 from __future__ import annotations
 
@@ -12,54 +12,12 @@ from scopes.errors import Inaccessible, Invalid
 from scopes.store.foreign_errors import translated
 
 FORMAT_VERSION = 1
-STORE_CONFIG = {
+STORE_CONFIG: dict[str, int | str] = {
     "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2
     "core.logAllRefUpdates": "always",  # appends are in the reflog
     "gc.auto": 0,  # we pack ourselves, under our lock
     "scopes.formatVersion": FORMAT_VERSION,
 }
-
-
-def choose_store(*, explicit: str | None, environment: str | None, cwd: str, data_home: str) -> str:
-    """Return the path of the store that is meant: `--store`, then SCOPES_STORE, then the project's, then the user's.
-
-    The path need not exist. The project's store is `<git common dir>/scopes` of the enclosing repository, where
-    `scopes init` made one.
-    """
-    for named in (explicit, environment):
-        if named:
-            return os.path.abspath(os.path.join(cwd, os.path.expanduser(named)))
-    project = find_project_store(cwd)
-    if project is not None and os.path.isdir(os.path.join(project, "objects")):
-        return project
-    return os.path.join(data_home, "scopes", "store.git")
-
-
-def find_project_store(cwd: str) -> str | None:
-    """Return where the enclosing git repository keeps, or would keep, a store; None outside a repository."""
-    directory = os.path.abspath(cwd)
-    while True:
-        marker = os.path.join(directory, ".git")
-        if os.path.isdir(marker):
-            return os.path.join(marker, "scopes")
-        if os.path.isfile(marker):
-            return os.path.join(_common_directory(marker), "scopes")
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-
-
-def _common_directory(marker: str) -> str:
-    """Follow a worktree's or submodule's `.git` file to the directory that all worktrees share."""
-    here = os.path.dirname(marker)
-    with open(marker, encoding="utf-8", errors="surrogateescape") as file:
-        git_directory = os.path.join(here, file.readline().removeprefix("gitdir:").strip())
-    pointer = os.path.join(git_directory, "commondir")
-    if not os.path.isfile(pointer):
-        return os.path.normpath(git_directory)
-    with open(pointer, encoding="utf-8", errors="surrogateescape") as file:
-        return os.path.normpath(os.path.join(git_directory, file.readline().strip()))
 
 
 def create_store(path: str) -> bool:

@@ -28,5 +28,5 @@ def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
 
 
 def _is_operation(repository: Repository, oid: Oid) -> bool:
-    """Tell the previous operation, always the first parent, from the old tip that the very first operation names there."""
+    """Tell the previous operation, always the first parent, from the old tip that the first one names there."""
     return "Scopes-Operation" in read_commit(repository, oid).trailers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pygit2
 
@@ -63,8 +63,9 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
         try:
             _set(repository.git, change.ref, change.new, current, reason)
         except (pygit2.GitError, OSError) as error:
-            if not (is_locked(error) and remove_orphan_lock(repository, change.ref)):
+            if not is_locked(error):
                 raise
+            remove_orphan_lock(repository, change.ref)
             _set(repository.git, change.ref, change.new, current, reason)
 
 
@@ -85,18 +86,22 @@ def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None,
         existing.set_target(pygit2.Oid(hex=new), reason)
 
 
-def remove_orphan_lock(repository: Repository, ref: str) -> bool:
-    """Remove the lock files in a ref's way once they prove to be orphans; False when their holder let go or lives on."""
-    candidates = [os.path.join(repository.path, f"{ref}.lock"), os.path.join(repository.path, "packed-refs.lock")]
-    before = {path: _identity(path) for path in candidates if _identity(path) is not None}
+def remove_orphan_lock(repository: Repository, ref: str) -> None:
+    """Remove the lock files in a ref's way once they prove to be orphans."""
+    remove_orphans(os.path.join(repository.path, name) for name in (f"{ref}.lock", "packed-refs.lock"))
+
+
+def remove_orphans(paths: Iterable[str]) -> list[str]:
+    """Remove those files that stay the same for a second; return them. Files that live on are left alone."""
+    before = {path: seen for path in paths if (seen := _identity(path)) is not None}
     deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
     while before and time.monotonic() < deadline:
         time.sleep(0.05)
         before = {path: seen for path, seen in before.items() if _identity(path) == seen}
     for path in before:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(path)
-    return True
+    return list(before)
 
 
 def list_leftovers(repository: Repository) -> Iterator[str]:
@@ -105,7 +110,7 @@ def list_leftovers(repository: Repository) -> Iterator[str]:
         if top.endswith("logs"):
             directories.clear()
         for name in sorted(files):
-            if name.endswith(".lock") and name != "scopes.lock" or name.startswith(("tmp_", "tmp-")):
+            if (name.endswith(".lock") and name != "scopes.lock") or name.startswith(("tmp_", "tmp-")):
                 yield os.path.relpath(os.path.join(top, name), repository.path)
 
 

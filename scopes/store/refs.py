@@ -1,11 +1,11 @@
 """The naming scheme of refs: which name holds what, and which names cannot stand beside each other.
 
-    refs/heads/<conversation>/<branch>        branch tips
-    refs/scopes/meta/<conversation>           what may change about a conversation
-    refs/scopes/active/<conversation>         symbolic: its active branch
-    refs/scopes/operations                    the operation log
-    refs/scopes/pending                       the commit point of an operation whose refs are still moving
-    refs/scopes/trash/<conversation>/<operation>/...   what delete moved away
+refs/heads/<conversation>/<branch>        branch tips
+refs/scopes/meta/<conversation>           what may change about a conversation
+refs/scopes/active/<conversation>         symbolic: its active branch
+refs/scopes/operations                    the operation log
+refs/scopes/pending                       the commit point of an operation whose refs are still moving
+refs/scopes/trash/<conversation>/<operation>/...   what delete moved away
 """
 
 from __future__ import annotations

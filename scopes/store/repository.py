@@ -105,11 +105,13 @@ class Repository:
 
     def find_ref(self, name: str) -> str | None:
         """Return what a ref points at (`ref: <name>` when symbolic), or None."""
-        return self._consistently(lambda: self.raw_ref(name), lambda _, overlay: overlay.get(name, _))
+        value, pending = self._consistently(lambda: self.raw_ref(name))
+        return pending.get(name, value)
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return every ref below the prefixes (all of them when none is given) with its value, sorted by name."""
-        return self._consistently(lambda: self._raw_refs(prefixes), lambda seen, new: _overlaid(seen, new, prefixes))
+        seen, pending = self._consistently(lambda: self._raw_refs(prefixes))
+        return _overlaid(seen, pending, prefixes) if pending else seen
 
     def raw_ref(self, name: str) -> str | None:
         """Return a ref's value on disk, without looking at the marker."""
@@ -131,13 +133,13 @@ class Repository:
             raise refusal("read the refs", self.path, error) from error
         return dict(sorted(found.items()))
 
-    def _consistently(self, look: Callable[[], _Seen], overlay: Callable[[_Seen, dict[str, str | None]], _Seen]) -> _Seen:
-        """Look between two readings of the marker until both agree."""
+    def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
+        """Look between two readings of the marker until both agree; return also what a pending operation says."""
         while True:
             marker = self.raw_ref(names.PENDING)
             seen = look()
             if self.raw_ref(names.PENDING) == marker:
-                return seen if marker is None else overlay(seen, self._pending_values(Oid(marker)))
+                return seen, {} if marker is None else self._pending_values(Oid(marker))
 
     def _pending_values(self, operation: Oid) -> dict[str, str | None]:
         tree = read_tree(self, read_commit(self, operation).tree)
@@ -165,7 +167,7 @@ def open_repository(
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
     git.set_ident("scopes", "scopes@systems.scopes")
-    repository = Repository(path, git, Config(git.config, overrides or {}), caller or Caller())
+    repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
     pygit2.settings.enable_fsync_gitdir(repository.durable)
     return repository
 
@@ -213,3 +215,8 @@ def _value(reference: pygit2.Reference) -> str:
 def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
     merged: dict[str, str | None] = {**seen, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
     return {name: value for name, value in sorted(merged.items()) if value is not None and name != names.PENDING}
+
+
+def library_versions() -> str:
+    """Name the versions of pygit2 and libgit2."""
+    return f"pygit2 {pygit2._build.__version__}, libgit2 {pygit2.LIBGIT2_VERSION}"

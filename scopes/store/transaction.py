@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeGuard
 
 import pygit2
 
@@ -21,10 +22,10 @@ from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
 from scopes.store.foreign_errors import is_locked, is_moved, refusal
+from scopes.store.location import sync_directory
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
 from scopes.store.repository import OPERATION_FILE, Repository
-from scopes.store.location import sync_directory
 from scopes.store.signals import held_signals
 
 _TRIES_BESIDE_OTHERS = 6
@@ -131,7 +132,8 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     """
     _check_old_values(repository, operation)
     _check_names(repository, operation)
-    commit = _write_operation(repository, operation)
+    previous = repository.raw_ref(names.OPERATIONS)
+    commit = write_operation(repository, operation, None if previous is None else Oid(previous))
     with held_signals():
         try:
             set_ref(repository, RefChange(names.PENDING, None, commit), operation.kind)
@@ -159,16 +161,15 @@ def _check_names(repository: Repository, operation: Operation) -> None:
         names.check_side_by_side(existing, added)
 
 
-def _write_operation(repository: Repository, operation: Operation) -> Oid:
+def write_operation(repository: Repository, operation: Operation, previous: Oid | None) -> Oid:
     """Write the operation's commit; the values before and after are its parents, so that nothing undo needs is lost."""
-    previous = repository.raw_ref(names.OPERATIONS)
-    parents = dict.fromkeys([previous] if previous else [])
-    parents |= dict.fromkeys(value for c in operation.changes for value in (c.old, c.new) if _is_commit(value))
+    values = [value for change in operation.changes for value in (change.old, change.new)]
+    parents = dict.fromkeys(Oid(value) for value in (previous, *values) if _is_commit(value))
     blob = repository.write(BLOB, encode_operation(operation))
     tree = repository.write(TREE, format_tree([Entry(OPERATION_FILE, blob, is_tree=False)]))
     data = format_commit(
         tree=tree,
-        parents=[Oid(parent) for parent in parents if parent],
+        parents=parents,
         author=Identity("scopes", "scopes@systems.scopes"),
         time=seconds_of(operation.time),
         subject=f"{operation.kind}: {operation.summary}",
@@ -177,6 +178,5 @@ def _write_operation(repository: Repository, operation: Operation) -> Oid:
     return repository.write(COMMIT, data)
 
 
-def _is_commit(value: str | None) -> bool:
+def _is_commit(value: str | None) -> TypeGuard[str]:
     return value is not None and not value.startswith(names.SYMBOLIC)
-

@@ -1,0 +1,139 @@
+"""`branch`: begin a branch at any message, or list the branches there are."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from scopes.clock import now
+from scopes.conversation.lookup import branch_tips, find_active_branch, find_branch, find_conversation, find_place
+from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
+from scopes.conversation.operating import perform
+from scopes.conversation.show import BranchSummary, show
+from scopes.errors import Refused
+from scopes.ids import (
+    AgentName,
+    BranchName,
+    ConversationId,
+    Oid,
+    OperationId,
+    parse_agent_name,
+    parse_branch_name,
+    slug,
+)
+from scopes.model.conversation import BranchEntry, parse_purpose
+from scopes.model.operation import RefChange
+from scopes.result import Result
+from scopes.store import refs as names
+from scopes.store.repository import Repository
+from scopes.store.transaction import writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchCreated(Result):
+    """A branch without messages of its own (S4-2, S4-6)."""
+
+    conversation: ConversationId
+    name: BranchName
+    tip: Oid
+    parent: BranchName
+    purpose: str | None
+    agent: AgentName | None
+    active: bool
+    operation: OperationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchList(Result):
+    """The branches of a conversation, main first, then by name."""
+
+    conversation: ConversationId
+    branches: tuple[BranchSummary, ...]
+
+
+def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
+    """List a conversation's branches; abandoned ones only when asked for."""
+    view = show(repository, conversation, recent=0, abandoned=abandoned)
+    return BranchList(conversation=view.id, branches=view.branches)
+
+
+def branch(
+    repository: Repository,
+    conversation: str,
+    *,
+    purpose: str | None = None,
+    agent: str | None = None,
+    start: str | None = None,
+    name: str | None = None,
+    switch: bool = True,
+) -> BranchCreated:
+    """Create a branch at `start` (the active branch's tip when not given) and make it the active one.
+
+    Without a name it is called `<purpose>/<slug of the agent>`, with `-2` and so on when that is taken (S4-4).
+
+    Raises:
+        Invalid: the purpose or the name cannot be used, or neither is given.
+        Refused: there is a branch of that name.
+        NotFound, Ambiguous: there is no such conversation or message.
+    """
+    chosen = find_conversation(repository, conversation)
+    aim = None if purpose is None else parse_purpose(purpose)
+    who = None if agent is None else parse_agent_name(agent)
+    with writing(repository):
+        tips = branch_tips(repository, chosen)
+        active = find_active_branch(repository, chosen)
+        place = find_place(repository, start or active, chosen)
+        branch_name = parse_branch_name(name) if name is not None else default_name(tips, aim, who)
+        if branch_name in tips:
+            raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
+        entry = BranchEntry(
+            purpose=aim, agent=who, parent=place.branch or active, fork=place.oid, created=now(), status="active"
+        )
+        changes = _creation_changes(repository, chosen, branch_name, entry, switch=switch)
+        operation = perform(repository, "branch", f"create {chosen}/{branch_name}", changes)
+    return BranchCreated(
+        conversation=chosen,
+        name=branch_name,
+        tip=place.oid,
+        parent=entry.parent or active,
+        purpose=aim,
+        agent=who,
+        active=switch,
+        operation=operation.id,
+    )
+
+
+def default_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
+    """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose."""
+    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')}"
+    count, name = 1, stem
+    while name in taken:
+        count += 1
+        name = f"{stem}-{count}"
+    return parse_branch_name(name)
+
+
+def _creation_changes(
+    repository: Repository, conversation: ConversationId, branch: BranchName, entry: BranchEntry, *, switch: bool
+) -> list[RefChange]:
+    meta = names.meta_ref(conversation)
+    before = read_metadata(repository, conversation).commit
+    described = write_metadata(repository, before, branch_change(branch, entry), f"create {branch}")
+    ref = names.branch_ref(conversation, branch)
+    changes = [RefChange(ref, None, entry.fork), RefChange(meta, before, described)]
+    if switch:
+        changes.append(active_change(repository, conversation, branch))
+    return changes
+
+
+def active_change(repository: Repository, conversation: ConversationId, branch: BranchName) -> RefChange:
+    """Return the ref change that makes a branch the active one."""
+    active = names.active_ref(conversation)
+    return RefChange(active, repository.find_ref(active), names.SYMBOLIC + names.branch_ref(conversation, branch))
+
+
+def find_both(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
+    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
+    head, slash, rest = conversation.partition("/")
+    chosen = find_conversation(repository, head if slash else conversation)
+    return chosen, find_branch(repository, chosen, branch if branch is not None else rest or None)

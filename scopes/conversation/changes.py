@@ -1,0 +1,171 @@
+"""`changes`: the change log of a conversation as an entity, derived from commits and operations alone (S4-49 … S4-52).
+
+Nothing is recorded for it, so it cannot disagree with what happened: the same store gives the same log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.clock import format_seconds, now_nanoseconds, parse_time
+from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import branch_tips, find_conversation
+from scopes.conversation.metadata import Metadata, read_metadata_at
+from scopes.conversation.moments import parse_moment
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.claims import PARTICIPANT_KINDS
+from scopes.model.conversation import BranchEntry
+from scopes.model.operation import Operation, RefChange
+from scopes.result import Result, Stream
+from scopes.store import refs as names
+from scopes.store.operation_log import walk_operations
+from scopes.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Result):
+    """One change: `cause` is `user:<name>`, `agent:<name>` or `system`; `source` the message or operation behind it."""
+
+    time: str
+    field_path: str
+    operation: str
+    before: Any
+    after: Any
+    cause: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeLog(Stream):
+    """The changes of a conversation, oldest first."""
+
+    conversation: ConversationId
+
+
+def changes(
+    repository: Repository,
+    conversation: str,
+    *,
+    since: str | None = None,
+    field: str | None = None,
+    cause: str | None = None,
+    operation: str | None = None,
+) -> ChangeLog:
+    """Derive the change log; `field` also fits what lies below it, `cause` a kind (`agent`) or a whole cause.
+
+    Raises:
+        Invalid: `since` is no moment.
+    """
+    chosen = find_conversation(repository, conversation)
+    start = None if since is None else parse_moment(since, now_nanoseconds())
+    found = [*_message_changes(repository, chosen), *_operation_changes(repository, chosen)]
+    found.sort(key=lambda change: parse_time(change.time) or 0)
+    return ChangeLog(
+        conversation=chosen,
+        items=tuple(
+            change
+            for change in found
+            if (start is None or (parse_time(change.time) or 0) >= start)
+            and (
+                field is None or change.field_path == field or change.field_path.startswith((f"{field}.", f"{field}["))
+            )
+            and (cause is None or change.cause == cause or change.cause.startswith(f"{cause}:"))
+            and (operation is None or change.operation == operation.upper())
+        ),
+    )
+
+
+def _message_changes(repository: Repository, conversation: ConversationId) -> Iterator[Change]:
+    known: set[str] = set()
+    for head in walk_heads_oldest_first(repository, sorted(branch_tips(repository, conversation).values())):
+        cause = _cause(head.author_kind, head.author)
+        message = read_message(repository, head.oid)
+        time = message.time or format_seconds(head.time)
+        if head.author_kind in PARTICIPANT_KINDS and head.author not in known:
+            known.add(head.author)
+            yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
+        yield _change(time, "messages", "APPEND", None, _brief(head), cause, head.id)
+        target = message.retracts or message.amends
+        if target is not None:
+            verb = "DELETE" if message.retracts else "UPDATE"
+            after = None if message.retracts else {"amended_by": head.id}
+            yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
+
+
+def _operation_changes(repository: Repository, conversation: ConversationId) -> Iterator[Change]:
+    heads = f"{names.HEADS}{conversation}/"
+    for _, record in reversed(list(walk_operations(repository))):
+        described: Mapping[BranchName, BranchEntry] = {}
+        for change in record.changes:
+            if change.ref == names.meta_ref(conversation):
+                before, after = _metadata(repository, change.old), _metadata(repository, change.new)
+                described = after.branches
+                yield from _metadata_changes(record, before, after)
+        for change in record.changes:
+            if change.ref.startswith(heads):
+                name = BranchName(change.ref[len(heads) :])
+                yield _branch_change(record, name, change, described.get(name))
+            elif change.ref == names.active_ref(conversation):
+                old, new = _branch_of(change.old), _branch_of(change.new)
+                yield _change(record.time, "active_branch", _verb(old, new), old, new, _actor(record), record.id)
+
+
+def _branch_change(record: Operation, name: str, change: RefChange, entry: BranchEntry | None) -> Change:
+    verb = "MERGE" if record.kind == "merge" else _verb(change.old, change.new)
+    before = None if change.old is None else {"tip": change.old}
+    after: dict[str, Any] | None = None if change.new is None else {"tip": change.new}
+    cause = _actor(record)
+    if after is not None and change.old is None and entry is not None:
+        known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
+        after |= {key: value for key, value in known.items() if value is not None}
+        cause = _cause("agent", entry.agent) if entry.agent is not None else cause
+    return _change(record.time, f"branches.{name}", verb, before, after, cause, record.id)
+
+
+def _metadata_changes(record: Operation, before: Metadata, after: Metadata) -> Iterator[Change]:
+    """Compare two states of the metadata; what concerns a branch's creation or end is told by its ref."""
+    cause = _actor(record)
+    if before.title != after.title:
+        verb = _verb(before.title, after.title)
+        yield _change(record.time, "title", verb, before.title, after.title, cause, record.id)
+    for tag in sorted(before.tags.keys() | after.tags.keys()):
+        old, new = before.tags.get(tag), after.tags.get(tag)
+        if old != new:
+            yield _change(record.time, f"tags.{tag}", _verb(old, new), old, new, cause, record.id)
+    for name in sorted(before.branches.keys() & after.branches.keys()):
+        was, now = before.branches[name].status, after.branches[name].status
+        if was != now:
+            yield _change(record.time, f"branches.{name}.status", "UPDATE", was, now, cause, record.id)
+
+
+def _metadata(repository: Repository, value: str | None) -> Metadata:
+    return Metadata() if value is None else read_metadata_at(repository, Oid(value))
+
+
+def _branch_of(value: str | None) -> BranchName | None:
+    place = names.split_branch_ref((value or "").removeprefix(names.SYMBOLIC))
+    return place[1] if place is not None else None
+
+
+def _verb(before: object, after: object) -> str:
+    return "CREATE" if before is None else "DELETE" if after is None else "UPDATE"
+
+
+def _cause(kind: str, name: str) -> str:
+    return f"user:{name}" if kind == "human" else f"agent:{name}" if kind == "agent" else "system"
+
+
+def _actor(record: Operation) -> str:
+    return _cause("human", record.actor)
+
+
+def _brief(head: MessageHead) -> dict[str, Any]:
+    return {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to), "subject": head.subject}
+
+
+def _change(  # noqa: PLR0917 - the columns of the log, in their order
+    time: str, path: str, verb: str, before: Any, after: Any, cause: str, source: str
+) -> Change:
+    return Change(time=time, field_path=path, operation=verb, before=before, after=after, cause=cause, source=source)

@@ -1,0 +1,72 @@
+"""`config`: read and write the settings, which are git configuration with keys `scopes.*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.errors import Invalid, NotFound
+from scopes.result import Result
+from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, open_user_file, write_setting
+from scopes.store.repository import Repository
+
+LEVELS = ("store", "user")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigValue(Result):
+    """The value of one setting: read, or written at `origin`; None when it was removed."""
+
+    key: str
+    value: str | None
+    origin: str
+    written: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigList(Result):
+    """Every value of every setting, weakest level first, and whether the origin is to be shown."""
+
+    settings: tuple[Setting, ...]
+    show_origin: bool
+
+
+def get_setting(config: Config, key: str) -> ConfigValue:
+    """Read the value that counts.
+
+    Raises:
+        Invalid: the key is no setting of ours.
+        NotFound: nothing sets it.
+    """
+    value = config.find(check_key(key))
+    if value is None:
+        known = SETTINGS.get(key)
+        raise NotFound(f"{key} is not set", hint=f"it is {known}" if known else "list what is set: scopes config list")
+    origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
+    return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
+
+
+def list_settings(config: Config, *, show_origin: bool = False) -> ConfigList:
+    """List what is set, at every level."""
+    return ConfigList(settings=tuple(config.walk()), show_origin=show_origin)
+
+
+def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:
+    """Write a setting into the store's or the user's file; None removes it.
+
+    Raises:
+        Invalid: the key or the level is none, or the setting names a command and the level is the store.
+        NotFound: there was nothing to remove.
+        Inaccessible: the file cannot be written.
+    """
+    check_key(key)
+    if level not in LEVELS:
+        raise Invalid(f"{level!a} is no level of settings", hint="levels: " + ", ".join(LEVELS))
+    if key in COMMANDS and level == "store":
+        raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
+    if level == "store" and repository is None:
+        raise NotFound("there is no store to keep the setting", hint="make one: scopes init, or use --level user")
+    files = open_user_file(home) if level == "user" or repository is None else repository.config.store_level()
+    directory = home if repository is None else repository.path
+    if not write_setting(files, key, value, directory):
+        raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+    return ConfigValue(key=key, value=value, origin=level, written=True)

@@ -1,0 +1,79 @@
+"""`files`: which files a conversation touched, by which messages, and when last (S1-20)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scopes.clock import format_seconds
+from scopes.conversation.heads import MessageHead
+from scopes.conversation.log import messages_of
+from scopes.ids import AgentName, ConversationId, MessageId
+from scopes.model.message import Message
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow:
+    """One file: how often each operation was done to it, and by which messages, oldest first."""
+
+    path: str
+    operations: dict[str, int]
+    messages: tuple[MessageId, ...]
+    last_touch: str
+    last_author: AgentName
+    last_operation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileList(Result):
+    """The files of a conversation, the last touched first, then by path."""
+
+    conversation: ConversationId
+    files: tuple[FileRow, ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    operations: dict[str, int] = field(default_factory=dict)
+    messages: list[MessageHead] = field(default_factory=list)
+    last: str = ""
+
+
+def files(repository: Repository, conversation: str) -> FileList:
+    """Collect every file that a message of any branch read, changed or named."""
+    chosen, messages = messages_of(repository, conversation)
+    tallies: dict[str, _Tally] = {}
+    for head, message in messages:
+        for path, operation in touches_of(message):
+            tally = tallies.setdefault(path, _Tally())
+            tally.operations[operation] = tally.operations.get(operation, 0) + 1
+            tally.last = operation
+            if not tally.messages or tally.messages[-1].id != head.id:
+                tally.messages.append(head)
+    rows = [_row(path, tally) for path, tally in sorted(tallies.items())]
+    rows.sort(key=lambda row: row.last_touch, reverse=True)
+    return FileList(conversation=chosen, files=tuple(rows))
+
+
+def touches_of(message: Message) -> list[tuple[str, str]]:
+    """Return path and operation of every file that a message touched, in its order."""
+    found = [(touch.path, touch.op) for touch in message.files]
+    found += [(t.source, "delete") for t in message.files if t.op == "rename" and t.source is not None]
+    for part in message.parts:
+        path, operation = part.fields.get("path"), part.fields.get("op")
+        if part.type == "file_ref" and isinstance(path, str):
+            found.append((path, operation if isinstance(operation, str) else "mention"))
+    return found
+
+
+def _row(path: str, tally: _Tally) -> FileRow:
+    last = max(tally.messages, key=lambda head: head.time)
+    return FileRow(
+        path=path,
+        operations=tally.operations,
+        messages=tuple(head.id for head in tally.messages),
+        last_touch=format_seconds(last.time),
+        last_author=last.author,
+        last_operation=tally.last,
+    )

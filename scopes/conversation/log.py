@@ -1,0 +1,155 @@
+"""`log`: the messages of a conversation, newest first, filtered as git filters commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from scopes.clock import now_nanoseconds
+from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
+from scopes.conversation.lookup import Place, branch_tips, find_conversation, find_place
+from scopes.conversation.moments import parse_moment
+from scopes.errors import Invalid
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.message import Message
+from scopes.result import Result, Stream
+from scopes.store.graph import walk_newest_first
+from scopes.store.repository import Repository, read_commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry(Result):
+    """One message in a log; `message` is there when bodies were asked for, `branches` are those whose tip it is."""
+
+    head: MessageHead
+    message: Message | None
+    branches: tuple[BranchName, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log(Stream):
+    """A conversation's messages in order, and how they are to be drawn."""
+
+    conversation: ConversationId
+    graph: bool
+    oneline: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFilter:
+    """Which messages a log shows; `since` and `until` are moments, `path` a file that the message touched."""
+
+    author: str | None = None
+    kind: str | None = None
+    since: str | None = None
+    until: str | None = None
+    path: str | None = None
+
+
+def log(
+    repository: Repository,
+    where: str,
+    *,
+    every_branch: bool = False,
+    graph: bool = False,
+    oneline: bool = False,
+    oldest_first: bool = False,
+    limit: int | None = None,
+    only: LogFilter | None = None,
+    bodies: bool = True,
+) -> Log:
+    """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
+
+    A limit counts from the newest message, before the order is reversed.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: the place, the range or a moment cannot be understood.
+    """
+    if limit is not None and limit < 0:
+        raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
+    chosen, tips, hidden = _find_range(repository, where, every_branch=every_branch)
+    names: dict[Oid, list[BranchName]] = {}
+    for branch, tip in branch_tips(repository, chosen).items():
+        names.setdefault(tip, []).append(branch)
+    found = _entries(repository, tips, hidden, names, only or LogFilter(), bodies=bodies)
+    entries: Iterable[LogEntry] = islice(found, limit) if limit is not None else found
+    if oldest_first:
+        entries = reversed(list(entries))
+    return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline)
+
+
+def _find_range(
+    repository: Repository, where: str, *, every_branch: bool
+) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
+    """Return the tips to walk from and the commits to leave out."""
+    three = "..." in where
+    left, dots, right = where.partition("..." if three else "..")
+    if not dots:
+        place = find_place(repository, where)
+        if every_branch:
+            return place.conversation, _by_time(repository, branch_tips(repository, place.conversation)), frozenset()
+        return place.conversation, [place.oid], frozenset()
+    first = find_place(repository, left)
+    second = _find_beside(repository, right, first)
+    behind_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
+    if not three:
+        return first.conversation, [second.oid], behind_first
+    behind_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
+    return first.conversation, [first.oid, second.oid], behind_first & behind_second
+
+
+def _find_beside(repository: Repository, text: str, first: Place) -> Place:
+    """Resolve the end of a range: inside the same conversation, or by its full name."""
+    if not text:
+        return find_place(repository, first.conversation)
+    head = text.partition("/")[0]
+    if head in (first.conversation, f"{first.conversation}") and "/" in text:
+        return find_place(repository, text)
+    return find_place(repository, text, first.conversation)
+
+
+def _by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
+    """Order tips so that the branch that moved last is walked on top."""
+    return sorted(dict.fromkeys(tips.values()), key=lambda oid: (read_commit(repository, oid).time, oid))
+
+
+def _entries(
+    repository: Repository,
+    tips: list[Oid],
+    hidden: frozenset[Oid],
+    names: Mapping[Oid, list[BranchName]],
+    only: LogFilter,
+    *,
+    bodies: bool,
+) -> Iterator[LogEntry]:
+    now = now_nanoseconds()
+    since = parse_moment(only.since, now) // 1_000_000_000 if only.since is not None else None
+    until = parse_moment(only.until, now) // 1_000_000_000 if only.until is not None else None
+    for head in walk_heads_newest_first(repository, tips, hidden):
+        if (since is not None and head.time < since) or (until is not None and head.time > until):
+            continue
+        if (only.author is not None and head.author != only.author) or only.kind not in (None, head.kind):
+            continue
+        message = read_message(repository, head.oid) if bodies or only.path is not None else None
+        if only.path is not None and (message is None or not touches(message, only.path)):
+            continue
+        yield LogEntry(head=head, message=message, branches=tuple(names.get(head.oid, ())))
+
+
+def touches(message: Message, path: str) -> bool:
+    """Tell whether a message read, changed or named a file, or one below a directory (S1-21)."""
+    wanted = path.rstrip("/")
+    named = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
+    named |= {str(p.fields.get("path")) for p in message.parts if p.type == "file_ref"}
+    return any(name == wanted or name.startswith(f"{wanted}/") or name.endswith(f"/{wanted}") for name in named)
+
+
+def messages_of(
+    repository: Repository, conversation: str
+) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
+    """Resolve a conversation and walk every message of all its branches with its body, oldest first."""
+    chosen = find_conversation(repository, conversation)
+    tips = _by_time(repository, branch_tips(repository, chosen))
+    heads = walk_heads_oldest_first(repository, tips)
+    return chosen, ((head, read_message(repository, head.oid)) for head in heads)

@@ -1,0 +1,51 @@
+"""`operations`: the log of everything that moved a ref other than by appending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from scopes.conversation.undo import find_operation
+from scopes.errors import Invalid
+from scopes.ids import Oid
+from scopes.model.operation import Operation
+from scopes.result import Result
+from scopes.store.operation_log import walk_operations
+from scopes.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationList(Result):
+    """Operations, newest first."""
+
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationView(Result):
+    """One operation with every ref that it moved, and the commit that records it."""
+
+    operation: Operation
+    commit: Oid
+
+
+def list_operations(repository: Repository, *, limit: int | None = None) -> OperationList:
+    """List operations, newest first.
+
+    Raises:
+        Invalid: the limit is negative.
+    """
+    if limit is not None and limit < 0:
+        raise Invalid(f"the number of operations is {limit}", hint="for example: -n 20")
+    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), limit)))
+
+
+def show_operation(repository: Repository, operation: str) -> OperationView:
+    """Show one operation, named by a unique prefix of its id.
+
+    Raises:
+        NotFound, Ambiguous: none or several begin so.
+    """
+    records = {record.id: (oid, record) for oid, record in walk_operations(repository)}
+    found = find_operation([record for _, record in records.values()], operation)
+    return OperationView(operation=found, commit=records[found.id][0])

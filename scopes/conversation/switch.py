@@ -1,0 +1,40 @@
+"""`switch`: make another branch the active one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.conversation.branch import active_change
+from scopes.conversation.lookup import find_active_branch, find_branch, find_conversation
+from scopes.conversation.operating import perform
+from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.result import Result
+from scopes.store.repository import Repository
+from scopes.store.transaction import writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSwitched(Result):
+    """Which branch is active now; `operation` is None when it was so already."""
+
+    conversation: ConversationId
+    branch: BranchName
+    previous: BranchName
+    operation: OperationId | None
+
+
+def switch(repository: Repository, conversation: str, branch: str) -> BranchSwitched:
+    """Make a branch the active one, where appends go that name no branch.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch.
+    """
+    chosen = find_conversation(repository, conversation)
+    with writing(repository):
+        wanted = find_branch(repository, chosen, branch)
+        previous = find_active_branch(repository, chosen)
+        change = active_change(repository, chosen, wanted)
+        operation = None
+        if change.old != change.new:
+            operation = perform(repository, "switch", f"switch {chosen} to {wanted}", [change]).id
+    return BranchSwitched(conversation=chosen, branch=wanted, previous=previous, operation=operation)

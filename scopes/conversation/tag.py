@@ -1,0 +1,82 @@
+"""`tag`: give a message a name that does not move, list such names, take one away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.conversation.heads import MessageHead, head_of
+from scopes.conversation.lookup import find_conversation, find_place
+from scopes.conversation.metadata import read_metadata, tag_change, write_metadata
+from scopes.conversation.operating import perform
+from scopes.errors import NotFound, Refused
+from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
+from scopes.model.operation import RefChange
+from scopes.result import Result
+from scopes.store.refs import meta_ref
+from scopes.store.repository import Repository, read_commit
+from scopes.store.transaction import writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged(Result):
+    """A tag that was set, or removed when `oid` is None."""
+
+    conversation: ConversationId
+    tag: str
+    oid: Oid | None
+    operation: OperationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagList(Result):
+    """The tags of a conversation by name, each with its message."""
+
+    conversation: ConversationId
+    tags: tuple[tuple[str, MessageHead], ...]
+
+
+def list_tags(repository: Repository, conversation: str) -> TagList:
+    """List a conversation's tags."""
+    chosen = find_conversation(repository, conversation)
+    tags = sorted(read_metadata(repository, chosen).tags.items())
+    return TagList(conversation=chosen, tags=tuple((tag, head_of(read_commit(repository, oid))) for tag, oid in tags))
+
+
+def tag(repository: Repository, conversation: str, name: str, message: str | None = None) -> Tagged:
+    """Name a message (the active branch's tip when none is given).
+
+    Raises:
+        Refused: the tag exists; it is not moved.
+    """
+    chosen, wanted = find_conversation(repository, conversation), str(parse_branch_name(name))
+    with writing(repository):
+        metadata = read_metadata(repository, chosen)
+        if wanted in metadata.tags:
+            hint = f"remove it first: scopes tag {chosen} {wanted} --delete"
+            raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
+        oid = find_place(repository, message or chosen, chosen).oid
+        return _change(repository, chosen, metadata.commit, wanted, oid)
+
+
+def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
+    """Take a tag away; its message stays.
+
+    Raises:
+        NotFound: there is no such tag.
+    """
+    chosen = find_conversation(repository, conversation)
+    with writing(repository):
+        metadata = read_metadata(repository, chosen)
+        if name not in metadata.tags:
+            raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes tag {chosen}")
+        return _change(repository, chosen, metadata.commit, name, None)
+
+
+def _change(
+    repository: Repository, conversation: ConversationId, before: Oid | None, name: str, oid: Oid | None
+) -> Tagged:
+    what = f"{'tag' if oid else 'remove tag'} {name}"
+    commit = write_metadata(repository, before, tag_change(name, oid), what)
+    change = RefChange(meta_ref(conversation), before, commit)
+    operation = perform(repository, "tag", f"{what} in {conversation}", [change])
+    return Tagged(conversation=conversation, tag=name, oid=oid, operation=operation.id)

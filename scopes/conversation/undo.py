@@ -1,0 +1,124 @@
+"""`undo` and `redo`: take an operation back, or take the taking back; each is an operation itself.
+
+`undo` again goes one operation further back. A new operation after an undo makes redo impossible, as in an editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from scopes.conversation.operating import perform
+from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.ids import Oid, OperationId
+from scopes.model.operation import Operation, RefChange
+from scopes.result import Result
+from scopes.store import refs as names
+from scopes.store.graph import is_ancestor
+from scopes.store.operation_log import walk_operations
+from scopes.store.repository import Repository
+from scopes.store.transaction import writing
+
+UNDO, REDO = "undo", "redo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone(Result):
+    """What was taken back (or, for `redo`, done again)."""
+
+    target: Operation
+    redo: bool
+    operation: OperationId
+
+
+def undo(repository: Repository, operation: str | None = None) -> Undone:
+    """Restore every ref that an operation moved: the last one, or the one named by id.
+
+    Raises:
+        NotFound: there is nothing to undo, or no such operation.
+        Refused: a ref has moved on since, or the operation was undone already; the hint says what would do it.
+    """
+    with writing(repository):
+        log = [record for _, record in walk_operations(repository)]
+        undone = _cancelled(log)
+        if operation is not None:
+            target = find_operation(log, operation)
+            if target.id in undone:
+                raise Refused(f"operation {target.id[:8]} was undone already", hint="take that back with: scopes redo")
+        else:
+            target = next((o for o in log if o.kind not in (UNDO, REDO) and o.id not in undone), None) or _nothing(UNDO)
+        return _reverse(repository, target, redo=False)
+
+
+def redo(repository: Repository) -> Undone:
+    """Do the operation again that was undone last.
+
+    Raises:
+        NotFound: nothing was undone since the last other operation.
+        Refused: a ref has moved on since.
+    """
+    with writing(repository):
+        log = [record for _, record in walk_operations(repository)]
+        undone = _cancelled(log)
+        for record in log:
+            if record.kind == UNDO and record.id not in undone:
+                return _reverse(repository, record, redo=True)
+            if record.kind not in (UNDO, REDO):
+                break
+        return _nothing(REDO)
+
+
+def _reverse(repository: Repository, target: Operation, *, redo: bool) -> Undone:
+    kind = REDO if redo else UNDO
+    changes = [RefChange(change.ref, change.new, change.old) for change in target.changes]
+    for change in changes:
+        current = repository.find_ref(change.ref)
+        if current != change.old:
+            raise _moved_on(repository, target, change, current)
+    summary = target.summary.removeprefix("undo ") if redo else f"undo {target.summary}"
+    done = perform(repository, kind, summary, changes, undoes=target.id)
+    return Undone(target=target, redo=redo, operation=done.id)
+
+
+def _moved_on(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+    """Say why an operation cannot be taken back any more, and how to get there all the same."""
+    shown = change.ref.removeprefix(names.HEADS)
+    if (
+        change.ref.startswith(names.HEADS)
+        and current
+        and change.old
+        and is_ancestor(repository, Oid(change.old), Oid(current))
+    ):
+        return Refused(
+            f"{shown} has new messages since '{target.summary}'",
+            hint=f"take them back first: scopes rewind {shown} --to {change.old[:12]}",
+        )
+    return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes operations list")
+
+
+def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
+    """Return the operations that a standing undo or redo has taken back."""
+    cancelled: set[OperationId] = set()
+    for record in newest_first:
+        if record.undoes is not None and record.id not in cancelled:
+            cancelled.add(record.undoes)
+    return cancelled
+
+
+def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
+    """Resolve an operation by its id or a unique prefix.
+
+    Raises:
+        NotFound, Ambiguous: none or several begin so.
+    """
+    found = [record for record in log if prefix and record.id.startswith(prefix)]
+    if len(found) > 1:
+        raise Ambiguous(f"{prefix!a} fits {len(found)} operations", hint="type a few more letters")
+    if not found:
+        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes operations list")
+    return found[0]
+
+
+def _nothing(what: str) -> NoReturn:
+    raise NotFound(f"there is nothing to {what}", hint="see: scopes operations list")

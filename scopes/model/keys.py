@@ -1,0 +1,126 @@
+"""Keys of the trees that scopes writes: any text becomes a path that git takes, also under `git fsck --strict`.
+
+A component is percent-encoded: every byte outside `[A-Za-z0-9_-]` is `%XX`, only a `.` inside the name stays. That
+leaves nothing that git refuses or another system reads as something else (`.git`, `git~1`, `..`, a backslash). The last
+component, the leaf, ends in `=`, which no encoded name holds, so that a key is never a file and a directory at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+from scopes.errors import Invalid
+
+MAX_KEY_BYTES: Final = 4095  # one component and its `=` are then still a tree entry that `git fsck --strict` accepts
+MAX_FILE_LEVELS: Final = 200  # git refuses trees of some thousand levels, and recursion in Python ends before
+EMPTY: Final = "%"
+
+_UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_.-]|\A\.|\.\Z")
+_ESCAPE: Final = re.compile(rb"%([0-9A-F]{2})")
+_WINDOWS: Final = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\")
+_WINDOWS_ROOT: Final = re.compile(r"\A(?:[A-Za-z]:|//[^/]+(?:/+[^/]+)?)?/*")
+
+
+def encode_component(name: str) -> str:
+    """Encode any text as one path component; the empty text is `%` alone. Distinct names stay distinct."""
+    if not name:
+        return EMPTY
+    data = name.encode("utf-8", "surrogatepass")
+    return _UNSAFE.sub(lambda match: b"%%%02X" % ord(match[0]), data).decode("ascii")
+
+
+def decode_component(text: str) -> str:
+    """Undo `encode_component`.
+
+    Raises:
+        Invalid: the text is nothing that `encode_component` returns.
+    """
+    if text == EMPTY:
+        return ""
+    data = _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode("ascii")), text.encode("utf-8", "replace"))
+    try:
+        name = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{text!a} is no part of a key") from error
+    if encode_component(name) != text:
+        raise Invalid(f"{text!a} is no part of a key")
+    return name
+
+
+def leaf(*components: str) -> str:
+    """Make the path of a key from its names, of which there is at least one: `a/b/c=`.
+
+    Raises:
+        Invalid: the key would be longer than 4095 bytes.
+    """
+    key = "/".join(map(encode_component, components))
+    if len(key) > MAX_KEY_BYTES:
+        raise Invalid(f"a key of {len(key)} bytes is too long", hint=f"use shorter names: {MAX_KEY_BYTES} bytes in all")
+    return key + "="
+
+
+def split_leaf(path: str) -> tuple[str, ...]:
+    """Undo `leaf`.
+
+    Raises:
+        Invalid: the path is no key.
+    """
+    if not path.endswith("="):
+        raise Invalid(f"{path!a} is no key: it does not end in '='")
+    return tuple(map(decode_component, path[:-1].split("/")))
+
+
+def file_leaf(path: str, base: str | None) -> str:
+    r"""Make the key of a file below `files/` from text alone: links are not followed, letters not folded.
+
+    Inside `base`, an absolute directory, the path's directories are kept: `src/app.py=`; `base` itself is `.`. Outside
+    it, or absolute without a base, the whole name is one component. A relative path begins at `base`. `.` and empty
+    components vanish, `..` takes away the component before it, and stays where there is none and no base.
+
+    Windows rules hold where the path or `base` begins with a drive or with `\\`: `/` and `\` both separate, the drive
+    is made upper-case, a leading `\\?\` is dropped, a leading single separator means the root of the base, and a name
+    outside the base is spelled with `/`. Everywhere else a backslash is a character like any other.
+
+    A key that would be longer than 4095 bytes or deeper than 200 levels is the hash of itself instead, one component
+    `sha256:<hex>`; so every text has a key.
+    """
+    windows = any(_WINDOWS.match(text) for text in (path, base or ""))
+    base_root, base_names = _split(base or "", windows=windows)
+    root, names = _split(path, windows=windows)
+    if not root:
+        names = base_names + names
+    if not root or (windows and root == "/"):
+        root = base_root
+    names, base_names = _resolve(names, root), _resolve(base_names, base_root)
+    if root == base_root and names[: len(base_names)] == base_names:
+        components = names[len(base_names) :] or ["."]
+    else:
+        components = [root + "/".join(names)]
+    key = "/".join(map(encode_component, components))
+    if len(key) > MAX_KEY_BYTES or len(components) > MAX_FILE_LEVELS:
+        key = encode_component("sha256:" + hashlib.sha256(key.encode("ascii")).hexdigest())
+    return key + "="
+
+
+def _split(path: str, *, windows: bool) -> tuple[str, list[str]]:
+    """Split a path into its root, which ends in `/` or is empty for a relative path, and its names."""
+    if not windows:
+        return "/" if path.startswith("/") else "", path.split("/")
+    path = path.replace("\\", "/").removeprefix("//?/")
+    names = _WINDOWS_ROOT.sub("", path)
+    root = path.removesuffix(names)
+    drive = root.rstrip("/")
+    return drive[:2].upper() + drive[2:] + "/" if root else "", names.split("/")
+
+
+def _resolve(names: list[str], root: str) -> list[str]:
+    """Drop what names nothing and apply `..`; above the root is the root."""
+    resolved: list[str] = []
+    for name in names:
+        if name == ".." and resolved and resolved[-1] != "..":
+            resolved.pop()
+        elif name not in {"", "."} and not (name == ".." and root):
+            resolved.append(name)
+    return resolved

@@ -1,0 +1,56 @@
+"""The git program, for the few things that libgit2 cannot do (repacking), hardened against what a store may contain.
+
+A received store's configuration made git run commands of its choosing on gc, fetch and push; with these switches and a
+cleaned environment nothing of it ran.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from scopes.errors import Inaccessible
+
+_HARDENED = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=",
+    "-c", "credential.helper=", "-c", "gc.auto=0", "-c", "protocol.ext.allow=never",
+    "-c", "uploadpack.packObjectsHook=", "-c", "core.sshCommand=false", "-c", "maintenance.auto=false", "--no-pager",
+)  # fmt: skip
+
+
+def find_git() -> str | None:
+    """Return the path of the git program, or None."""
+    return shutil.which("git")
+
+
+def run_git(store: str, *arguments: str) -> str:
+    """Run git on a store and return what it printed.
+
+    Raises:
+        Inaccessible: there is no git program, or it failed.
+    """
+    program = find_git()
+    if program is None:
+        raise Inaccessible("the git program is not installed", hint="install git; it is needed for gc")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "LC_ALL": "C",
+    }
+    command = [program, *_HARDENED, f"--git-dir={store}", *arguments]
+    done = subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise Inaccessible(f"git {arguments[0]} failed: {last}", hint="check the disk's space; nothing was lost")
+    return done.stdout
