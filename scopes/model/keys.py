@@ -76,8 +76,9 @@ def file_leaf(path: str, base: str | None) -> str:
     r"""Make the key of a file below `files/` from text alone: links are not followed, letters not folded.
 
     Inside `base`, an absolute directory, the path's directories are kept: `src/app.py=`; `base` itself is `.`. Outside
-    it, or absolute without a base, the whole name is one component. A relative path begins at `base`. `.` and empty
-    components vanish, `..` takes away the component before it, and stays where there is none and no base.
+    it, or absolute without a base, the whole name is one component. A relative path begins at `base`; a relative `base`
+    is none. `.` and empty components vanish, `..` takes away the component before it; without a base it stays where it
+    has none.
 
     Windows rules hold where the path or `base` begins with a drive or with `\\`: `/` and `\` both separate, the drive
     is made upper-case, a leading `\\?\` is dropped, a leading single separator means the root of the base, and a name
@@ -89,6 +90,8 @@ def file_leaf(path: str, base: str | None) -> str:
     windows = any(_WINDOWS.match(text) for text in (path, base or ""))
     base_root, base_names = _split(base or "", windows=windows)
     root, names = _split(path, windows=windows)
+    if not base_root:
+        base_names = []
     if not root:
         names = base_names + names
     if not root or (windows and root == "/"):

@@ -1,0 +1,286 @@
+"""The canonical bytes of stored JSON. The vector file is the contract between machines; the laws hold beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scopes.errors import Corrupt, Invalid
+from scopes.model.canonical import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
+
+VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "canonical.json")
+with open(VECTORS_PATH, encoding="ascii") as vector_file:
+    VECTORS = json.load(vector_file)
+
+TEXT = st.text(st.characters(exclude_categories=())).filter(lambda text: not has_split_pair(text))
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=12
+)
+EXACT_FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(
+    lambda x: "e" not in repr(x) and not x.is_integer()
+)
+EXACT = st.recursive(
+    st.none() | st.booleans() | st.integers() | EXACT_FLOATS | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def has_split_pair(text):
+    """Tell whether two halves of a surrogate pair stand side by side."""
+    return any("\ud800" <= a <= "\udbff" and "\udc00" <= b <= "\udfff" for a, b in itertools.pairwise(text))
+
+
+def with_fields_from_outside(value):
+    """Replace each key `@name` by what becomes of the JSON text below it."""
+    if isinstance(value, list):
+        return [with_fields_from_outside(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    document = {}
+    for key, item in value.items():
+        document |= exact_or_text(key[1:], item) if key.startswith("@") else {key: with_fields_from_outside(item)}
+    return document
+
+
+def nested(levels, inner="[]"):
+    """Write JSON of that many levels."""
+    return "[" * (levels - 1) + inner + "]" * (levels - 1)
+
+
+def cases(section):
+    return [pytest.param(case, id=case["name"]) for case in VECTORS[section]]
+
+
+@pytest.mark.parametrize("case", cases("documents"))
+def test_each_vector_is_written_as_the_contract_says(case):
+    data = dump(with_fields_from_outside(case["value"]))
+    assert data == case["line"].encode() + b"\n"
+    assert hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest() == case["oid"]
+
+
+@pytest.mark.parametrize("case", cases("documents"))
+def test_each_vector_reads_back_as_any_json_reader_reads_it(case):
+    data = case["line"].encode() + b"\n"
+    assert load(data) == json.loads(data)
+
+
+@pytest.mark.parametrize("case", cases("unreadable"))
+def test_each_unreadable_vector_is_refused_in_one_line(case):
+    """Rows 25, 27 and 37 of the failure catalogue, on the side of the store."""
+    with pytest.raises(Corrupt, match=r"\Astored data cannot be read: [^\n]+\Z"):
+        load(bytes.fromhex(case["hex"]))
+
+
+def test_git_itself_gives_the_vectors_their_object_ids(tmp_path):
+    for number, case in enumerate(VECTORS["documents"]):
+        (tmp_path / str(number)).write_bytes(case["line"].encode() + b"\n")
+    names = "".join(f"{number}\n" for number in range(len(VECTORS["documents"])))
+    command = ["git", "hash-object", "--no-filters", "--stdin-paths"]
+    hashed = subprocess.run(command, cwd=tmp_path, input=names, capture_output=True, text=True, check=True).stdout
+    assert hashed.split() == [case["oid"] for case in VECTORS["documents"]]
+
+
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONHASHSEED": "4242", "LC_ALL": "C.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONIOENCODING": "latin-1"},
+        {"PYTHONHASHSEED": "random", "LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns", "PYTHONINTMAXSTRDIGITS": "0"},
+    ],
+    ids=["C locale", "UTF-8 locale", "Turkish locale"],
+)
+def test_hash_seed_locale_time_zone_and_digit_limit_change_no_byte(surroundings):
+    """P11, for the bytes of a blob."""
+    program = f"""
+import hashlib, json
+from scopes.model.canonical import dump, exact_or_text
+{inspect.getsource(with_fields_from_outside)}
+values = [with_fields_from_outside(case["value"]) for case in json.load(open({VECTORS_PATH!r}, "rb"))["documents"]]
+values += [{{f"k{{n}}": n for n in range(99)}}, exact_or_text("input", "9" * 4301)]
+print(hashlib.sha1(b"".join(map(dump, values))).hexdigest())
+"""
+    lines = [case["line"] for case in VECTORS["documents"]]
+    lines.append("{" + ",".join(sorted(f'"k{n}":{n}' for n in range(99))) + "}")
+    lines.append('{"input_text":"' + "9" * 4301 + '"}')
+    expected = hashlib.sha1("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), **surroundings}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (run.stdout.strip(), run.stderr) == (expected, "")
+
+
+@given(JSON)
+def test_what_is_written_reads_back_equal(value):
+    assert load(dump(value)) == value
+
+
+@given(JSON)
+def test_canonical_bytes_are_a_fixed_point(value):
+    data = dump(value)
+    assert dump(load(data)) == data
+    assert data.endswith(b"\n")
+    assert data.count(b"\n") == 1
+
+
+@given(EXACT)
+def test_compact_exact_json_from_outside_is_kept_token_for_token(value):
+    text = dump(Foreign(value)).decode().removesuffix("\n")
+    assert dump(parse_foreign(text)) == text.encode() + b"\n"
+
+
+@given(EXACT, st.sampled_from([None, 1, "\t"]))
+def test_blanks_in_json_from_outside_are_all_that_is_lost(value, indent):
+    spaced = parse_foreign(json.dumps(value, indent=indent))
+    assert dump(spaced) == dump(Foreign(value))
+
+
+@given(st.text(st.sampled_from('{}[]":,-+.eE019 aN\\u\ud83d\ude00\n')) | st.text())
+def test_any_text_from_outside_can_be_stored(text):
+    """Row 28: what comes from outside never raises."""
+    assume(not has_split_pair(text))
+    document = load(dump(exact_or_text("input", text)))
+    assert document in ({"input_text": text}, {"input": document.get("input")})
+
+
+@given(st.dictionaries(TEXT, st.integers()))
+def test_the_order_in_which_keys_were_set_does_not_count(members):
+    backwards = dict(reversed(members.items()))
+    assert dump(members) == dump(backwards)
+    assert list(load(dump(Foreign(backwards)))) == list(backwards)
+
+
+def test_two_halves_of_a_surrogate_pair_become_one_character():
+    """Row 13."""
+    assert dump("\ud83d\ude00") == dump("\U0001f600") == '"\U0001f600"\n'.encode()
+    assert (
+        dump({"\uffff": 1, "\ud83d\ude00": Foreign(["\ud83d\ude00", 1])})
+        == '{"\uffff":1,"\U0001f600":["\U0001f600",1]}\n'.encode()
+    )
+
+
+def test_keys_that_become_equal_by_joining_surrogates_are_refused():
+    with pytest.raises(Invalid, match="the same text"):
+        dump({"\ud83d\ude00": 1, "\U0001f600": 2})
+
+
+@pytest.mark.parametrize(
+    "number",
+    [float("nan"), float("inf"), float("-inf"), 10**MAX_DIGITS, -(10**MAX_DIGITS)],
+    ids=["NaN", "infinity", "minus infinity", "too long", "negative and too long"],
+)
+def test_numbers_that_json_cannot_hold_are_refused(number):
+    """Rows 24 and 25."""
+    for value in (number, [number], {"a": Foreign({"b": number})}):
+        with pytest.raises(Invalid, match="cannot be stored"):
+            dump(value)
+
+
+def test_integers_go_up_to_4300_digits():
+    """Row 24."""
+    longest = "-" + "9" * MAX_DIGITS
+    assert load(dump(int(longest))) == int(longest)
+    assert dump(parse_foreign(longest)) == longest.encode() + b"\n"
+    assert parse_foreign(longest + "9") is None
+    with pytest.raises(Corrupt, match="out of range"):
+        load(longest.encode() + b"9\n")
+
+
+def test_a_stored_integer_of_5000_digits_is_refused_on_reading():
+    """Row 24."""
+    with pytest.raises(Corrupt, match="out of range"):
+        load(b"[" + b"1" * 5000 + b"]\n")
+
+
+@pytest.mark.parametrize("container", [lambda inner: [inner], lambda inner: {"k": inner}], ids=["lists", "objects"])
+def test_containers_nest_200_levels_deep(container):
+    """P15 and row 23."""
+    value = container(0)
+    for _ in range(MAX_DEPTH - 1):
+        value = container(value)
+    assert load(dump(value)) == value
+    for too_deep in (container(value), Foreign(container(value)), Foreign([Foreign(value)])):
+        with pytest.raises(Invalid, match="deeper than 200 levels"):
+            dump(too_deep)
+
+
+def test_json_from_outside_counts_its_depth_from_its_own_root():
+    deepest = parse_foreign(nested(MAX_DEPTH))
+    value = deepest
+    for _ in range(MAX_DEPTH):
+        value = [value]
+    assert load(dump(value)) == json.loads(nested(2 * MAX_DEPTH))
+    assert parse_foreign(nested(MAX_DEPTH + 1)) is None
+
+
+def test_surrogates_are_joined_at_any_depth():
+    value = Foreign(json.loads(nested(MAX_DEPTH, '["\\ud83d"]')))
+    for _ in range(MAX_DEPTH):
+        value = {"\ud83d\ude00": value}
+    assert dump(value).count("\U0001f600".encode()) == MAX_DEPTH
+
+
+def test_a_value_that_contains_itself_is_refused():
+    loop = []
+    loop.append(loop)
+    for value in (loop, Foreign(loop)):
+        with pytest.raises(Invalid, match="deeper"):
+            dump(value)
+
+
+def test_depth_of_a_hundred_thousand_is_refused_without_a_crash():
+    """Row 23."""
+    text = nested(100_000)
+    assert parse_foreign(text) is None
+    assert exact_or_text("output", text) == {"output_text": text}
+    with pytest.raises(Corrupt, match="nested too deeply"):
+        load(text.encode())
+
+
+@pytest.mark.parametrize("members", [{1: 1}, {"a": 1, 2: 2}, {None: 1}, {b"a": 1}, {"a": {True: 1}}], ids=repr)
+def test_keys_that_are_no_text_are_refused(members):
+    for value in (members, Foreign(members)):
+        with pytest.raises(Invalid, match="key that is no text"):
+            dump(value)
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, (1, 2), 1j, object], ids=lambda value: type(value).__name__)
+def test_values_that_are_no_json_are_refused(value):
+    for holder in (value, [value], {"a": Foreign([value])}):
+        with pytest.raises(Invalid, match=f"of type {type(value).__name__} cannot"):
+            dump(holder)
+
+
+def test_writing_changes_nothing_in_the_value():
+    value = {"b": ["\ud83d\ude00"], "a": Foreign({"d": 1, "c": 2})}
+    dump(value)
+    assert list(value) == ["b", "a"]
+    assert value["b"] == ["\ud83d\ude00"]
+    assert value["a"] == Foreign({"d": 1, "c": 2})
+
+
+def test_reading_keeps_the_stored_key_order():
+    """A foreign subtree can be wrapped again and written as it was."""
+    data = b'{"a":1,"input":{"z":1,"b":2}}\n'
+    document = load(data)
+    assert dump(document | {"input": Foreign(document["input"])}) == data
+
+
+def test_reading_accepts_what_another_writer_spelled_differently():
+    assert load(b' {"b": 1,\r\n "a": "\\u00e9"} ') == {"b": 1, "a": "\u00e9"}
+
+
+def test_a_message_of_64_mebibytes_is_written_and_read():
+    """Row 15 and P15."""
+    text = "\u00e9" * (32 << 20)
+    assert load(dump({"text": text})) == {"text": text}
