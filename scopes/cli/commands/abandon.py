@@ -1,0 +1,26 @@
+"""`scopes conv abandon`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.abandon import abandon as mark
+
+
+def abandon(
+    context: typer.Context,
+    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")],
+    revive: Annotated[bool, typer.Option("--revive", help="Make it an ordinary branch again")] = False,
+) -> int:
+    """Hide a branch from lists and keep its history.
+
+    Examples:
+      scopes conv abandon conv-001 try-sqlite
+      scopes conv abandon conv-001 try-sqlite --revive
+    """
+    call: Invocation = context.obj
+    return call.show(mark(call.repository(), conversation, branch, revive=revive))

@@ -1,0 +1,29 @@
+"""`scopes completion SHELL`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.cli.shells import print_script
+from scopes.cli.table import TABLE
+
+
+def completion(
+    context: typer.Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="The shell to complete in")],
+) -> int:
+    """Print the completion script of a shell.
+
+    Commands, options, conversations and branches complete. Packages install the scripts where the shell looks for
+    them; where that did not happen, load the script when the shell starts.
+
+    Examples:
+      eval "$(scopes completion bash)"        # in ~/.bashrc
+      eval "$(scopes completion zsh)"         # in ~/.zshrc, after compinit
+      scopes completion fish | source         # in ~/.config/fish/config.fish
+    """
+    invocation: Invocation = context.obj
+    return print_script(TABLE, [shell], invocation)

@@ -1,0 +1,23 @@
+"""`scopes conv decisions`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.decisions import decisions as collect
+
+
+def decisions(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+    """List what was decided.
+
+    Each with its message, date and agent; a decision stands while the active branch holds it.
+
+    Examples:
+      scopes conv decisions conv-001
+      scopes conv decisions conv-001 --json
+    """
+    call: Invocation = context.obj
+    return call.show(collect(call.repository(), conversation))

@@ -1,0 +1,23 @@
+"""`scopes conv files`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.files import files as collect
+
+
+def files(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+    """List the files that a conversation touched.
+
+    With the messages that read, changed or named each, the last touched first.
+
+    Examples:
+      scopes conv files conv-001
+      scopes conv files conv-001 --json
+    """
+    call: Invocation = context.obj
+    return call.show(collect(call.repository(), conversation))

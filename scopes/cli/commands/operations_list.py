@@ -1,0 +1,24 @@
+"""`scopes conv operations list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.operations import list_operations
+
+
+def operations_list(
+    context: typer.Context,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many")] = None,
+) -> int:
+    """List the operations, newest first.
+
+    Examples:
+      scopes conv operations list
+      scopes conv operations list -n 5 --json
+    """
+    call: Invocation = context.obj
+    return call.show(list_operations(call.repository(), limit=count))

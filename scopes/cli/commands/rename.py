@@ -1,0 +1,35 @@
+"""`scopes conv rename`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.errors import Invalid
+
+
+def rename(
+    context: typer.Context,
+    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    new: Annotated[str | None, typer.Argument(metavar="[NEW]", help="The new id, or the branch's new name")] = None,
+    branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
+) -> int:
+    """Rename a conversation or a branch.
+
+    Examples:
+      scopes conv rename conv-001 --title "Login fails on Safari"
+      scopes conv rename conv-001 login-bug
+      scopes conv rename conv-001 --branch try-sqlite alternative/sqlite
+    """
+    call: Invocation = context.obj
+    if (new is None) == (title is None) or (title is not None and branch is not None):
+        raise Invalid("name either a new id, or --branch with its new name, or --title", hint="see: scopes help rename")
+    if title is not None:
+        return call.show(rename_title(call.repository(), conversation, title))
+    if branch is not None:
+        return call.show(rename_branch(call.repository(), conversation, branch, new or ""))
+    return call.show(rename_conversation(call.repository(), conversation, new or ""))
