@@ -62,4 +62,6 @@ def parse_document(data: bytes | str, what: str) -> Any:
     except RecursionError as error:
         raise Invalid(f"{what} is nested too deeply") from error
     except ValueError as error:
-        raise Invalid(f"{what} is no JSON: {error}", hint='for example: {"author": "carol", "text": "hello"}') from error
+        raise Invalid(
+            f"{what} is no JSON: {error}", hint='for example: {"author": "carol", "text": "hello"}'
+        ) from error

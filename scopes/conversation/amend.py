@@ -85,7 +85,7 @@ def _find_target(
     tip = find_place(repository, name, chosen)
     commit = read_commit(repository, place.oid)
     if is_root(commit):
-        raise NotFound("that is no message", hint=f"see: scopes log {chosen}/{name}")
+        raise NotFound("that is no message", hint=f"see: scopes conv log {chosen}/{name}")
     if not is_ancestor(repository, place.oid, tip.oid):
         raise NotFound(f"that message is not on {chosen}/{name}", hint="name the branch with --branch")
     message = read_message(repository, place.oid)

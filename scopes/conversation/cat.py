@@ -37,7 +37,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     commit = read_commit(repository, place.oid)
     if is_root(commit):
         where = f"{place.conversation}/{place.branch}" if place.branch else place.conversation
-        raise NotFound(f"{where} has no message here", hint=f'add one: scopes append {place.conversation} "..."')
+        raise NotFound(f"{where} has no message here", hint=f'add one: scopes conv append {place.conversation} "..."')
     stored = read_message_bytes(repository, place.oid)
     return MessageView(
         conversation=place.conversation,

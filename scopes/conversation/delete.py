@@ -75,10 +75,10 @@ def _refuse_deletion(
 ) -> None:
     if name == MAIN:
         raise Refused(
-            "the branch main cannot be deleted", hint=f"delete the conversation: scopes delete {conversation}"
+            "the branch main cannot be deleted", hint=f"delete the conversation: scopes conv delete {conversation}"
         )
     if name == find_active_branch(repository, conversation):
-        raise Refused(f"{name} is the active branch", hint=f"first: scopes switch {conversation} main")
+        raise Refused(f"{name} is the active branch", hint=f"first: scopes conv switch {conversation} main")
     others = [tip for branch, tip in tips.items() if branch != name]
     if not force and not any(is_ancestor(repository, tips[name], other) for other in others):
         raise Refused(

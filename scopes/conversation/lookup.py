@@ -131,7 +131,7 @@ def _find_inside(repository: Repository, name: str, conversation: ConversationId
     branches = [branch for branch in tips if branch.startswith(name)]
     if _could_be_id(name) and not branches:
         return _find_by_id(repository, name, [conversation])
-    branch = BranchName(_match(name, tips, "branch or message", f"see: scopes log {conversation}"))
+    branch = BranchName(_match(name, tips, "branch or message", f"see: scopes conv log {conversation}"))
     return Place(conversation, branch, tips[branch])
 
 
@@ -149,7 +149,7 @@ def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[Con
                 found.setdefault(head.id, Place(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
-    match = _match(prefix, found, "message", "see: scopes log")
+    match = _match(prefix, found, "message", "see: scopes conv log")
     return found[match] if match in found else next(p for p in found.values() if p.oid.startswith(prefix))
 
 
@@ -171,7 +171,7 @@ def _step_back(repository: Repository, place: Place, count: int) -> Oid:
         if is_root(commit) or not commit.parents:
             raise NotFound(
                 f"there are not that many messages before {head_of(commit).id[:8]} in {place.conversation}",
-                hint=f"see: scopes log {place.conversation}",
+                hint=f"see: scopes conv log {place.conversation}",
             )
         commit = read_commit(repository, commit.parents[0])
     return commit.oid

@@ -79,7 +79,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         name = find_branch(repository, chosen, branch)
         tips = branch_tips(repository, chosen)
         if name == "main":
-            raise Refused("the branch main keeps its name", hint="begin another from it: scopes branch")
+            raise Refused("the branch main keeps its name", hint="begin another from it: scopes conv branch")
         if wanted in tips:
             raise Refused(f"there is a branch {wanted!a} in {chosen} already", hint="choose another name")
         before = read_metadata(repository, chosen)

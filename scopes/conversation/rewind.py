@@ -47,7 +47,7 @@ def rewind(
         NotFound: the branch has not that many messages.
     """
     if to is not None and count is not None:
-        raise Invalid("name either a message or a number of messages", hint="scopes rewind CONV --to MESSAGE")
+        raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot take back {count} messages", hint="for example: -n 2")
     with writing(repository):
@@ -57,7 +57,7 @@ def rewind(
         new = find_place(repository, to if to is not None else f"{name}~{count or 1}", chosen).oid
         if not is_ancestor(repository, new, old):
             raise Refused(
-                f"that message is not in the history of {chosen}/{name}", hint=f"see: scopes log {chosen}/{name}"
+                f"that message is not in the history of {chosen}/{name}", hint=f"see: scopes conv log {chosen}/{name}"
             )
         kept = {commit.oid for commit in walk_newest_first(repository, [new])}
         taken = sum(1 for _ in walk_heads_newest_first(repository, [old], kept))

@@ -52,7 +52,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
     with writing(repository):
         metadata = read_metadata(repository, chosen)
         if wanted in metadata.tags:
-            hint = f"remove it first: scopes tag {chosen} {wanted} --delete"
+            hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
             raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
         oid = find_place(repository, message or chosen, chosen).oid
         return _change(repository, chosen, metadata.commit, wanted, oid)
@@ -68,7 +68,7 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
     with writing(repository):
         metadata = read_metadata(repository, chosen)
         if name not in metadata.tags:
-            raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes tag {chosen}")
+            raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes conv tag {chosen}")
         return _change(repository, chosen, metadata.commit, name, None)
 
 

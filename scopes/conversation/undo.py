@@ -92,9 +92,9 @@ def _moved_on(repository: Repository, target: Operation, change: RefChange, curr
     ):
         return Refused(
             f"{shown} has new messages since '{target.summary}'",
-            hint=f"take them back first: scopes rewind {shown} --to {change.old[:12]}",
+            hint=f"take them back first: scopes conv rewind {shown} --to {change.old[:12]}",
         )
-    return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes operations list")
+    return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes conv operations list")
 
 
 def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
@@ -116,9 +116,9 @@ def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
     if len(found) > 1:
         raise Ambiguous(f"{prefix!a} fits {len(found)} operations", hint="type a few more letters")
     if not found:
-        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes operations list")
+        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
     return found[0]
 
 
 def _nothing(what: str) -> NoReturn:
-    raise NotFound(f"there is nothing to {what}", hint="see: scopes operations list")
+    raise NotFound(f"there is nothing to {what}", hint="see: scopes conv operations list")

@@ -219,4 +219,4 @@ def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[
 
 def library_versions() -> str:
     """Name the versions of pygit2 and libgit2."""
-    return f"pygit2 {pygit2._build.__version__}, libgit2 {pygit2.LIBGIT2_VERSION}"
+    return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"

@@ -23,7 +23,7 @@ def undo(
 
     Examples:
       scopes undo
-      scopes operations list
+      scopes conv operations list
       scopes undo k3x9
     """
     call: Invocation = context.obj
