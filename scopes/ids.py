@@ -55,6 +55,11 @@ def parse_branch_name(text: str) -> BranchName:
     return BranchName(text)
 
 
+def is_name(text: str) -> bool:
+    """Tell whether a text meets the rules of branch names, so that it may be looked up as a ref."""
+    return all(_trouble_in_component(component) is None for component in text.split("/"))
+
+
 def _trouble_in_component(text: str) -> str | None:
     """Say what is wrong with one component of a ref name, in words that follow `it`."""
     rules = (

@@ -40,9 +40,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     with writing(repository):
         name = find_branch(repository, chosen, branch)
         if name == MAIN:
-            raise Refused(
-                "the branch main cannot be abandoned", hint="delete the conversation instead: scopes conv delete"
-            )
+            raise Refused("the branch main cannot be abandoned", hint="or delete it all: scopes conv delete")
         before = read_metadata(repository, chosen)
         entry = before.branches.get(name, BranchEntry())
         active = find_active_branch(repository, chosen)

@@ -22,7 +22,7 @@ from scopes.conversation.heads import head_of, is_root, walk_heads_oldest_first
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.ids import BranchName, ConversationId, Oid, is_message_id
+from scopes.ids import BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.store import refs as names
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
@@ -63,19 +63,19 @@ def find_conversation(repository: Repository, text: str) -> ConversationId:
     """
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes conversations list")
-    if "/" not in text and any(repository.list_refs(f"{names.HEADS}{text}/")):
-        return ConversationId(text)
+    if is_name(text) and "/" not in text and repository.find_ref(f"{names.HEADS}{text}/{MAIN}") is not None:
+        return ConversationId(text)  # nearly always, and without reading every ref
     hint = "list them: scopes conversations list"
     return ConversationId(_match(text, conversation_ids(repository), "conversation", hint))
 
 
 def find_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
     """Return the active branch; main, or else the first one, where none is set or the set one is gone."""
-    tips = branch_tips(repository, conversation)
-    value = repository.find_ref(names.active_ref(conversation)) or ""
-    place = names.split_branch_ref(value.removeprefix(names.SYMBOLIC))
-    if place is not None and place[1] in tips:
+    target = (repository.find_ref(names.active_ref(conversation)) or "").removeprefix(names.SYMBOLIC)
+    place = names.split_branch_ref(target)
+    if place is not None and repository.find_ref(target) is not None:
         return place[1]
+    tips = branch_tips(repository, conversation)
     return MAIN if MAIN in tips else next(iter(tips))
 
 
@@ -85,9 +85,11 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
         return find_active_branch(repository, conversation)
     if not text:
         raise Invalid("the branch's name is empty", hint=f"list them: scopes conversations branch {conversation}")
+    if is_name(text) and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
+        return BranchName(text)
     tips = branch_tips(repository, conversation)
     hint = f"branches of {conversation}: {', '.join(tips)}" if len(tips) <= 8 else None
-    return BranchName(text) if text in tips else BranchName(_match(text, tips, "branch", hint))
+    return BranchName(_match(text, tips, "branch", hint))
 
 
 def find_place(repository: Repository, text: str, conversation: ConversationId | None = None) -> Place:
@@ -142,9 +144,13 @@ def _could_be_id(text: str) -> bool:
 def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Place:
     """Look for a message whose id, or whose commit's id, begins with the prefix."""
     found: dict[str, Place] = {}
+    tips: dict[ConversationId, list[Oid]] = {}
+    for ref, oid in repository.list_refs(names.HEADS).items():
+        place = names.split_branch_ref(ref)
+        if place is not None:
+            tips.setdefault(place[0], []).append(Oid(oid))
     for conversation in conversations:
-        tips = branch_tips(repository, conversation)
-        for head in walk_heads_oldest_first(repository, tips.values()):
+        for head in walk_heads_oldest_first(repository, tips[conversation]):
             if head.id.startswith(prefix) or head.oid.startswith(prefix):
                 found.setdefault(head.id, Place(conversation, None, head.oid))
         if found and is_message_id(prefix):
