@@ -1,0 +1,42 @@
+"""The crash file: what a bug report needs, without what people wrote (arguments may hold messages and secrets)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from scopes import __version__, clock
+from scopes.cli.invocation import Invocation
+
+
+def write_crash_file(invocation: Invocation, error: BaseException) -> str | None:
+    """Write the details of a bug, readable by its owner alone, and return the path.
+
+    Where no file can be written they go to standard error, and None is returned.
+    """
+    text = _details(invocation, error)
+    directory = _directory(invocation.environ)
+    name = f"crash-{clock.now().replace(':', '').replace('.', '-')}-{os.getpid()}.txt"
+    path = os.path.join(directory, name)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        invocation.stderr.write(text)
+        return None
+    return path
+
+
+def _directory(environ: dict[str, str]) -> str:
+    home = environ.get("XDG_STATE_HOME", "")
+    return os.path.join(home if os.path.isabs(home) else os.path.expanduser("~/.local/state"), "scopes")
+
+
+def _details(invocation: Invocation, error: BaseException) -> str:
+    python = sys.version.replace("\n", " ")
+    system = " ".join(os.uname()[i] for i in (0, 2, 4))
+    head = f"scopes {__version__}\npython {python}\nsystem {system}\ncommand {invocation.command or '(none)'}\n\n"
+    return head + "".join(traceback.format_exception(error))

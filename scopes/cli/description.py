@@ -1,0 +1,135 @@
+"""A verb taken to pieces: usage, text, arguments, options. Help, manual pages and completion all print this."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import typer
+import typer.core
+
+from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.main import load
+from scopes.cli.table import Command, Table
+
+EXAMPLES = "Examples:"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An argument or option: how it is typed, what its value is called, what the value may be."""
+
+    names: tuple[str, ...]
+    value: str | None
+    help: str
+    choices: tuple[str, ...] = ()
+    default: str | None = None
+    required: bool = False
+    repeated: bool = False
+
+    @property
+    def label(self) -> str:
+        """Write it as help shows it: `-z, --nul`, `--branch BRANCH`, `CONVERSATION`."""
+        return " ".join(filter(None, (", ".join(self.names), self.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One verb, ready to be printed; the last line of `text` belongs to the examples where it has some."""
+
+    spelling: str
+    summary: str
+    usage: str
+    text: str
+    examples: str
+    arguments: tuple[Part, ...]
+    options: tuple[Part, ...]
+
+
+def build_parser(command: Command) -> typer.core.TyperCommand:
+    """Make the one parser of a verb from its function's signature, without the global options."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    function: Callable[..., int | None] = load(command.target)
+    app.command(command.path[-1], add_help_option=False)(function)
+    parser = typer.main.get_command(app)
+    if not isinstance(parser, typer.core.TyperCommand):
+        raise TypeError(f"{command.target} made no command")
+    return parser
+
+
+def describe(table: Table, command: Command) -> Description:
+    """Take a verb to pieces."""
+    parser = build_parser(command)
+    arguments = tuple(_argument(p) for p in parser.params if isinstance(p, typer.core.TyperArgument) and not p.hidden)
+    options = tuple(_option(p) for p in parser.params if isinstance(p, typer.core.TyperOption) and not p.hidden)
+    summary, _, body = inspect.cleandoc(parser.help or "").partition("\n")
+    text, _, examples = body.partition(f"\n{EXAMPLES}\n")
+    spelling = table.spelling(command.path)
+    usage = " ".join((spelling, *_usage(arguments, options)))
+    return Description(
+        spelling, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments, options
+    )
+
+
+def describe_global_options() -> tuple[Part, ...]:
+    """Return the global options in the form of a verb's own."""
+    return tuple(
+        Part(option.names, option.value, option.help, choices=option.choices, repeated=option.repeated)
+        for option in GLOBAL_OPTIONS
+    )
+
+
+def _usage(arguments: Sequence[Part], options: Sequence[Part]) -> list[str]:
+    words = [f"{option.names[0]} {option.value}" for option in options if option.required]
+    if len(words) < len(options):
+        words.insert(0, "[OPTIONS]")
+    for part in arguments:
+        word = f"{part.value}..." if part.repeated else f"{part.value}"
+        words.append(word if part.required else f"[{word}]")
+    return words
+
+
+def _argument(parameter: typer.core.TyperArgument) -> Part:
+    return Part(
+        names=(),
+        value=_value_name(parameter),
+        help=parameter.help or "",
+        choices=_choices(parameter),
+        default=_default(parameter),
+        required=parameter.required,
+        repeated=parameter.nargs == -1,
+    )
+
+
+def _option(parameter: typer.core.TyperOption) -> Part:
+    return Part(
+        names=(*parameter.opts, *parameter.secondary_opts),
+        value=None if parameter.is_flag or parameter.count else _value_name(parameter),
+        help=parameter.help or "",
+        choices=_choices(parameter),
+        default=_default(parameter),
+        required=parameter.required,
+        repeated=parameter.multiple,
+    )
+
+
+def _value_name(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str:
+    name = parameter.metavar or (parameter.name or "value").upper().replace("_", "-").strip("-")
+    return name[1:-1] if name.startswith("[") else name
+
+
+def _choices(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> tuple[str, ...]:
+    return tuple(_plain(choice) for choice in getattr(parameter.type, "choices", ()))
+
+
+def _default(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str | None:
+    default = parameter.default
+    if not parameter.show_default or callable(default) or isinstance(default, bool):
+        return None
+    return _plain(default) if default not in (None, "", (), []) else None
+
+
+def _plain(value: object) -> str:
+    return str(value.value) if isinstance(value, Enum) else str(value)

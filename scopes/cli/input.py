@@ -1,0 +1,36 @@
+"""Opening what a command reads: a regular file, or standard input for `-`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import BinaryIO
+
+from scopes.cli.invocation import Invocation
+from scopes.errors import Inaccessible, Invalid, NotFound
+
+STANDARD_INPUT = "-"
+
+
+def open_input(invocation: Invocation, path: str) -> BinaryIO:
+    """Open a file for reading, or standard input for `-`; at a terminal a note says what is waited for.
+
+    Raises:
+        NotFound: there is no such file.
+        Invalid: it is a directory, a device or a pipe, which might never end (reliability A-10).
+        Inaccessible: it may not be read.
+    """
+    if path == STANDARD_INPUT:
+        if invocation.stdin.isatty():
+            invocation.output().say("reading from the terminal; end with Ctrl-D on an empty line")
+        return invocation.stdin.buffer
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"there is no file {path!r}", hint="check the path") from error
+    except OSError as error:
+        raise Inaccessible(f"cannot read {path!r}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Invalid(f"{path!r} is no regular file", hint="a pipe or device can be read as standard input: -")
+    return open(descriptor, "rb")

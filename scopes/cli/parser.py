@@ -1,0 +1,74 @@
+"""Running one verb: its parser with the global options added, its function, and usage errors in our own words."""
+
+from __future__ import annotations
+
+import typer
+import typer.core
+from typer.exceptions import TyperException
+
+from scopes.cli.description import build_parser, describe
+from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
+from scopes.cli.help import format_verb, terminal_width
+from scopes.cli.invocation import Invocation
+from scopes.cli.suggestion import meant, nearest
+from scopes.cli.table import Command, Table
+from scopes.cli.words import CommandLine
+from scopes.errors import Invalid
+
+# A verb may have a parameter `color` or `store` of its own.
+_PREFIX = "global_"
+PLAINER = (("a valid int range", "a whole number"), ("a valid integer", "a whole number"))
+
+
+def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
+    """Parse the words of one verb, call its function, and return the exit code that it gives (None is 0).
+
+    Raises:
+        Invalid: the words do not fit the verb.
+    """
+    command = line.command
+    assert command is not None  # noqa: S101  dispatch comes here with a verb only
+    parser = build_parser(command)
+    parser.params += [_parameter(option) for option in GLOBAL_OPTIONS if option is not HELP]
+    parser.params.append(_help_option(table, command, invocation))
+    spelling = table.spelling(command.path)
+    try:
+        with parser.make_context(spelling, [*line.leading, *line.rest], obj=invocation) as context:
+            given = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
+            invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in given.items()})
+            return parser.invoke(context) or 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except TyperException as error:
+        raise _usage_error(error, f"see: scopes help {' '.join(table.short_path(command.path))}") from error
+
+
+def _parameter(option: GlobalOption) -> typer.core.TyperOption:
+    return typer.core.TyperOption(
+        param_decls=[_PREFIX + option.key, *option.names],
+        is_flag=option.value is None,
+        multiple=option.repeated,
+    )
+
+
+def _help_option(table: Table, command: Command, invocation: Invocation) -> typer.core.TyperOption:
+    """Make the option that answers before anything is checked, so that `append --help` needs no arguments."""
+
+    def answer(_context: typer.Context, _parameter: object, wanted: object) -> None:
+        if wanted:
+            invocation.stdout.write(format_verb(describe(table, command), terminal_width(invocation.environ)))
+            raise typer.Exit
+
+    declared = [_PREFIX + HELP.key, *HELP.names]
+    return typer.core.TyperOption(
+        param_decls=declared, is_flag=True, is_eager=True, expose_value=False, callback=answer
+    )
+
+
+def _usage_error(error: TyperException, hint: str) -> Invalid:
+    """Say a usage error in our form: no capital, no full stop, the cure as hint."""
+    near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
+    message = str(error) if near else error.format_message()
+    for theirs, ours in PLAINER:
+        message = message.replace(theirs, ours)
+    return Invalid(message[:1].lower() + message[1:].rstrip("."), hint=meant(near, hint))

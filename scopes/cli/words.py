@@ -1,0 +1,79 @@
+"""Splitting a command line into options before the verb, the verb, and the rest, for dispatch and completion."""
+
+from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
+from scopes.cli.table import Command, Table
+
+LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
+SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
+
+
+class CommandLine:
+    """What was typed, in parts.
+
+    `path` is as far as the table could be followed, `command` the verb there, `unknown` the word that led nowhere.
+    `leading` are the options before the verb, `rest` the words behind it, `waits` an option that still needs a value.
+    """
+
+    def __init__(self) -> None:
+        self.leading: list[str] = []
+        self.path: tuple[str, ...] = ()
+        self.typed: list[str] = []
+        self.command: Command | None = None
+        self.unknown: str | None = None
+        self.rest: list[str] = []
+        self.waits: str | None = None
+        self.wants_help = False
+
+
+def split_words(table: Table, words: list[str]) -> CommandLine:
+    """Follow the table along the words up to a verb, or to the first word that it does not know."""
+    line = CommandLine()
+    position = 0
+    while position < len(words) and line.command is None and line.unknown is None:
+        word = words[position]
+        position += 1
+        if word == "--version" and not line.path:
+            word = "version"
+        if len(word) > 1 and word.startswith("-"):
+            line.leading.append(word)
+            line.wants_help |= word in HELP.names
+            if not is_option(word):
+                line.unknown = word
+            elif expects_value(word):
+                line.leading += words[position : position + 1]
+                line.waits = word if position == len(words) else None
+                position += 1
+            continue
+        line.typed.append(word)
+        if line.typed != ["ai"]:
+            _follow(table, line, word)
+    line.rest = words[position:]
+    return line
+
+
+def _follow(table: Table, line: CommandLine, word: str) -> None:
+    path = table.extend(line.path, word)
+    if path not in table.commands and path not in table.groups:
+        line.unknown = word
+        return
+    line.path = path
+    line.command = table.commands.get(path)
+
+
+def is_option(word: str) -> bool:
+    """Tell whether the word is a global option, or a bundle of short ones."""
+    if word.startswith("--"):
+        return word.partition("=")[0] in LONG
+    return word[1] in SHORT
+
+
+def expects_value(word: str) -> bool:
+    """Tell whether the word after this global option is its value (`-C dir`, but not `-Cdir`, `--store=path`)."""
+    if word.startswith("--"):
+        return word in LONG and LONG[word].value is not None
+    for place, letter in enumerate(word[1:], start=2):
+        if letter not in SHORT:
+            return False
+        if SHORT[letter].value is not None:
+            return place == len(word)
+    return False

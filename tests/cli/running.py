@@ -1,0 +1,42 @@
+"""Running the whole command in a process of its own, with the sample table or the product's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SAMPLE = "tests.cli.sample:TABLE"
+PRODUCT = "scopes.cli.table:TABLE"
+PROGRAM = "import sys; from scopes.cli.main import load, main; sys.exit(main(sys.argv[2:], load(sys.argv[1])))"
+
+
+def with_options(path):
+    """Return the program that completes from another options file than the product's."""
+    return f"import scopes.cli.candidates; scopes.cli.candidates.OPTIONS_FILE = {path!r}; {PROGRAM}"
+
+
+def command_line(*words, table=SAMPLE, options=(), program=PROGRAM):
+    """Return the argument list that runs scopes with these words."""
+    return [sys.executable, *options, "-c", program, table, *words]
+
+
+def environment(**extra):
+    """Return this process's environment with our checkout importable."""
+    path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, **extra}
+
+
+def scopes(*words, table=SAMPLE, options=(), program=PROGRAM, env=None, **keywords):
+    """Run scopes and return the finished process, its output as text."""
+    keywords = {"stdin": subprocess.DEVNULL, "text": True, "capture_output": True, "timeout": 60, **keywords}
+    line = command_line(*words, table=table, options=options, program=program)
+    return subprocess.run(line, check=False, env=environment(**(env or {})), **keywords)
+
+
+def imported(*words, table=PRODUCT):
+    """Return the names of all modules that a run imports, also when it ends the process itself."""
+    done = scopes(*words, table=table, options=("-X", "importtime"))
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}

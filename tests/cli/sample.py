@@ -1,0 +1,132 @@
+"""A small command table with verbs that do what the machinery must survive; the product's own verbs are not needed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from scopes import errors
+from scopes.cli.input import open_input
+from scopes.cli.table import TABLE as PRODUCT
+from scopes.cli.table import Command, Group, Table
+
+HERE = "tests.cli.sample"
+
+
+def state(
+    context: typer.Context,
+    conversation: Annotated[str, typer.Argument(metavar="CONV", help="Which conversation")],
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="What to say")] = None,
+    branch: Annotated[str, typer.Option("--branch", "-b", metavar="BRANCH", help="Which branch")] = "main",
+    kind: Annotated[Literal["plain", "decision"], typer.Option("--kind", help="What it is")] = "plain",
+    limit: Annotated[int | None, typer.Option("--limit", min=0, metavar="N", help="How many")] = None,
+    nul: Annotated[bool, typer.Option("-z", "--nul", help="End rows with NUL")] = False,
+) -> None:
+    """Print the settings of this run.
+
+    A paragraph that is
+    wrapped.
+
+    Examples:
+      scopes conv state conv-001 "hello"
+      scopes conv state conv-001 --kind decision
+    """
+    own = {"conversation": conversation, "text": text, "branch": branch, "kind": kind, "limit": limit, "nul": nul}
+    invocation = context.obj
+    names = (
+        "command",
+        "json",
+        "color",
+        "pager",
+        "hints",
+        "quiet",
+        "verbose",
+        "yes",
+        "interactive",
+        "store",
+        "settings",
+    )
+    run = {name: getattr(invocation, name) for name in names}
+    print(json.dumps({**own, **run, "cwd": invocation.cwd, "store_path": invocation.store_path}))
+
+
+def raise_error(context: typer.Context, kind: Annotated[str, typer.Argument(help="Which error")]) -> None:
+    """Raise an error."""
+    print("before")
+    cases = {
+        "usage": typer.BadParameter("not like this"),
+        "bug": ZeroDivisionError("a\nb"),
+        "memory": MemoryError(),
+        "full": OSError(errno.ENOSPC, "x"),
+        "denied": PermissionError(errno.EACCES, "x", "/secret/place"),
+        "missing": FileNotFoundError(errno.ENOENT, "x", "/nowhere"),
+        "interrupt": KeyboardInterrupt(),
+        "pipe": BrokenPipeError(errno.EPIPE, "x"),
+    }
+    if kind == "recursion":
+        raise_error(context, kind)
+    raise cases.get(kind) or getattr(errors, kind)(f"it is {kind}", hint="do better")
+
+
+def answer(context: typer.Context, code: Annotated[int, typer.Argument(help="The exit code")]) -> int:
+    """End with an exit code."""
+    return code
+
+
+def many(context: typer.Context) -> None:
+    """Print many lines."""
+    for number in range(100_000):
+        print("line", number)
+
+
+def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
+    """Wait for a signal."""
+    if committed is not None:
+        context.obj._repository = type("Repository", (), {"committed": committed, "config": None})
+    print("ready", flush=True)
+    signal.pause()
+
+
+def confirm(context: typer.Context) -> None:
+    """Ask first."""
+    context.obj.confirm("Really?")
+    print("done")
+
+
+def read(context: typer.Context, path: Annotated[str, typer.Argument(metavar="FILE", help="What to read")]) -> None:
+    """Count the bytes of a file."""
+    with open_input(context.obj, path) as file:
+        print(len(file.read()), "bytes")
+
+
+def fill_error_stream(context: typer.Context) -> None:
+    """Fail while nobody can be told."""
+    os.dup2(os.open("/dev/full", os.O_WRONLY), sys.stderr.fileno())
+    raise errors.NotFound("nobody hears this")
+
+
+def _sample(name: str, summary: str, function: str | None = None) -> Command:
+    return Command(("conversations", name), "samples", summary, f"{HERE}:{function or name}")
+
+
+TABLE = Table(
+    commands=(
+        _sample("state", "Print the settings of this run"),
+        _sample("raise", "Raise an error", "raise_error"),
+        _sample("answer", "End with an exit code"),
+        _sample("many", "Print many lines"),
+        _sample("wait", "Wait for a signal"),
+        _sample("confirm", "Ask first"),
+        _sample("read", "Count the bytes of a file"),
+        _sample("deaf", "Fail while nobody can be told", "fill_error_stream"),
+        *(PRODUCT.commands[(name,)] for name in ("completion", "help", "version")),
+    ),
+    groups=(Group(("conversations",), "Everything about conversations", short="conv"),),
+    lifted=("state",),
+)

@@ -1,0 +1,149 @@
+"""The last resort: every way a command can stop has its line, its exit code and no traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+import subprocess
+
+import pytest
+
+from scopes import errors
+from tests.cli.running import command_line, environment, scopes
+
+REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ScopesError)]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.__name__)
+def test_every_refusal_ends_with_its_exit_code_and_hint(refusal):
+    """Output contract 4."""
+    done = scopes("conv", "raise", refusal.__name__)
+    assert done.returncode == refusal.exit_code
+    assert done.stderr == f"error: it is {refusal.__name__}\nhint: do better\n"
+    assert done.stdout == "before\n"
+
+
+def test_a_refusal_under_json_is_one_document_on_the_error_stream():
+    """Output contract 3."""
+    done = scopes("conv", "raise", "Busy", "--json")
+    assert json.loads(done.stderr) == {
+        "error": {"kind": "busy", "message": "it is Busy", "hint": "do better", "retryable": True}
+    }
+    assert done.returncode == 6
+
+
+def test_a_usage_error_from_within_a_verb_has_our_form():
+    done = scopes("conv", "raise", "usage")
+    assert (done.returncode, done.stdout) == (2, "before\n")
+    assert done.stderr.startswith("error: invalid value: not like this\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"), [("full", "cannot write the output"), ("denied", "cannot use /secret/place")]
+)
+def test_what_the_machine_refuses_is_no_bug(kind, message):
+    """Reliability F-55, F-60."""
+    done = scopes("conv", "raise", kind)
+    assert done.returncode == 8
+    assert done.stderr.startswith(f"error: {message}: ")
+
+
+@pytest.mark.parametrize("kind", ["bug", "memory", "recursion", "missing"])
+def test_anything_else_is_a_bug_with_a_private_crash_file(kind, tmp_path):
+    """Output contract 4."""
+    done = scopes("conv", "raise", kind, env={"XDG_STATE_HOME": str(tmp_path)})
+    assert done.returncode == 70
+    assert done.stderr.startswith("error: this is a bug in scopes: ")
+    assert "Traceback" not in done.stderr
+    (path,) = (tmp_path / "scopes").iterdir()
+    assert str(path) in done.stderr
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_crash_file_says_where_it_happened_and_not_what_was_typed(tmp_path):
+    scopes("conv", "raise", "bug", "-c", "x=my secret", env={"XDG_STATE_HOME": str(tmp_path)})
+    (path,) = (tmp_path / "scopes").iterdir()
+    text = path.read_text()
+    assert "ZeroDivisionError" in text
+    assert "command scopes conv raise" in text
+    assert "my secret" not in text
+
+
+def test_a_relative_state_home_counts_as_unset(sealed_world, tmp_path):
+    scopes("conv", "raise", "bug", env={"XDG_STATE_HOME": "here"}, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert len(list((sealed_world / ".local" / "state" / "scopes").iterdir())) == 1
+
+
+def test_where_no_crash_file_can_be_written_the_details_are_printed(tmp_path):
+    (tmp_path / "scopes").write_text("in the way")
+    done = scopes("conv", "raise", "bug", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert done.returncode == 70
+    assert "Traceback" in done.stderr
+    assert "please report it with the text above" in done.stderr
+
+
+def test_an_interrupt_ends_with_130_and_one_word():
+    done = scopes("conv", "raise", "interrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "before\n", "error: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "interrupted"),
+        (("conv-001/main 4f2a",), "interrupted; recorded as conv-001/main 4f2a before the interrupt"),
+    ],
+)
+def test_ctrl_c_says_what_was_recorded_before_it(words, message):
+    """Promise 12."""
+    with subprocess.Popen(
+        command_line("conv", "wait", *words),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, f"error: {message}\n")
+
+
+def test_a_reader_that_goes_away_ends_the_command_silently():
+    """Promise 12."""
+    with subprocess.Popen(
+        command_line("conv", "many"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.read(1) == b"l"
+        process.stdout.close()
+        err = process.stderr.read()
+        assert (process.wait(timeout=60), err) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    "words", [("--help",), ("version",), ("conv", "many"), ("conv", "state", "c"), ("conv", "answer", "-h")]
+)
+def test_a_full_device_is_said_and_no_traceback(words):
+    """Promise 12."""
+    with open("/dev/full", "w") as full:
+        done = scopes(*words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 8
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
+
+
+def test_an_error_that_nobody_can_hear_still_has_its_exit_code():
+    assert scopes("conv", "deaf").returncode == 4
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams_neither_crash_nor_lend_their_numbers(closed):
+    done = subprocess.run(
+        ["bash", "-c", f'"$@" {closed}', "bash", *command_line("conv", "state", "c")],
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

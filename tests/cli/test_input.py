@@ -1,0 +1,65 @@
+"""Opening what a command reads."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+
+from scopes.cli.input import open_input
+from scopes.cli.invocation import Invocation
+from scopes.errors import Inaccessible, Invalid, NotFound
+from tests.cli.running import scopes
+
+
+@pytest.fixture
+def invocation():
+    return Invocation([], {})
+
+
+def test_a_file_is_read_as_bytes(invocation, tmp_path):
+    (tmp_path / "f").write_bytes(b"\xff\r\n")
+    with open_input(invocation, str(tmp_path / "f")) as file:
+        assert file.read() == b"\xff\r\n"
+
+
+def test_a_single_dash_is_standard_input(invocation):
+    invocation.stdin = io.TextIOWrapper(io.BytesIO(b"hello"))
+    assert open_input(invocation, "-").read() == b"hello"
+
+
+def test_a_missing_file_is_not_found(invocation, tmp_path):
+    with pytest.raises(NotFound, match="there is no file"):
+        open_input(invocation, str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "/dev/tty0"])
+def test_devices_and_directories_are_refused_without_reading(invocation, path):
+    """Reliability A-10."""
+    with pytest.raises((Invalid, Inaccessible, NotFound)):
+        open_input(invocation, path)
+
+
+def test_a_pipe_with_no_writer_does_not_hang(invocation, tmp_path):
+    """Reliability A-10."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Invalid, match="no regular file"):
+        open_input(invocation, str(tmp_path / "pipe"))
+
+
+def test_a_loop_of_links_is_inaccessible(invocation, tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "a")
+    with pytest.raises(Inaccessible, match="cannot read"):
+        open_input(invocation, str(tmp_path / "a"))
+
+
+def test_a_terminal_is_told_what_is_waited_for():
+    """Output contract 6."""
+    main, side = os.openpty()
+    os.write(main, b"x\n\x04")
+    done = scopes("conv", "read", "-", stdin=side)
+    os.close(main)
+    os.close(side)
+    assert done.stdout == "2 bytes\n"
+    assert "end with Ctrl-D" in done.stderr

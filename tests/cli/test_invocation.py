@@ -1,0 +1,163 @@
+"""What a command gets: settings of the run, directories, the store that is meant, questions."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+
+from scopes.cli.invocation import Invocation, before_separator
+from scopes.errors import Inaccessible, Invalid, NotFound, Refused
+
+NOTHING = dict.fromkeys(("json", "quiet", "verbose", "no_pager", "no_hints", "no_input", "yes"), False)
+NOTHING |= {"directories": (), "settings": (), "store": None, "color": None}
+
+
+def invocation(*arguments, environ=None, **options):
+    made = Invocation(list(arguments), environ or {"HOME": "/home/carol"})
+    made.configure("scopes conv state", NOTHING | options)
+    return made
+
+
+@pytest.mark.parametrize("broken", ["\udcff", "caf\udce9", "a\ud800b"])
+def test_an_argument_that_is_no_text_is_refused_by_its_position(broken):
+    """Reliability A-7."""
+    with pytest.raises(Invalid, match="argument 2 is not valid UTF-8"):
+        Invocation(["conv", broken], {}).refuse_broken_text()
+
+
+def test_every_valid_text_is_accepted():
+    Invocation(["", "\x1b", "é", "\U0001f600"], {}).refuse_broken_text()
+
+
+def test_an_empty_variable_of_ours_is_unset_and_others_are_left_alone():
+    made = Invocation([], {"SCOPES_STORE": "", "SCOPES_PAGER": "cat", "PAGER": ""})
+    assert made.environ == {"SCOPES_PAGER": "cat", "PAGER": ""}
+
+
+def test_json_is_known_before_anything_is_parsed():
+    assert Invocation(["bogus", "--json"], {}).json
+    assert not Invocation(["bogus", "--", "--json"], {}).json
+
+
+def test_before_separator_ends_at_the_double_dash():
+    assert before_separator(["a", "--", "b"]) == ["a"]
+    assert before_separator(["a"]) == ["a"]
+
+
+def test_directories_add_up_as_in_git(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert invocation(directories=("a", "b")).cwd == str(tmp_path / "a" / "b")
+
+
+def test_a_directory_that_is_not_there_is_not_found(tmp_path):
+    with pytest.raises(NotFound, match="there is no directory"):
+        invocation(directories=(str(tmp_path / "nowhere"),))
+
+
+def test_a_file_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotFound, match="there is no directory"):
+        invocation(directories=(str(tmp_path / "file"),))
+
+
+def test_a_directory_with_an_impossible_name_is_inaccessible():
+    with pytest.raises(Inaccessible, match="name too long"):
+        invocation(directories=("x" * 5000,))
+
+
+def test_a_deleted_current_directory_is_said_and_no_crash(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(Inaccessible, match="current directory is gone"):
+        _ = invocation().store_path
+
+
+def test_the_store_of_the_flag_wins_over_the_environment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environ = {"SCOPES_STORE": "/from/environment"}
+    assert invocation(environ=environ, store="flag").store_path == str(tmp_path / "flag")
+    assert invocation(environ=environ).store_path == "/from/environment"
+
+
+def test_without_any_word_the_store_is_the_users(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/carol")
+    assert invocation().store_path == "/home/carol/.local/share/scopes/store.git"
+    assert invocation(environ={"XDG_DATA_HOME": "/data"}).store_path == "/data/scopes/store.git"
+
+
+def test_an_empty_store_is_refused():
+    """Reliability A-3."""
+    with pytest.raises(Invalid, match="--store is empty"):
+        _ = invocation(store="").store_path
+
+
+def test_settings_come_from_the_environment_and_the_flags_say_more():
+    made = invocation(
+        environ={"SCOPES_LOCK_TIMEOUT": "3", "SCOPES_STORE": "x", "HOME": "/"}, settings=("scopes.lockTimeout=5",)
+    )
+    assert {key: (s.value, s.origin) for key, s in made.overrides.items()} == {"scopes.locktimeout": ("5", "flag")}
+
+
+def test_a_variable_names_a_setting_without_its_underscores():
+    made = invocation(environ={"SCOPES_LOCK_TIMEOUT": "3"})
+    assert made.overrides["scopes.locktimeout"].value == "3"
+    assert made.overrides["scopes.locktimeout"].origin == "environment"
+
+
+def test_a_setting_without_a_value_is_true_as_in_git():
+    assert invocation(settings=("scopes.hints",)).overrides["scopes.hints"].value == "true"
+
+
+def test_a_setting_without_a_name_is_refused():
+    with pytest.raises(Invalid, match="names no setting"):
+        invocation(settings=("=x",))
+
+
+def test_an_unknown_color_choice_is_refused():
+    with pytest.raises(Invalid, match="auto, always, never"):
+        invocation(color="sometimes")
+
+
+def test_nothing_is_recorded_before_the_store_is_open():
+    assert invocation().committed is None
+
+
+def asked(answer, **options):
+    made = invocation(**options)
+    made.stdin, made.stderr = io.StringIO(answer), io.StringIO()
+    made.interactive = not options.get("no_input")
+    return made
+
+
+@pytest.mark.parametrize("answer", ["y\n", "YES\n", " y \n"])
+def test_a_yes_is_a_yes(answer):
+    made = asked(answer)
+    made.confirm("Delete it?")
+    assert made.stderr.getvalue() == "Delete it? [y/N] "
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", "", "yesterday\n"])
+def test_anything_but_a_yes_is_a_no(answer):
+    with pytest.raises(Refused, match="nothing was done"):
+        asked(answer).confirm("Delete it?")
+
+
+def test_nobody_is_asked_without_a_terminal_or_with_no_input():
+    with pytest.raises(Refused, match="needs a yes"):
+        asked("y\n", no_input=True).confirm("Delete it?")
+
+
+def test_yes_answers_before_anybody_is_asked():
+    asked("", no_input=True, yes=True).confirm("Delete it?")
+
+
+def test_the_environment_of_the_process_is_not_changed():
+    environ = dict(os.environ)
+    Invocation([], os.environ)
+    assert dict(os.environ) == environ

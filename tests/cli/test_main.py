@@ -1,0 +1,157 @@
+"""The way in: what is answered without a parser, what is refused before one, and what is imported for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from scopes import __version__
+from tests.cli.running import PRODUCT, ROOT, environment, imported, scopes
+
+HEAVY = {"pygit2", "rich", "pydantic", "tiktoken", "sqlite3", "asyncio", "importlib.metadata"}
+PARSER = {"typer", "click", "typer.main"}
+
+
+def product(*words, **keywords):
+    return scopes(*words, table=PRODUCT, **keywords)
+
+
+@pytest.mark.parametrize("words", [("--version",), ("version",), ("-q", "version"), ("version", "--no-pager")])
+def test_the_version_is_one_line(words):
+    done = product(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"scopes {__version__}\n", "")
+
+
+def test_the_version_under_json_is_one_document():
+    assert product("version", "--json").stdout == f'{{"scopes":1,"kind":"version","version":"{__version__}"}}\n'
+
+
+def test_scopes_alone_shows_what_there_is():
+    done = product()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == product("--help").stdout == product("help").stdout == product("-h").stdout
+
+
+@pytest.mark.parametrize(
+    "group", [("conv",), ("ai", "conv"), ("ai", "conversations"), ("conv", "operations"), ("config",)]
+)
+def test_a_group_without_its_verb_is_a_usage_error(group):
+    done = product(*group)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr == f"error: 'scopes {' '.join(group)}' needs a command\nhint: see: scopes help {' '.join(group)}\n"
+    )
+    assert product("help", *group).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("lst",), "did you mean scopes conv list?"),
+        (("list",), "did you mean scopes conv list?"),
+        (("conv", "apend"), "did you mean scopes conv append?"),
+        (("convesations", "list"), "did you mean scopes conv?"),
+        (("undoo",), "did you mean scopes undo?"),
+        (("conv", "operations", "lis"), "did you mean scopes conv operations list?"),
+        (("--jsn", "conv", "list"), "did you mean --json?"),
+        (("conv", "zzzzzz"), "see: scopes help conversations"),
+        (("zzzzzz",), "see: scopes help"),
+        (("--zzzzzz",), "see: scopes help"),
+    ],
+)
+def test_a_word_that_names_nothing_is_refused_with_the_nearest_one(words, hint):
+    """Output contract 8."""
+    done = product(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"hint: {hint}\n")
+
+
+def test_what_is_nearest_is_never_run():
+    assert product("versio").stdout == ""
+
+
+def test_a_refusal_before_any_parser_keeps_to_json():
+    done = product("bogus", "--json")
+    assert done.stderr.startswith('{"error":')
+
+
+@pytest.mark.parametrize("word", [b"caf\xe9", b"\xff"])
+@pytest.mark.parametrize("before", [(), ("conv", "append", "conv-001"), ("version",)])
+def test_bytes_that_are_no_text_are_refused(word, before):
+    """Reliability A-7."""
+    done = product(*before, word)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: argument {len(before) + 1} is not valid UTF-8")
+
+
+@pytest.mark.parametrize("word", ["\x1b[31mx", "a\u202eb", "x\x07"])
+def test_a_word_with_control_characters_is_shown_harmlessly(word):
+    """Reliability H-71."""
+    done = product("conv", word)
+    assert done.returncode == 2
+    assert not set(done.stderr) & {"\x1b", "\u202e", "\x07"}
+
+
+def test_the_module_is_the_same_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "scopes", "--version"], env=environment(), cwd=ROOT, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"scopes {__version__}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--version",),
+        ("version",),
+        ("--help",),
+        ("help",),
+        ("conv", "--help"),
+        ("help", "conv"),
+        ("completion", "bash"),
+    ],
+)
+def test_what_the_table_answers_imports_no_parser(words):
+    """Start-up budget: a trivial command."""
+    assert imported(*words) & (HEAVY | PARSER) == set()
+
+
+@pytest.mark.parametrize("words", [("help", "version"), ("version", "--help"), ("help", "--all")])
+def test_the_help_of_a_verb_imports_its_parser_and_nothing_heavier(words):
+    """Start-up budget: verb help."""
+    seen = imported(*words)
+    assert "typer" in seen
+    assert seen & HEAVY == set()
+
+
+def test_a_refused_word_imports_no_parser():
+    assert imported("conv", "bogus") & (HEAVY | PARSER) == set()
+
+
+@pytest.mark.parametrize(
+    "words", [("",), ("conv", "ap"), ("conv", "show", ""), ("conv", "append", "c", "--"), ("--store", "")]
+)
+def test_completion_imports_next_to_nothing(words):
+    """Start-up budget: completion."""
+    seen = {name for name in imported("__complete", "--", *words) if not name.startswith("scopes")}
+    assert (
+        seen & (HEAVY | PARSER | {"re", "typing", "enum", "functools", "dataclasses", "collections", "importlib"})
+        == set()
+    )
+
+
+def test_completion_imports_only_the_modules_that_it_needs():
+    assert {name for name in imported("__complete", "--", "conv", "show", "") if name.startswith("scopes")} == {
+        "scopes",
+        "scopes.cli",
+        "scopes.cli.candidates",
+        "scopes.cli.complete",
+        "scopes.cli.global_options",
+        "scopes.cli.main",
+        "scopes.cli.table",
+        "scopes.cli.words",
+        "scopes.store",
+        "scopes.store.names",
+    }

@@ -1,0 +1,171 @@
+"""One verb from its words to its function: options everywhere, usage errors in our words, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from scopes.cli.main import load, main
+from tests.cli.running import SAMPLE
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run a sample verb in this process; return exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        code = main(list(words), load(SAMPLE))
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+
+    return run
+
+
+@pytest.fixture
+def state(run):
+    """Run the verb that prints the settings of its run."""
+
+    def state(*words):
+        code, out, err = run(*words)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return state
+
+
+def test_arguments_and_options_reach_the_function(state):
+    seen = state("conv", "state", "conv-001", "a", "b", "--branch", "fix", "--kind=decision", "-z", "--limit", "3")
+    assert {name: seen[name] for name in ("conversation", "text", "branch", "kind", "nul", "limit")} == {
+        "conversation": "conv-001",
+        "text": ["a", "b"],
+        "branch": "fix",
+        "kind": "decision",
+        "nul": True,
+        "limit": 3,
+    }
+
+
+def test_without_options_the_defaults_hold(state):
+    seen = state("conv", "state", "c")
+    assert seen["text"] in (None, [])
+    assert (seen["color"], seen["pager"], seen["hints"], seen["json"], seen["quiet"]) == (
+        "auto",
+        True,
+        True,
+        False,
+        False,
+    )
+    assert seen["command"] == "scopes conv state"
+    assert seen["store"] is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--json", "-q", "--no-pager", "--no-hints", "--color", "never", "--yes", "-v"],
+        ["-qv", "--json", "--no-pager", "--no-hints", "--color=never", "--yes"],
+    ],
+)
+def test_global_options_mean_the_same_before_between_and_behind_the_verb(state, options):
+    behind = state("conv", "state", "c", *options)
+    assert behind == state(*options, "conv", "state", "c") == state("conv", *options, "state", "c")
+    assert (behind["json"], behind["quiet"], behind["verbose"], behind["pager"], behind["hints"]) == (
+        True,
+        True,
+        True,
+        False,
+        False,
+    )
+    assert (behind["color"], behind["yes"]) == ("never", True)
+
+
+def test_repeated_options_add_up_in_the_order_typed(state, tmp_path):
+    os.makedirs(tmp_path / "a" / "b")
+    seen = state("-C", "a", "-c", "x=1", "conv", "state", "c", "-C", "b", "-c", "x=2")
+    assert seen["cwd"] == str(tmp_path / "a" / "b")
+    assert seen["settings"] == ["x=1", "x=2"]
+
+
+def test_the_last_store_wins(state, tmp_path):
+    seen = state("--store", "one", "conv", "state", "c", "--store", "two")
+    assert seen["store_path"] == str(tmp_path / "two")
+
+
+def test_a_double_dash_ends_the_options(state):
+    seen = state("conv", "state", "c", "--", "--json", "-q")
+    assert seen["text"] == ["--json", "-q"]
+    assert not seen["json"]
+
+
+def test_the_verb_at_the_top_is_the_same_verb(state):
+    assert state("state", "c") == state("ai", "conversations", "state", "c")
+
+
+def test_a_function_gives_the_exit_code(run):
+    assert run("conv", "answer", "3") == (3, "", "")
+
+
+def test_a_missing_argument_is_a_usage_error(run):
+    code, out, err = run("conv", "state")
+    assert (code, out) == (2, "")
+    assert err == "error: missing argument 'CONV'\nhint: see: scopes help state\n"
+
+
+def test_an_unknown_option_is_a_usage_error_with_the_nearest_one(run):
+    code, _, err = run("conv", "state", "c", "--branhc", "x")
+    assert code == 2
+    assert err == "error: no such option: --branhc\nhint: did you mean --branch?\n"
+
+
+def test_a_global_option_may_be_the_nearest_one(run):
+    assert "did you mean --verbose?" in run("conv", "state", "c", "--verbo")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--kind", "guess"), "'guess' is not one of 'plain', 'decision'"),
+        (("--limit", "-1"), "-1 is not in the range x>=0"),
+        (("--limit", "many"), "'many' is not a whole number"),
+        (("--branch",), "option '--branch' requires an argument"),
+    ],
+)
+def test_a_bad_value_is_a_usage_error(run, words, message):
+    """Reliability A-9."""
+    code, _, err = run("conv", "state", "c", *words)
+    assert code == 2
+    assert message in err
+    assert "see: scopes help state" in err
+
+
+def test_too_many_words_are_a_usage_error(run):
+    code, _, err = run("conv", "answer", "1", "2")
+    assert code == 2
+    assert "unexpected extra argument" in err
+
+
+def test_a_usage_error_under_json_is_one_document_on_the_error_stream(run):
+    code, out, err = run("conv", "state", "--json", "c", "--nope")
+    assert (code, out) == (2, "")
+    assert json.loads(err)["error"]["kind"] == "invalid"
+    assert json.loads(err)["error"]["message"] == "no such option: --nope"
+
+
+@pytest.mark.parametrize("help_option", ["-h", "--help"])
+def test_help_needs_no_arguments_and_does_nothing(run, help_option):
+    for words in (
+        ("conv", "state", help_option),
+        (help_option, "conv", "state"),
+        ("conv", "state", "--limit", "-1", help_option),
+    ):
+        code, out, err = run(*words)
+        assert (code, err) == (0, "")
+        assert out.startswith("usage: scopes conv state [OPTIONS] CONV [TEXT...]\n")
+
+
+def test_a_value_that_looks_like_an_option_is_a_value_of_the_option_before_it(state):
+    assert state("conv", "state", "c", "--branch", "--json")["branch"] == "--json"
+    assert not state("conv", "state", "c", "--branch", "--json")["json"]

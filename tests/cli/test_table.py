@@ -1,0 +1,79 @@
+"""The command table: complete, consistent, and what the commands say of themselves."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from scopes.cli.description import build_parser, describe
+from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.main import load
+from scopes.cli.table import TABLE
+from tests.cli.running import imported
+
+every_command = pytest.mark.parametrize("command", TABLE.commands.values(), ids=lambda command: " ".join(command.path))
+
+
+@every_command
+def test_the_first_line_of_a_docstring_is_the_summary_of_the_table(command):
+    first = inspect.cleandoc(load(command.target).__doc__ or "").splitlines()[0]
+    assert first == command.summary + "."
+
+
+@every_command
+def test_every_verb_teaches_by_example(command):
+    assert "scopes " in describe(TABLE, command).examples
+
+
+@every_command
+def test_every_option_and_argument_has_a_help_text(command):
+    verb = describe(TABLE, command)
+    assert [part.label for part in (*verb.arguments, *verb.options) if not part.help] == []
+
+
+@every_command
+def test_no_verb_takes_the_name_of_a_global_option(command):
+    taken = {name for option in GLOBAL_OPTIONS for name in option.names}
+    own = {name for parameter in build_parser(command).params for name in (*parameter.opts, *parameter.secondary_opts)}
+    assert own & taken == set()
+
+
+def test_a_summary_is_one_short_line_without_a_full_stop():
+    summaries = [node.summary for node in (*TABLE.commands.values(), *TABLE.groups.values())]
+    assert [s for s in summaries if len(s) > 60 or s.endswith(".") or not s[0].isupper()] == []
+
+
+def test_every_command_stands_in_a_group_that_exists():
+    assert {command.path[:-1] for command in TABLE.commands.values()} - {()} <= set(TABLE.groups)
+
+
+def test_no_name_is_both_a_command_and_a_group():
+    assert set(TABLE.commands) & set(TABLE.groups) == set()
+
+
+def test_every_alias_leads_somewhere():
+    assert [name for name, path in TABLE.aliases.items() if path not in TABLE.commands | TABLE.groups] == []
+
+
+def test_undo_and_redo_answer_at_the_top():
+    assert TABLE.extend((), "undo") == ("conversations", "undo")
+    assert TABLE.extend((), "redo") == ("conversations", "redo")
+
+
+def test_a_path_is_spelled_the_way_people_type_it():
+    assert TABLE.spelling(("conversations", "append")) == "scopes conv append"
+    assert TABLE.spelling(("version",)) == "scopes version"
+
+
+def test_members_are_the_direct_ones_with_groups_last():
+    names = [node.path[-1] for node in TABLE.members(("conversations",))]
+    assert names[0] == "new"
+    assert names[-1] == "operations"
+    assert "list" in names
+    assert [node.path[-1] for node in TABLE.members(("conversations", "operations"))] == ["list", "show"]
+
+
+def test_the_table_imports_nothing():
+    before = imported("__complete", "--", "x")
+    assert not {"re", "typing", "enum", "functools", "dataclasses", "importlib", "collections"} & before
