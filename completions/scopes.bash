@@ -1,0 +1,24 @@
+# bash completion for scopes. Load it in ~/.bashrc: eval "$(scopes completion bash)"
+_scopes()
+{
+    local word glued="" line
+    local -a words=()
+    # Bash splits at "=", "@" and ":"; scopes wants words as they were typed.
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ ${#words[@]} -gt 0 && ( $word == [=@:]* || $glued ) ]]; then
+            words[${#words[@]}-1]+=$word
+        else
+            words+=("$word")
+        fi
+        glued=""
+        [[ $word == *[=@:] ]] && glued=yes
+    done
+    local current=${words[${#words[@]}-1]-} last=${COMP_WORDS[COMP_CWORD]}
+    [[ $last == [=@:] ]] && last=""
+    local before=${current%"$last"}
+    COMPREPLY=()
+    while IFS=$'\t' read -r word _; do
+        COMPREPLY+=("${word#"$before"}")
+    done < <(command scopes __complete -- "${words[@]}" 2>/dev/null)
+}
+complete -o bashdefault -o default -F _scopes scopes

@@ -1,0 +1,85 @@
+"""The completion scripts. They know nothing but how to ask `scopes __complete`, which answers in some milliseconds."""
+
+from __future__ import annotations
+
+from scopes.errors import Invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.cli.invocation import Invocation
+    from scopes.cli.table import Table
+
+BASH = r"""# bash completion for scopes. Load it in ~/.bashrc: eval "$(scopes completion bash)"
+_scopes()
+{
+    local word glued="" line
+    local -a words=()
+    # Bash splits at "=", "@" and ":"; scopes wants words as they were typed.
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ ${#words[@]} -gt 0 && ( $word == [=@:]* || $glued ) ]]; then
+            words[${#words[@]}-1]+=$word
+        else
+            words+=("$word")
+        fi
+        glued=""
+        [[ $word == *[=@:] ]] && glued=yes
+    done
+    local current=${words[${#words[@]}-1]-} last=${COMP_WORDS[COMP_CWORD]}
+    [[ $last == [=@:] ]] && last=""
+    local before=${current%"$last"}
+    COMPREPLY=()
+    while IFS=$'\t' read -r word _; do
+        COMPREPLY+=("${word#"$before"}")
+    done < <(command scopes __complete -- "${words[@]}" 2>/dev/null)
+}
+complete -o bashdefault -o default -F _scopes scopes
+"""
+
+ZSH = r"""#compdef scopes
+# zsh completion for scopes. Put it on the fpath as _scopes, or load it: eval "$(scopes completion zsh)"
+_scopes()
+{
+    local -a rows described
+    local row
+    rows=("${(@f)$(command scopes __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    for row in $rows; do
+        described+=("${${row%%$'\t'*}//:/\\:}:${row#*$'\t'}")
+    done
+    if (( $#described )); then
+        _describe -V scopes described
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _scopes ]]; then
+    _scopes "$@"
+elif (( $+functions[compdef] )); then
+    compdef _scopes scopes
+fi
+"""
+
+FISH = r"""# fish completion for scopes. Load it in config.fish: scopes completion fish | source
+function __scopes_complete
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    set -l rows (command scopes __complete -- $before[2..-1] "$current" 2>/dev/null)
+    if test (count $rows) -gt 0
+        printf '%s\n' $rows
+    else
+        __fish_complete_path "$current"
+    end
+end
+complete -c scopes -f -a '(__scopes_complete)'
+"""
+
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+def print_script(_table: Table, words: list[str], invocation: Invocation) -> int:
+    """Print the completion script of the shell that the one word names."""
+    if len(words) != 1 or words[0] not in SCRIPTS:
+        raise Invalid(
+            "completion wants one shell: bash, zsh or fish", hint='for example: eval "$(scopes completion bash)"'
+        )
+    invocation.stdout.write(SCRIPTS[words[0]])
+    return 0
