@@ -1,0 +1,90 @@
+"""What is derived from the table, and that the committed files are what it gives."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.cli import generate as generation
+from scopes.cli.candidates import read_keys, read_rows
+from scopes.cli.generate import generate, main
+from tests.cli.conftest import SETTINGS
+from tests.cli.running import ROOT
+from tests.cli.sample import TABLE
+
+
+def test_the_committed_files_are_what_the_table_gives(capsys):
+    """Write them anew with: python -m scopes.cli.generate."""
+    assert (main(["--check"]), capsys.readouterr().out) == (0, "")
+
+
+def test_completions_pages_and_options_are_generated():
+    files = generate(TABLE, SETTINGS)
+    assert {"completions/scopes.bash", "completions/_scopes", "completions/scopes.fish"} < set(files)
+    assert {"man/man1/scopes.1", "man/man1/scopes-state.1", "man/man1/scopes-version.1"} < set(files)
+    assert "scopes/cli/options.tsv" in files
+
+
+def test_the_same_table_gives_the_same_bytes():
+    assert generate(TABLE, SETTINGS) == generate(TABLE, SETTINGS)
+
+
+def test_no_derived_file_holds_anything_of_this_machine():
+    text = "".join(generate(TABLE, SETTINGS).values())
+    assert ROOT not in text
+    assert os.path.expanduser("~") + "/" not in text
+
+
+def test_completion_reads_back_what_was_generated(sample_options):
+    rows = read_rows(TABLE.commands["conversations", "state"])
+    assert [(row.name, row.value, row.choices) for row in rows] == [
+        ("1", "CONV", []),
+        ("2...", "TEXT", []),
+        ("--branch", "BRANCH", []),
+        ("-b", "BRANCH", []),
+        ("--kind", "KIND", ["plain", "decision"]),
+        ("--limit", "N", []),
+        ("-z", "", []),
+        ("--nul", "", []),
+    ]
+    assert read_keys() == list(SETTINGS.items())
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """Let the generator work on the sample table, in a checkout of its own."""
+    package = tmp_path / "scopes" / "cli"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(generation, "TABLE", TABLE)
+    monkeypatch.setattr(generation, "__file__", str(package / "generate.py"))
+    return tmp_path
+
+
+def test_check_names_what_differs_and_writes_nothing(checkout, capsys):
+    assert main(["--check"]) == 1
+    assert "man/man1/scopes-state.1\n" in capsys.readouterr().out
+    assert not (checkout / "man").exists()
+
+
+def test_what_was_written_passes_the_check(checkout, capsys):
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+    (checkout / "completions" / "_scopes").write_text("edited")
+    capsys.readouterr()
+    assert (main(["--check"]), capsys.readouterr().out) == (1, "completions/_scopes\n")
+
+
+def test_writing_again_changes_nothing(checkout, capsys):
+    main([])
+    capsys.readouterr()
+    assert (main([]), capsys.readouterr().out) == (0, "")
+
+
+def test_the_page_of_a_command_that_is_gone_is_removed(checkout, capsys):
+    main([])
+    (checkout / "man" / "man1" / "scopes-gone.1").write_text("old")
+    capsys.readouterr()
+    assert (main(["--check"]), capsys.readouterr().out) == (1, "man/man1/scopes-gone.1\n")
+    main([])
+    assert not (checkout / "man" / "man1" / "scopes-gone.1").exists()
