@@ -1,0 +1,220 @@
+r"""The drawing beside `scopes log --graph`: a column for each line of history, drawn while the commits stream by.
+
+    ● │     a merge: its first parent stays in its column,
+    ├─┼─╮   the second opens a column of its own; a line crossed has nothing to do with it
+    │ │ ●   a commit whose parent another column waits for already
+    ├─┼─╯   joins that column
+
+A column stays where it is until its line of history ends; then another may have it. Git shifts the columns to the right
+of a gap instead, with diagonals that box characters cannot follow. Straight, forked and merged histories come out as
+git draws them; in wider ones a column may stand elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scopes.ids import Oid
+
+Cell = tuple[str, int]  # one character and the column whose colour it takes
+Row = tuple[Cell, ...]
+_Picture = tuple[list[Cell], list[list[Cell]]]  # the row of a commit and the rows of its edges
+
+_JOINTS = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"  # indexed by the sum of: up 1, down 2, left 4, right 8
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A commit and its parents, first parent first."""
+
+    oid: Oid
+    parents: tuple[Oid, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLine:
+    """What stands to the left of one commit's text; all rows are equally wide and end in a space.
+
+    The lines of text stand beside `commit`, then `edges`, then `rest` as often as needed. Edges that no text is left
+    for are drawn alone.
+    """
+
+    oid: Oid
+    commit: Row
+    edges: tuple[Row, ...]
+    rest: Row
+
+
+def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[GraphLine]:
+    r"""Draw a history with `● │ ├ ╮ ╯ ─`, or with git's `* | / \ _ - .`.
+
+    Children come before their parents. A parent that never comes keeps its column open to the end: there is more
+    history than is shown. Memory and the time for one commit grow with the open columns only.
+    """
+    pen = _draw_ascii if ascii_only else _draw_box
+    lanes = _Lanes()
+    for node in newest_first:
+        column = lanes.seat(node.oid)
+        before = lanes.open_columns()
+        steps = tuple(lanes.leave(column, node))
+        after = lanes.open_columns()
+        width = 1 + max(before.union(after, *(step.after for step in steps)))
+        commit, edges = pen(column, before, steps, width)
+        bar = "|" if ascii_only else "│"
+        yield GraphLine(node.oid, tuple(commit), tuple(map(tuple, edges)), tuple(_bars(after, width, bar)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One line, or several that open columns, from a column to others; with the columns open above and below it."""
+
+    source: int
+    targets: tuple[int, ...]
+    before: frozenset[int]
+    after: frozenset[int]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return min(self.source, *self.targets), max(self.source, *self.targets)
+
+
+class _Lanes:
+    """The commit that each column waits for."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Oid | None] = []
+        self._column: dict[Oid, int] = {}
+        self._ended: int | None = None
+
+    def open_columns(self) -> frozenset[int]:
+        """Return the columns that hold a line of history."""
+        return frozenset(self._column.values())
+
+    def seat(self, oid: Oid) -> int:
+        """Return the column of a commit; a new tip never stands right under a root, as if it were its parent."""
+        column = self._column.get(oid)
+        return self._open(oid, first=0, avoid=self._ended) if column is None else column
+
+    def leave(self, column: int, node: Node) -> Iterator[_Step]:
+        """Let columns wait for the parents of the commit in a column; yield what is to be drawn for it.
+
+        A line that comes over from the right joins the column last, or it would seem to lead to the other parents too.
+        """
+        parents = tuple(dict.fromkeys(node.parents))
+        left = [self._column[parent] for parent in parents if self._column.get(parent, column) < column]
+        others = [parent for parent in parents if self._column.get(parent, column) >= column]
+        self._ended = None if parents else column
+        for target in left if others else left[:-1]:
+            yield self._step(column, target)
+        if others:
+            yield from self._reach(column, others[1:])
+            yield from self._stay(column, others[0])
+        else:
+            before = self.open_columns()
+            self._close(column)
+            if left:
+                yield _Step(column, (left[-1],), before, self.open_columns())
+
+    def _reach(self, column: int, parents: list[Oid]) -> Iterator[_Step]:
+        """Connect the column with those of further parents, opening what is missing, to its right if there is room."""
+        joined = [self._column[parent] for parent in parents if parent in self._column]
+        before = self.open_columns()
+        opened = [self._open(parent, first=column + 1) for parent in parents if parent not in self._column]
+        right, left = (tuple(k for k in opened if k > column), [(k,) for k in opened if k < column])
+        for targets in ([right] if right else []) + left:
+            yield _Step(column, targets, before, before.union(targets))
+            before = before.union(targets)
+        for target in joined:
+            yield self._step(column, target)
+
+    def _stay(self, column: int, parent: Oid) -> Iterator[_Step]:
+        """Let the column itself wait for a parent; one further right that waits for it already comes over."""
+        before = self.open_columns()
+        elsewhere = self._column.get(parent)
+        if elsewhere is not None:
+            self._close(elsewhere)
+        self._close(column)
+        self._put(parent, column)
+        if elsewhere is not None:
+            yield _Step(elsewhere, (column,), before, self.open_columns())
+
+    def _step(self, source: int, target: int) -> _Step:
+        columns = self.open_columns()
+        return _Step(source, (target,), columns, columns)
+
+    def _open(self, oid: Oid, *, first: int, avoid: int | None = None) -> int:
+        size = len(self._waiting)
+        places = (*range(first, size), *range(min(first, size)))
+        free = (k for k in places if self._waiting[k] is None and k != avoid)
+        column = next(free, size + (size == avoid))
+        self._put(oid, column)
+        return column
+
+    def _put(self, oid: Oid, column: int) -> None:
+        self._waiting.extend([None] * (column + 1 - len(self._waiting)))
+        self._waiting[column] = oid
+        self._column[oid] = column
+
+    def _close(self, column: int) -> None:
+        oid, self._waiting[column] = self._waiting[column], None
+        if oid is not None:
+            del self._column[oid]
+        while self._waiting and self._waiting[-1] is None:
+            self._waiting.pop()
+
+
+def _bars(columns: frozenset[int], width: int, bar: str) -> list[Cell]:
+    return [(bar if place % 2 == 0 and place // 2 in columns else " ", place // 2) for place in range(2 * width)]
+
+
+def _draw_box(column: int, before: frozenset[int], steps: tuple[_Step, ...], width: int) -> _Picture:
+    commit = _bars(before, width, "│")
+    commit[2 * column] = ("●", column)
+    return commit, [_box_row(step, width) for step in steps]
+
+
+def _box_row(step: _Step, width: int) -> list[Cell]:
+    """Draw a step in one row: every column it passes is crossed, every one it ends at or begins in is joined."""
+    row = _bars(step.before & step.after, width, "│")
+    first, last = step.span
+    for k in range(first, last + 1):
+        joint = (k in step.before) + 2 * (k in step.after) + 4 * (k > first) + 8 * (k < last)
+        row[2 * k] = (_JOINTS[joint], k if joint % 4 else last)
+        if k < last:
+            row[2 * k + 1] = ("─", last)
+    return row
+
+
+def _draw_ascii(column: int, before: frozenset[int], steps: tuple[_Step, ...], width: int) -> _Picture:
+    commit = _bars(before, width, "|")
+    commit[2 * column] = ("*", column)
+    edges: list[list[Cell]] = []
+    for step in steps:
+        passing, last = step.before & step.after, step.targets[-1]
+        if step is steps[0] and len(step.targets) > 1 and step.targets == tuple(range(column + 1, last + 1)):
+            commit[2 * column + 1 : 2 * last - 1] = [("-", last)] * (2 * last - 2 * column - 3) + [(".", last)]
+            row = _bars(passing, width, "|")
+            for target in step.targets:
+                row[2 * target - 1] = ("\\", target)
+            edges.append(row)
+            continue
+        for target in reversed(step.targets):
+            edges += _ascii_rows(step.source, target, passing, width)
+            passing |= {target}
+    return commit, edges
+
+
+def _ascii_rows(source: int, target: int, passing: frozenset[int], width: int) -> list[list[Cell]]:
+    """Draw one line: down a diagonal, along the ground below the columns it passes, and down another diagonal."""
+    if source < target:
+        slash, leaves, arrives, ground = "\\", 2 * source + 1, 2 * target - 1, range(2 * source + 2, 2 * target - 2)
+    else:
+        slash, leaves, arrives, ground = "/", 2 * source - 1, 2 * target + 1, range(2 * target + 3, 2 * source - 1)
+    colour = max(source, target)
+    rows = [_bars(passing, width, "|") for _ in range(1 if leaves == arrives else 2)]
+    rows[0][leaves] = rows[-1][arrives] = (slash, colour)
+    for place in ground:
+        if rows[0][place][0] == " ":
+            rows[0][place] = ("_", colour)
+    return rows
