@@ -18,12 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.heads import head_of, is_root, walk_heads_oldest_first
+from scopes.conversation.heads import head_of, is_root
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.ids import BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.store import refs as names
+from scopes.store.graph import walk_oldest_first
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
 
@@ -142,21 +143,17 @@ def _could_be_id(text: str) -> bool:
 
 
 def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Place:
-    """Look for a message whose id, or whose commit's id, begins with the prefix."""
+    """Look for a message whose id, or for any commit whose own id, begins with the prefix."""
     found: dict[str, Place] = {}
-    tips: dict[ConversationId, list[Oid]] = {}
-    for ref, oid in repository.list_refs(names.HEADS).items():
-        place = names.split_branch_ref(ref)
-        if place is not None:
-            tips.setdefault(place[0], []).append(Oid(oid))
     for conversation in conversations:
-        for head in walk_heads_oldest_first(repository, tips[conversation]):
-            if head.id.startswith(prefix) or head.oid.startswith(prefix):
-                found.setdefault(head.id, Place(conversation, None, head.oid))
+        tips = branch_tips(repository, conversation)
+        for head in map(head_of, walk_oldest_first(repository, tips.values())):
+            name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
+            if name is not None:
+                found.setdefault(name, Place(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
-    match = _match(prefix, found, "message", "see: scopes conv log")
-    return found[match] if match in found else next(p for p in found.values() if p.oid.startswith(prefix))
+    return found[_match(prefix, found, "message", "see: scopes conv log")]
 
 
 def _at_moment(repository: Repository, place: Place, text: str) -> Place:
