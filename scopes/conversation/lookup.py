@@ -22,16 +22,17 @@ from scopes.conversation.heads import head_of, is_root
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.ids import BranchName, ConversationId, Oid, is_message_id, is_name
+from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.store import refs as names
 from scopes.store.graph import walk_oldest_first
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
-_STEPS = re.compile(r"(?P<name>.*?)(?P<steps>(?:[~^][0-9]*)+)?", re.DOTALL)
+_STEP = re.compile(r"[~^]([0-9]*)")
 _MOMENT = re.compile(r"(?P<name>.*)@\{(?P<moment>[^{}]*)\}", re.DOTALL)
 _SHORTEST_PREFIX = 4
+_MOST_STEPS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
         return find_active_branch(repository, conversation)
     if not text:
         raise Invalid("the branch's name is empty", hint=f"list them: scopes conversations branch {conversation}")
-    if is_name(text) and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
+    could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 takes a longer one for a damaged ref
+    if could_be_ref and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = branch_tips(repository, conversation)
     hint = f"branches of {conversation}: {', '.join(tips)}" if len(tips) <= 8 else None
@@ -101,14 +103,23 @@ def find_place(repository: Repository, text: str, conversation: ConversationId |
     """
     if not text:
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
-    steps = _STEPS.fullmatch(text)
-    moment = _MOMENT.fullmatch(steps["name"] if steps else text)
-    name = moment["name"] if moment else (steps["name"] if steps else text)
-    place = _find_named(repository, name, conversation)
+    name, steps = _split_steps(text)
+    moment = _MOMENT.fullmatch(name)
+    place = _find_named(repository, moment["name"] if moment else name, conversation)
     if moment is not None:
         place = _at_moment(repository, place, moment["moment"])
-    count = sum(int(step[1:] or 1) for step in re.findall(r"[~^][0-9]*", (steps["steps"] if steps else None) or ""))
-    return Place(place.conversation, place.branch, _step_back(repository, place, count)) if count else place
+    return Place(place.conversation, place.branch, _step_back(repository, place, steps)) if steps else place
+
+
+def _split_steps(text: str) -> tuple[str, int]:
+    """Split `main~2^` into the name and the number of steps back, without a regular expression's backtracking."""
+    tail = text[len(text.rstrip("~^0123456789")) :]
+    first = _STEP.search(tail)
+    if first is None:
+        return text, 0
+    steps = tail[first.start() :]
+    counts = _STEP.findall(steps)
+    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MOST_STEPS for n in counts)
 
 
 def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Place:
@@ -145,9 +156,13 @@ def _could_be_id(text: str) -> bool:
 def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Place:
     """Look for a message whose id, or for any commit whose own id, begins with the prefix."""
     found: dict[str, Place] = {}
+    tips: dict[ConversationId, list[Oid]] = {}
+    for ref, oid in repository.list_refs(names.HEADS).items():
+        place = names.split_branch_ref(ref)
+        if place is not None:
+            tips.setdefault(place[0], []).append(Oid(oid))
     for conversation in conversations:
-        tips = branch_tips(repository, conversation)
-        for head in map(head_of, walk_oldest_first(repository, tips.values())):
+        for head in map(head_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:
                 found.setdefault(name, Place(conversation, None, head.oid))
