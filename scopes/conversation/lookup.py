@@ -64,20 +64,26 @@ def find_conversation(repository: Repository, text: str) -> ConversationId:
         Ambiguous: with the candidates.
     """
     if not text:
-        raise Invalid("the conversation's id is empty", hint="list them: scopes conversations list")
+        raise Invalid("the conversation's id is empty", hint="list them: scopes conv list")
     if is_name(text) and "/" not in text and repository.find_ref(f"{names.HEADS}{text}/{MAIN}") is not None:
         return ConversationId(text)  # nearly always, and without reading every ref
-    hint = "list them: scopes conversations list"
+    hint = "list them: scopes conv list"
     return ConversationId(_match(text, conversation_ids(repository), "conversation", hint))
 
 
 def find_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
-    """Return the active branch; main, or else the first one, where none is set or the set one is gone."""
+    """Return the active branch; main, or else the first one, where none is set or the set one is gone.
+
+    Raises:
+        NotFound: the conversation is gone, which somebody else may have done since it was looked up.
+    """
     target = (repository.find_ref(names.active_ref(conversation)) or "").removeprefix(names.SYMBOLIC)
     place = names.split_branch_ref(target)
     if place is not None and repository.find_ref(target) is not None:
         return place[1]
     tips = branch_tips(repository, conversation)
+    if not tips:
+        raise NotFound(f"there is no conversation {conversation} any more", hint="bring it back: scopes undo")
     return MAIN if MAIN in tips else next(iter(tips))
 
 
@@ -86,12 +92,13 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
     if text is None:
         return find_active_branch(repository, conversation)
     if not text:
-        raise Invalid("the branch's name is empty", hint=f"list them: scopes conversations branch {conversation}")
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes conv branch {conversation}")
     could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 takes a longer one for a damaged ref
     if could_be_ref and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = branch_tips(repository, conversation)
-    hint = f"branches of {conversation}: {', '.join(tips)}" if len(tips) <= 8 else None
+    few = len(tips) <= 8
+    hint = f"branches of {conversation}: {', '.join(tips)}" if few else f"list them: scopes conv branch {conversation}"
     return BranchName(_match(text, tips, "branch", hint))
 
 
@@ -123,9 +130,12 @@ def _split_steps(text: str) -> tuple[str, int]:
 
 
 def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Place:
-    if conversation is not None:
-        return _find_inside(repository, name.removeprefix(f"{conversation}/"), conversation)
     head, slash, rest = name.partition("/")
+    if conversation is not None:
+        in_full = (
+            slash and head and conversation.startswith(head) and not _begins_inside(repository, name, conversation)
+        )
+        return _find_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         return _find_by_id(repository, name, conversation_ids(repository))
     conversation = find_conversation(repository, head)
@@ -133,10 +143,10 @@ def _find_named(repository: Repository, name: str, conversation: ConversationId 
 
 
 def _find_inside(repository: Repository, name: str, conversation: ConversationId) -> Place:
-    """Resolve a name inside a conversation: a branch, a tag, then the start of an id."""
-    if name in ("", conversation):
-        name = find_active_branch(repository, conversation)
+    """Resolve a name inside a conversation: a branch, the conversation itself, a tag, then the start of an id."""
     tips = branch_tips(repository, conversation)
+    if name in ("", conversation) and name not in tips:
+        name = find_active_branch(repository, conversation)
     if name in tips:
         return Place(conversation, BranchName(name), tips[BranchName(name)])
     tag = read_metadata(repository, conversation).tags.get(name)
@@ -147,6 +157,12 @@ def _find_inside(repository: Repository, name: str, conversation: ConversationId
         return _find_by_id(repository, name, [conversation])
     branch = BranchName(_match(name, tips, "branch or message", f"see: scopes conv log {conversation}"))
     return Place(conversation, branch, tips[branch])
+
+
+def _begins_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
+    """Tell whether the text begins a branch or a tag, so that it is no `CONV/BRANCH`."""
+    known = [*branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
+    return any(inside.startswith(name) for inside in known)
 
 
 def _could_be_id(text: str) -> bool:
@@ -179,7 +195,8 @@ def _at_moment(repository: Repository, place: Place, text: str) -> Place:
     oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
-        raise NotFound(f"nothing is known of {place.conversation}/{place.branch} at {when}")
+        where = f"{place.conversation}/{place.branch}"
+        raise NotFound(f"nothing is known of {where} at {when}", hint=f"see: scopes conv log {where}")
     return Place(place.conversation, place.branch, oid)
 
 
