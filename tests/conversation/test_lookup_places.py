@@ -11,7 +11,7 @@ import pytest
 from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.cat import cat
-from scopes.conversation.lookup X
+from scopes.conversation.lookup import Place, find_place
 from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
