@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
+    from scopes.cli.words import CommandLine
 
 
 def main(argv: list[str] | None = None, table: Table | None = None) -> int:
@@ -52,10 +53,18 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)
     if command is None:
         return int(load("scopes.cli.help:answer_without_verb")(table, line, invocation))
+    if wants_help(line):
+        return int(load("scopes.cli.help:explain")(table, [*command.path], invocation))
     bare = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and bare:
         return int(load(command.quick)(table, line.rest, invocation))
     return int(load("scopes.cli.parser:run")(table, line, invocation))
+
+
+def wants_help(line: CommandLine) -> bool:
+    """Tell whether `--help` stands before or behind the verb; nothing else is checked then."""
+    words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
+    return line.wants_help or "--help" in words or "-h" in words
 
 
 def load(target: str) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes import __version__
-from scopes.cli.description import Description, describe_global_options
+from scopes.cli.described import Description
+from scopes.cli.description import describe_global_options
 from scopes.cli.help import explained
 from scopes.cli.prose import blocks
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
