@@ -1,51 +1,20 @@
-"""A verb taken to pieces: usage, text, arguments, options. Help, manual pages and completion all print this."""
+"""Taking a verb to pieces, from its function and its docstring. What comes out is `described`."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import typer
 import typer.core
 
+from scopes.cli.described import Description, Part
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.main import load
 from scopes.cli.table import Command, Table
 
 EXAMPLES = "Examples:"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """An argument or option: how it is typed, what its value is called, what the value may be."""
-
-    names: tuple[str, ...]
-    value: str | None
-    help: str
-    choices: tuple[str, ...] = ()
-    default: str | None = None
-    required: bool = False
-    repeated: bool = False
-
-    @property
-    def label(self) -> str:
-        """Write it as help shows it: `-z, --nul`, `--branch BRANCH`, `CONVERSATION`."""
-        return " ".join(filter(None, (", ".join(self.names), self.value)))
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """One verb, ready to be printed; the last line of `text` belongs to the examples where it has some."""
-
-    spelling: str
-    summary: str
-    usage: str
-    text: str
-    examples: str
-    arguments: tuple[Part, ...]
-    options: tuple[Part, ...]
 
 
 def build_parser(command: Command) -> typer.core.TyperCommand:

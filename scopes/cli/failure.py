@@ -48,12 +48,17 @@ def report(invocation: Invocation, error: BaseException) -> int:
         _abandon(invocation.stdout)
         return EXIT_BROKEN_PIPE
     refusal = _as_refusal(invocation, error)
+    done = invocation.committed
+    if done is not None:
+        refusal.message += (
+            f"; recorded as {done} before the {'interrupt' if refusal.kind == 'interrupted' else 'error'}"
+        )
     try:
         invocation.stdout.flush()
     except OSError:
         _abandon(invocation.stdout)
     try:
-        invocation.output().fail(refusal)
+        invocation.output(configured=False).fail(refusal)
         invocation.stderr.flush()
     except OSError:
         _abandon(invocation.stderr)  # nobody can be told any more; the exit code still says it
@@ -64,11 +69,11 @@ def _as_refusal(invocation: Invocation, error: BaseException) -> ScopesError:
     if isinstance(error, ScopesError):
         return error
     if isinstance(error, KeyboardInterrupt):
-        done = invocation.committed
-        return Interrupted("interrupted" if done is None else f"interrupted; recorded as {done} before the interrupt")
+        return Interrupted("interrupted")
     if isinstance(error, OSError) and error.errno in _MACHINE:
         what = f"cannot use {error.filename}" if error.filename else "cannot write the output"
-        return Inaccessible(f"{what}: {os.strerror(error.errno)}")
+        reason = os.strerror(error.errno)
+        return Inaccessible(f"{what}: {reason[0].lower()}{reason[1:]}")
     words = f"{type(error).__name__}: {error}".partition("\n")[0]
     path = load("scopes.cli.crash:write_crash_file")(invocation, error)
     hint = f"please report it with the details in {path}" if path else "please report it with the text above"

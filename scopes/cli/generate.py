@@ -9,7 +9,8 @@ import os
 import sys
 
 from scopes.cli.candidates import OPTIONS_FILE
-from scopes.cli.description import Description, Part, describe
+from scopes.cli.described import DESCRIPTIONS_FILE, Description, Part, write_descriptions
+from scopes.cli.description import describe
 from scopes.cli.manual import page_name, root_page, verb_page
 from scopes.cli.shells import SCRIPTS
 from scopes.cli.table import TABLE, Table
@@ -30,6 +31,7 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
     rows = [row for path, verb in verbs.items() for row in _rows(" ".join(path), verb)]
     rows += ["\t".join(("=", key, "", "", about)) for key, about in settings.items()]
     files["scopes/cli/" + os.path.basename(OPTIONS_FILE)] = "".join(f"{row}\n" for row in rows)
+    files["scopes/cli/" + os.path.basename(DESCRIPTIONS_FILE)] = write_descriptions(verbs)
     return files
 
 

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scopes.cli.description import Description, Part
+    from scopes.cli.described import Description, Part
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Command, Table
     from scopes.cli.words import CommandLine
@@ -45,9 +45,17 @@ def explain(table: Table, words: list[str], invocation: Invocation) -> int:
     if line.command is None:
         text = format_group(table, line.path, width)
     else:
-        text = format_verb(load("scopes.cli.description:describe")(table, line.command), width)
+        text = format_verb(_describe(table, line.command), width)
     invocation.stdout.write(text)
     return 0
+
+
+def _describe(table: Table, command: Command) -> Description:
+    """Read a verb's description where the generator wrote it; a verb of another table is taken to pieces."""
+    stored: Description | None = None
+    if table is load("scopes.cli.table:TABLE"):
+        stored = load("scopes.cli.described:find_description")(command.path)
+    return stored or load("scopes.cli.description:describe")(table, command)
 
 
 def terminal_width(environ: Mapping[str, str]) -> int:

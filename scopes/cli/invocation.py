@@ -177,12 +177,16 @@ class Invocation:
 
     @property
     def committed(self) -> str | None:
-        """What was recorded since the last reply, for the message of an interrupt."""
+        """What was recorded since the last reply, for the word about an interrupt or an error."""
         return None if self._repository is None else self._repository.committed
 
-    def output(self, *, nul: bool = False, template: str | None = None) -> Output:
-        """Return the way to show things; what the store configures counts once the store is open."""
-        config = None if self._repository is None else self._repository.config
+    def _replied(self) -> None:
+        if self._repository is not None:
+            self._repository.committed = None
+
+    def output(self, *, nul: bool = False, template: str | None = None, configured: bool = True) -> Output:
+        """Return the way to show things; what the store configures counts once it is open, unless told otherwise."""
+        config = self._repository.config if self._repository is not None and configured else None
         settings = load("scopes.render.output:OutputSettings")(
             json=self.json,
             color=self.color,
@@ -200,11 +204,13 @@ class Invocation:
     def show(self, result: Result, *, nul: bool = False, template: str | None = None) -> int:
         """Show a result and return the exit code that it stands for."""
         self.output(nul=nul, template=template).show(result)
+        self._replied()
         return result.exit_code
 
     def stream(self, results: Iterable[Result], *, nul: bool = False, template: str | None = None) -> int:
         """Show results as they come, and return 0."""
         self.output(nul=nul, template=template).stream(results)
+        self._replied()
         return 0
 
     def confirm(self, question: str) -> None:

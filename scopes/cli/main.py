@@ -5,6 +5,7 @@ Loading goes through `__import__`, because importing `importlib` costs a tenth o
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -14,10 +15,16 @@ if TYPE_CHECKING:
 
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
+    from scopes.cli.words import CommandLine
 
 
 def main(argv: list[str] | None = None, table: Table | None = None) -> int:
-    """Run one command and return its exit code; nothing but an exit code ever leaves it."""
+    """Run one command and return its exit code; nothing but an exit code ever leaves it.
+
+    Without `argv` the process is ours, and ends here.
+    """
+    # Importing makes many objects and no garbage.
+    gc.set_threshold(50_000)
     arguments = sys.argv[1:] if argv is None else argv
     table = table or load("scopes.cli.table:TABLE")
     if arguments[:1] == ["__complete"]:
@@ -31,6 +38,9 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         code = load("scopes.cli.failure:report")(invocation, interrupt)
     except Exception as error:  # noqa: BLE001  the last resort: whatever went wrong becomes a line and an exit code
         code = load("scopes.cli.failure:report")(invocation, error)
+    if argv is None:
+        # Everything is flushed; the interpreter's tidying up would take as long as its start.
+        os._exit(code)
     return code
 
 
@@ -43,10 +53,18 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)
     if command is None:
         return int(load("scopes.cli.help:answer_without_verb")(table, line, invocation))
+    if wants_help(line):
+        return int(load("scopes.cli.help:explain")(table, [*command.path], invocation))
     bare = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and bare:
         return int(load(command.quick)(table, line.rest, invocation))
     return int(load("scopes.cli.parser:run")(table, line, invocation))
+
+
+def wants_help(line: CommandLine) -> bool:
+    """Tell whether `--help` stands before or behind the verb; nothing else is checked then."""
+    words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
+    return line.wants_help or "--help" in words or "-h" in words
 
 
 def load(target: str) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes import __version__
-from scopes.cli.description import Description, describe_global_options
+from scopes.cli.described import Description
+from scopes.cli.description import describe_global_options
 from scopes.cli.help import explained
 from scopes.cli.prose import blocks
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
@@ -21,18 +22,13 @@ def page_name(table: Table, path: tuple[str, ...]) -> str:
 
 def verb_page(name: str, verb: Description) -> str:
     """Write the page of one verb."""
-    lines = [
-        *_head(name, verb.summary.rstrip(".")),
-        ".SH SYNOPSIS",
-        ".nh",
-        *_strong(verb.usage, len(verb.spelling)),
-        ".hy",
-    ]
-    lines += [".SH DESCRIPTION", *_prose(verb.summary + ("\n\n" + verb.text if verb.text else ""))]
+    lines = [*_head(name, verb.summary.rstrip(".")), ".SH SYNOPSIS", *_strong(verb.usage, len(verb.spelling))]
+    lines += [".SH DESCRIPTION", *_prose("\n\n".join(filter(None, (verb.summary, verb.text))))]
     if verb.arguments:
         lines += [".SH ARGUMENTS", *_terms((part.label, explained(part)) for part in verb.arguments)]
     lines += [".SH OPTIONS", *_terms((part.label, explained(part)) for part in verb.options)]
-    lines += [".PP" if verb.options else '.\\"', "The options of every command are in", ".BR scopes (1)."]
+    lines += [".PP"] if verb.options else []
+    lines += ["The options of every command are in", ".BR scopes (1)."]
     if verb.examples:
         lines += [".SH EXAMPLES", *_verbatim(verb.examples.splitlines())]
     lines += [".SH EXIT STATUS", "As in", ".BR scopes (1).", ".SH SEE ALSO", ".BR scopes (1)"]
@@ -73,7 +69,7 @@ tabs, and with --json it is JSON."""
 
 def _head(name: str, summary: str) -> list[str]:
     title = f'.TH {_text(name.upper())} 1 "" "scopes {__version__}" "scopes manual"'
-    return [title, ".SH NAME", f"{_text(name)} \\- {_text(summary[:1].lower() + summary[1:])}"]
+    return [title, ".ad l", ".nh", ".SH NAME", f"{_text(name)} \\- {_text(summary[:1].lower() + summary[1:])}"]
 
 
 def _strong(usage: str, length: int) -> list[str]:

@@ -6,12 +6,11 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.description import build_parser, describe
+from scopes.cli.description import build_parser
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
-from scopes.cli.help import format_verb, terminal_width
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import meant, nearest
-from scopes.cli.table import Command, Table
+from scopes.cli.table import Table
 from scopes.cli.words import CommandLine
 from scopes.errors import Invalid
 
@@ -30,7 +29,6 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     assert command is not None  # noqa: S101  dispatch comes here with a verb only
     parser = build_parser(command)
     parser.params += [_parameter(option) for option in GLOBAL_OPTIONS if option is not HELP]
-    parser.params.append(_help_option(table, command, invocation))
     spelling = table.spelling(command.path)
     try:
         with parser.make_context(spelling, [*line.leading, *line.rest], obj=invocation) as context:
@@ -48,20 +46,6 @@ def _parameter(option: GlobalOption) -> typer.core.TyperOption:
         param_decls=[_PREFIX + option.key, *option.names],
         is_flag=option.value is None,
         multiple=option.repeated,
-    )
-
-
-def _help_option(table: Table, command: Command, invocation: Invocation) -> typer.core.TyperOption:
-    """Make the option that answers before anything is checked, so that `append --help` needs no arguments."""
-
-    def answer(_context: typer.Context, _parameter: object, wanted: object) -> None:
-        if wanted:
-            invocation.stdout.write(format_verb(describe(table, command), terminal_width(invocation.environ)))
-            raise typer.Exit
-
-    declared = [_PREFIX + HELP.key, *HELP.names]
-    return typer.core.TyperOption(
-        param_decls=declared, is_flag=True, is_eager=True, expose_value=False, callback=answer
     )
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from scopes.clock import now_nanoseconds
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
-from scopes.conversation.lookup import Place, branch_tips, find_conversation, find_place
+from scopes.conversation.lookup import branch_tips, find_conversation, find_place
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
@@ -91,22 +91,12 @@ def _find_range(
             return place.conversation, _by_time(repository, branch_tips(repository, place.conversation)), frozenset()
         return place.conversation, [place.oid], frozenset()
     first = find_place(repository, left)
-    second = _find_beside(repository, right, first)
+    second = find_place(repository, right or first.conversation, first.conversation)
     behind_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
     if not three:
         return first.conversation, [second.oid], behind_first
     behind_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
     return first.conversation, [first.oid, second.oid], behind_first & behind_second
-
-
-def _find_beside(repository: Repository, text: str, first: Place) -> Place:
-    """Resolve the end of a range: inside the same conversation, or by its full name."""
-    if not text:
-        return find_place(repository, first.conversation)
-    head = text.partition("/")[0]
-    if head in (first.conversation, f"{first.conversation}") and "/" in text:
-        return find_place(repository, text)
-    return find_place(repository, text, first.conversation)
 
 
 def _by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:

@@ -18,19 +18,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.heads import head_of, is_root, walk_heads_oldest_first
+from scopes.conversation.heads import head_of, is_root
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.ids import BranchName, ConversationId, Oid, is_message_id, is_name
+from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.store import refs as names
+from scopes.store.graph import walk_oldest_first
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
-_STEPS = re.compile(r"(?P<name>.*?)(?P<steps>(?:[~^][0-9]*)+)?", re.DOTALL)
+_STEP = re.compile(r"[~^]([0-9]*)")
 _MOMENT = re.compile(r"(?P<name>.*)@\{(?P<moment>[^{}]*)\}", re.DOTALL)
 _SHORTEST_PREFIX = 4
+_MOST_STEPS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +64,26 @@ def find_conversation(repository: Repository, text: str) -> ConversationId:
         Ambiguous: with the candidates.
     """
     if not text:
-        raise Invalid("the conversation's id is empty", hint="list them: scopes conversations list")
+        raise Invalid("the conversation's id is empty", hint="list them: scopes conv list")
     if is_name(text) and "/" not in text and repository.find_ref(f"{names.HEADS}{text}/{MAIN}") is not None:
         return ConversationId(text)  # nearly always, and without reading every ref
-    hint = "list them: scopes conversations list"
+    hint = "list them: scopes conv list"
     return ConversationId(_match(text, conversation_ids(repository), "conversation", hint))
 
 
 def find_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
-    """Return the active branch; main, or else the first one, where none is set or the set one is gone."""
+    """Return the active branch; main, or else the first one, where none is set or the set one is gone.
+
+    Raises:
+        NotFound: the conversation is gone, which somebody else may have done since it was looked up.
+    """
     target = (repository.find_ref(names.active_ref(conversation)) or "").removeprefix(names.SYMBOLIC)
     place = names.split_branch_ref(target)
     if place is not None and repository.find_ref(target) is not None:
         return place[1]
     tips = branch_tips(repository, conversation)
+    if not tips:
+        raise NotFound(f"there is no conversation {conversation} any more", hint="bring it back: scopes undo")
     return MAIN if MAIN in tips else next(iter(tips))
 
 
@@ -84,11 +92,13 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
     if text is None:
         return find_active_branch(repository, conversation)
     if not text:
-        raise Invalid("the branch's name is empty", hint=f"list them: scopes conversations branch {conversation}")
-    if is_name(text) and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes conv branch {conversation}")
+    could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 takes a longer one for a damaged ref
+    if could_be_ref and repository.find_ref(names.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = branch_tips(repository, conversation)
-    hint = f"branches of {conversation}: {', '.join(tips)}" if len(tips) <= 8 else None
+    few = len(tips) <= 8
+    hint = f"branches of {conversation}: {', '.join(tips)}" if few else f"list them: scopes conv branch {conversation}"
     return BranchName(_match(text, tips, "branch", hint))
 
 
@@ -100,20 +110,32 @@ def find_place(repository: Repository, text: str, conversation: ConversationId |
     """
     if not text:
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
-    steps = _STEPS.fullmatch(text)
-    moment = _MOMENT.fullmatch(steps["name"] if steps else text)
-    name = moment["name"] if moment else (steps["name"] if steps else text)
-    place = _find_named(repository, name, conversation)
+    name, steps = _split_steps(text)
+    moment = _MOMENT.fullmatch(name)
+    place = _find_named(repository, moment["name"] if moment else name, conversation)
     if moment is not None:
         place = _at_moment(repository, place, moment["moment"])
-    count = sum(int(step[1:] or 1) for step in re.findall(r"[~^][0-9]*", (steps["steps"] if steps else None) or ""))
-    return Place(place.conversation, place.branch, _step_back(repository, place, count)) if count else place
+    return Place(place.conversation, place.branch, _step_back(repository, place, steps)) if steps else place
+
+
+def _split_steps(text: str) -> tuple[str, int]:
+    """Split `main~2^` into the name and the number of steps back, without a regular expression's backtracking."""
+    tail = text[len(text.rstrip("~^0123456789")) :]
+    first = _STEP.search(tail)
+    if first is None:
+        return text, 0
+    steps = tail[first.start() :]
+    counts = _STEP.findall(steps)
+    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MOST_STEPS for n in counts)
 
 
 def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Place:
-    if conversation is not None:
-        return _find_inside(repository, name.removeprefix(f"{conversation}/"), conversation)
     head, slash, rest = name.partition("/")
+    if conversation is not None:
+        in_full = (
+            slash and head and conversation.startswith(head) and not _begins_inside(repository, name, conversation)
+        )
+        return _find_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         return _find_by_id(repository, name, conversation_ids(repository))
     conversation = find_conversation(repository, head)
@@ -121,10 +143,10 @@ def _find_named(repository: Repository, name: str, conversation: ConversationId 
 
 
 def _find_inside(repository: Repository, name: str, conversation: ConversationId) -> Place:
-    """Resolve a name inside a conversation: a branch, a tag, then the start of an id."""
-    if name in ("", conversation):
-        name = find_active_branch(repository, conversation)
+    """Resolve a name inside a conversation: a branch, the conversation itself, a tag, then the start of an id."""
     tips = branch_tips(repository, conversation)
+    if name in ("", conversation) and name not in tips:
+        name = find_active_branch(repository, conversation)
     if name in tips:
         return Place(conversation, BranchName(name), tips[BranchName(name)])
     tag = read_metadata(repository, conversation).tags.get(name)
@@ -137,12 +159,18 @@ def _find_inside(repository: Repository, name: str, conversation: ConversationId
     return Place(conversation, branch, tips[branch])
 
 
+def _begins_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
+    """Tell whether the text begins a branch or a tag, so that it is no `CONV/BRANCH`."""
+    known = [*branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
+    return any(inside.startswith(name) for inside in known)
+
+
 def _could_be_id(text: str) -> bool:
     return len(text) >= _SHORTEST_PREFIX and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Place:
-    """Look for a message whose id, or whose commit's id, begins with the prefix."""
+    """Look for a message whose id, or for any commit whose own id, begins with the prefix."""
     found: dict[str, Place] = {}
     tips: dict[ConversationId, list[Oid]] = {}
     for ref, oid in repository.list_refs(names.HEADS).items():
@@ -150,13 +178,13 @@ def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[Con
         if place is not None:
             tips.setdefault(place[0], []).append(Oid(oid))
     for conversation in conversations:
-        for head in walk_heads_oldest_first(repository, tips[conversation]):
-            if head.id.startswith(prefix) or head.oid.startswith(prefix):
-                found.setdefault(head.id, Place(conversation, None, head.oid))
+        for head in map(head_of, walk_oldest_first(repository, tips.get(conversation, []))):
+            name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
+            if name is not None:
+                found.setdefault(name, Place(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
-    match = _match(prefix, found, "message", "see: scopes conv log")
-    return found[match] if match in found else next(p for p in found.values() if p.oid.startswith(prefix))
+    return found[_match(prefix, found, "message", "see: scopes conv log")]
 
 
 def _at_moment(repository: Repository, place: Place, text: str) -> Place:
@@ -167,7 +195,8 @@ def _at_moment(repository: Repository, place: Place, text: str) -> Place:
     oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
-        raise NotFound(f"nothing is known of {place.conversation}/{place.branch} at {when}")
+        where = f"{place.conversation}/{place.branch}"
+        raise NotFound(f"nothing is known of {where} at {when}", hint=f"see: scopes conv log {where}")
     return Place(place.conversation, place.branch, oid)
 
 

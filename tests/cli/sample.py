@@ -15,6 +15,8 @@ from scopes import errors
 from scopes.cli.input import open_input
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command, Group, Table
+from scopes.render.text.dispatch import render_text
+from scopes.result import Result
 
 HERE = "tests.cli.sample"
 
@@ -85,12 +87,37 @@ def many(context: typer.Context) -> None:
         print("line", number)
 
 
+class FakeRepository:
+    """What the machinery knows of an open store: what was recorded, and a configuration (here an empty one)."""
+
+    def __init__(self, committed):
+        self.committed = committed
+        self.config = self
+
+    def find(self, key):
+        return None
+
+
 def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
     """Wait for a signal."""
     if committed is not None:
-        context.obj._repository = type("Repository", (), {"committed": committed, "config": None})
+        context.obj._repository = FakeRepository(committed)
     print("ready", flush=True)
     signal.pause()
+
+
+def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(help="Fail after it")] = None) -> int:
+    """Record something and reply."""
+
+    class Recorded(Result):
+        pass
+
+    render_text.register(Recorded, lambda result, view: view.line("recorded"))
+    context.obj._repository = FakeRepository("conv-001/main")
+    code = context.obj.show(Recorded())
+    if then is not None:
+        raise errors.Refused("later")
+    return code
 
 
 def confirm(context: typer.Context) -> None:
@@ -122,6 +149,7 @@ TABLE = Table(
         _sample("answer", "End with an exit code"),
         _sample("many", "Print many lines"),
         _sample("wait", "Wait for a signal"),
+        _sample("reply", "Record something and reply"),
         _sample("confirm", "Ask first"),
         _sample("read", "Count the bytes of a file"),
         _sample("deaf", "Fail while nobody can be told", "fill_error_stream"),

@@ -7,7 +7,8 @@ from typing import Annotated
 import pytest
 import typer
 
-from scopes.cli.description import Part, build_parser, describe, describe_global_options
+from scopes.cli.described import Part
+from scopes.cli.description import build_parser, describe, describe_global_options
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import Command
 from tests.cli.sample import TABLE

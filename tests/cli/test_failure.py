@@ -123,6 +123,19 @@ def test_a_reader_that_goes_away_ends_the_command_silently():
         assert (process.wait(timeout=60), err) == (141, b"")
 
 
+def test_a_reply_that_cannot_be_written_says_what_was_recorded():
+    """Promise 2: nobody should record a message twice because its reply was lost."""
+    with open("/dev/full", "w") as full:
+        done = scopes("conv", "reply", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 8
+    assert done.stderr.endswith("no space left on device; recorded as conv-001/main before the error\n")
+
+
+def test_what_was_replied_to_is_not_said_again():
+    done = scopes("conv", "reply", "then fail")
+    assert (done.returncode, done.stderr) == (1, "error: later\n")
+
+
 @pytest.mark.parametrize(
     "words", [("--help",), ("version",), ("conv", "many"), ("conv", "state", "c"), ("conv", "answer", "-h")]
 )
@@ -131,7 +144,7 @@ def test_a_full_device_is_said_and_no_traceback(words):
     with open("/dev/full", "w") as full:
         done = scopes(*words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 8
-    assert done.stderr == "error: cannot write the output: No space left on device\n"
+    assert done.stderr == "error: cannot write the output: no space left on device\n"
 
 
 def test_an_error_that_nobody_can_hear_still_has_its_exit_code():

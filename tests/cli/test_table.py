@@ -8,6 +8,7 @@ import pytest
 
 from scopes.cli.description import build_parser, describe
 from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.help import format_verb
 from scopes.cli.main import load
 from scopes.cli.table import TABLE
 from tests.cli.running import imported
@@ -37,6 +38,11 @@ def test_no_verb_takes_the_name_of_a_global_option(command):
     taken = {name for option in GLOBAL_OPTIONS for name in option.names}
     own = {name for parameter in build_parser(command).params for name in (*parameter.opts, *parameter.secondary_opts)}
     assert own & taken == set()
+
+
+@every_command
+def test_a_help_text_is_plain_ascii_for_every_locale(command):
+    assert format_verb(describe(TABLE, command), 80).isascii()
 
 
 def test_a_summary_is_one_short_line_without_a_full_stop():

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.abandon import abandon as mark
 
 
 def abandon(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
-    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")],
+    conversation: Conversation,
+    branch: Branch,
     revive: Annotated[bool, typer.Option("--revive", help="Make it an ordinary branch again")] = False,
 ) -> int:
     """Hide a branch from lists and keep its history.

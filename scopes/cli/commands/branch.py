@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as create
 from scopes.conversation.branch import list_branches
@@ -13,7 +14,7 @@ from scopes.conversation.branch import list_branches
 
 def branch(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    conversation: Conversation,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The branch's name")] = None,
     purpose: Annotated[
         str | None,

@@ -6,18 +6,21 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Conversation, Since
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import changes as derive
 
 
 def changes(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
-    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="'2 hours ago', 2026-01-31, ...")] = None,
+    conversation: Conversation,
+    since: Since = None,
     field: Annotated[
         str | None, typer.Option("--field", metavar="PATH", help="messages, branches.main, title, participants, ...")
     ] = None,
-    cause: Annotated[str | None, typer.Option("--cause", metavar="CAUSE", help="user, agent, system or agent:NAME")] = None,
+    cause: Annotated[
+        str | None, typer.Option("--cause", metavar="CAUSE", help="user, agent, system or agent:NAME")
+    ] = None,
     operation: Annotated[
         str | None, typer.Option("--operation", "--op", metavar="OP", help="CREATE, APPEND, UPDATE, DELETE or MERGE")
     ] = None,

@@ -11,7 +11,6 @@ from scopes.conversation.config import get_setting as read
 from scopes.conversation.config import list_settings as collect
 from scopes.conversation.config import set_setting as write
 
-
 LEVEL = Annotated[str | None, typer.Option("--level", metavar="LEVEL", help="store (where there is one) or user")]
 KEY = Annotated[str, typer.Argument(metavar="KEY", help="The setting, for example scopes.author")]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.decisions import decisions as collect
 
 
-def decisions(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+def decisions(context: typer.Context, conversation: Conversation) -> int:
     """List what was decided.
 
     Each with its message, date and agent; a decision stands while the active branch holds it.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as remove
 
 
-def delete(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+def delete(context: typer.Context, conversation: Conversation) -> int:
     """Delete a conversation.
 
     It goes to the trash with all its branches, and undo brings it back until `scopes gc --expire`.

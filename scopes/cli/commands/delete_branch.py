@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete_branch as remove
 
 
 def delete_branch(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
-    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")],
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Also when no other branch has its messages")
-    ] = False,
+    conversation: Conversation,
+    branch: Branch,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Also when no other branch has its messages")] = False,
 ) -> int:
     """Delete a branch.
 

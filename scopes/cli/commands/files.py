@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.files import files as collect
 
 
-def files(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+def files(context: typer.Context, conversation: Conversation) -> int:
     """List the files that a conversation touched.
 
     With the messages that read, changed or named each, the last touched first.

@@ -13,7 +13,8 @@ from scopes.conversation.gc import gc as collect
 def gc(
     context: typer.Context,
     expire: Annotated[
-        str | None, typer.Option("--expire", metavar="WHEN", help="Also let go of what was deleted before: '90 days ago'")
+        str | None,
+        typer.Option("--expire", metavar="WHEN", help="Also let go of what was deleted before then"),
     ] = None,
 ) -> int:
     """Pack the store and drop what expired.

@@ -13,7 +13,7 @@ from scopes.errors import Invalid
 
 def import_(
     context: typer.Context,
-    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents, to try things on")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents")] = False,
 ) -> int:
     """Bring in conversations.
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import ConversationList, list_conversations
 
 
 def list_(
     context: typer.Context,
-    template: Annotated[
-        str | None, typer.Option("--format", metavar="TEMPLATE", help="One row each, for example '{id}\\t{title}'")
-    ] = None,
-    nul: Annotated[bool, typer.Option("-z", help="End rows with NUL instead of newline")] = False,
+    template: Template = None,
+    nul: NulRows = False,
 ) -> int:
     """List conversations, newest first.
 

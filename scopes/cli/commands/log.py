@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as walk
@@ -14,7 +15,8 @@ from scopes.conversation.log import log as walk
 def log(
     context: typer.Context,
     where: Annotated[
-        str, typer.Argument(metavar="WHERE", help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B")
+        str,
+        typer.Argument(metavar="WHERE", help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B"),
     ],
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory")
@@ -26,12 +28,10 @@ def log(
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many messages")] = None,
     author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="'2 hours ago', 2026-01-31, ...")] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="The same, for the end")] = None,
-    template: Annotated[
-        str | None, typer.Option("--format", metavar="TEMPLATE", help="One row each, for example '{id} {author}'")
-    ] = None,
-    nul: Annotated[bool, typer.Option("-z", help="End rows with NUL instead of newline")] = False,
+    since: Since = None,
+    until: Until = None,
+    template: Template = None,
+    nul: NulRows = False,
 ) -> int:
     """Show the messages of a branch.
 

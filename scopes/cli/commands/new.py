@@ -17,7 +17,7 @@ def new(
         str | None, typer.Option("--id", metavar="NAME", help="Its id, instead of the next conv-NNN")
     ] = None,
     participants: Annotated[
-        list[str] | None, typer.Option("--participant", metavar="NAME", help="Somebody who takes part; repeatable")
+        list[str] | None, typer.Option("--participant", metavar="NAME", help="Somebody who takes part")
     ] = None,
 ) -> int:
     """Start a conversation.

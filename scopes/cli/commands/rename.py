@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.errors import Invalid
@@ -13,7 +14,7 @@ from scopes.errors import Invalid
 
 def rename(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    conversation: Conversation,
     new: Annotated[str | None, typer.Argument(metavar="[NEW]", help="The new id, or the branch's new name")] = None,
     branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch
 from scopes.cli.authorship import author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as take_back
@@ -13,12 +14,12 @@ from scopes.conversation.amend import retract as take_back
 
 def retract(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
-    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2, a tag")],
+    conversation: Conversation,
+    message: Message,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")] = "",
-    author: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Who says so")] = None,
-    author_kind: Annotated[str | None, typer.Option("--author-kind", metavar="KIND", help="human, agent, ...")] = None,
-    branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="On which branch")] = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+    branch: OnBranch = None,
 ) -> int:
     """Mark a message as taken back.
 

@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import ConversationOrBranch, OnBranch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rewind import rewind as move_back
 
 
 def rewind(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation, or one of its branches")],
-    to: Annotated[str | None, typer.Option("--to", metavar="MESSAGE", help="The message that is to be the last")] = None,
+    conversation: ConversationOrBranch,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="MESSAGE", help="The message that is to be the last")
+    ] = None,
     count: Annotated[int | None, typer.Option("-n", metavar="N", help="How many messages to take back (1)")] = None,
-    branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="The branch, as an option")] = None,
+    branch: OnBranch = None,
 ) -> int:
     """Move a branch back to an earlier message.
 

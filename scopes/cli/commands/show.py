@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT
 from scopes.conversation.show import show as describe
@@ -14,9 +15,10 @@ from scopes.render.mermaid_view import as_mermaid
 
 def show(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    conversation: Conversation,
     form: Annotated[
-        Literal["text", "mermaid"] | None, typer.Option("--format", metavar="FORM", help="text, or mermaid (a gitGraph)")
+        Literal["text", "mermaid"] | None,
+        typer.Option("--format", metavar="FORM", help="text, or mermaid (a gitGraph)"),
     ] = None,
     recent: Annotated[int, typer.Option("--recent", "-n", min=0, metavar="N", help="How many last messages")] = RECENT,
     abandoned: Annotated[bool, typer.Option("--abandoned", help="Also show abandoned branches")] = False,

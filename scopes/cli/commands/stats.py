@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.stats import stats as collect
 
 
-def stats(context: typer.Context, conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")]) -> int:
+def stats(context: typer.Context, conversation: Conversation) -> int:
     """Count messages, authors and kinds.
 
     Over all branches, each message once.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.switch import switch as make_active
 
 
 def switch(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
-    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")],
+    conversation: Conversation,
+    branch: Branch,
 ) -> int:
     """Make another branch the active one.
 

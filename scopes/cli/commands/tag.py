@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.tag import delete_tag, list_tags
 from scopes.conversation.tag import tag as set_tag
@@ -13,7 +14,7 @@ from scopes.conversation.tag import tag as set_tag
 
 def tag(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")],
+    conversation: Conversation,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The tag")] = None,
     message: Annotated[
         str | None, typer.Argument(metavar="[MESSAGE]", help="The message; the active branch's last one if not given")

@@ -1,0 +1,33 @@
+"""Arguments and options that several verbs share, so that they are called and explained the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Conversation: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")
+]
+ConversationOrBranch: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation, or one of its branches")
+]
+Branch: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
+OnBranch: TypeAlias = Annotated[
+    str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch; the active one if not given")
+]
+Message: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2, a tag")]
+AuthorName: TypeAlias = Annotated[
+    str | None, typer.Option("--as", metavar="NAME", help="Who says it: an agent; without it you do")
+]
+AuthorKind: TypeAlias = Annotated[
+    str | None, typer.Option("--author-kind", metavar="KIND", help="human, agent, tool, system or injected")
+]
+Since: TypeAlias = Annotated[
+    str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
+]
+Until: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after; the same forms")]
+NulRows: TypeAlias = Annotated[bool, typer.Option("-z", help="End rows with NUL instead of newline")]
+Template: TypeAlias = Annotated[
+    str | None, typer.Option("--format", metavar="TEMPLATE", help="One row each, for example '{id} {title}'")
+]

@@ -1,0 +1,100 @@
+"""A table in a rounded box for a terminal. Drawn here, since loading rich's tables takes longer than drawing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from scopes.render.clean import PRESENTATION
+from scopes.render.colour import Style, paint
+from scopes.render.view import Cell, Column, Span, clean_spans, paint_spans
+
+GAP = "  "
+_SIDES = 4  # a border and a space on either side
+_LEAST = 6  # a flexible column is first shortened to this, then all columns are
+_WITHOUT_PRESENTATION = dict.fromkeys(map(ord, PRESENTATION))
+Spans: TypeAlias = tuple[Span, ...]
+
+
+def draw_box(
+    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, colour: bool
+) -> Iterator[str]:
+    """Yield the lines of a box that is as wide as its content, at most `width`; too long cells end in an ellipsis."""
+    header = [_safe(column.name, "key") for column in columns]
+    table = [header, *([_safe(cell, c.style) for cell, c in zip(row, columns, strict=True)] for row in rows)]
+    available = width - _SIDES - len(GAP) * (len(columns) - 1)
+    wanted = [max(map(_width, cells)) for cells in zip(*table, strict=True)]
+    widths = fit_widths(wanted, [column.flexible for column in columns], available)
+    lines = [_join(row, columns, widths) for row in table]
+    above, below = (lines[0], lines[1:]) if title is None else (_safe(title, "heading"), lines)
+    inner = max(map(_width, (cut(above, width - _SIDES), lines[0])))
+    return _frame(above, below, inner, colour=colour)
+
+
+def fit_widths(wanted: Sequence[int], flexible: Sequence[bool], available: int) -> list[int]:
+    """Shorten the widest columns until all fit: the flexible ones first, none to less than one cell."""
+    widths = [min(width, max(available, 1)) for width in wanted]
+    everyone = range(len(widths))
+    for candidates, least in (([i for i in everyone if flexible[i]], _LEAST), (everyone, 1)):
+        while sum(widths) > available:
+            widest = max(candidates, key=widths.__getitem__, default=None)
+            if widest is None or widths[widest] <= least:
+                break
+            widths[widest] -= 1
+    return widths
+
+
+def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) -> Iterator[str]:
+    """Put a border around lines, and a rule between the first and the others."""
+
+    def edge(text: str) -> str:
+        return paint(text, "dim") if colour else text
+
+    def framed(line: Spans) -> str:
+        shown = cut(line, inner)
+        text = paint_spans(shown) if colour else "".join([span.text for span in shown])
+        return f"{edge('│')} {text}{' ' * (inner - _width(shown))} {edge('│')}"
+
+    rule = "─" * (inner + 2)
+    yield edge(f"╭{rule}╮")
+    yield framed(above)
+    yield edge(f"├{rule}┤")
+    yield from map(framed, below)
+    yield edge(f"╰{rule}╯")
+
+
+def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]) -> Spans:
+    joined: list[Span] = []
+    for cell, column, width in zip(row, columns, widths, strict=True):
+        shown = cut(cell, width)
+        blank = Span(" " * (width - _width(shown)))
+        joined += [blank, *shown] if column.align == "right" else [*shown, blank]
+        joined.append(Span(GAP))
+    return tuple(joined[:-1])
+
+
+def cut(spans: Spans, width: int) -> Spans:
+    """Shorten spans to a number of cells, an ellipsis in the last one; a wide character is never halved."""
+    if _width(spans) <= width:
+        return spans
+    kept: list[Span] = []
+    left = width - 1
+    for span in spans:
+        size = cell_len(span.text)
+        if size > left:
+            kept.append(Span(set_cell_size(span.text, left) + "…", span.style))
+            break
+        kept.append(span)
+        left -= size
+    return tuple(kept)
+
+
+def _width(spans: Spans) -> int:
+    return sum(cell_len(span.text) for span in spans)
+
+
+def _safe(cell: Cell, style: Style) -> Spans:
+    """Make a cell safe; selectors of presentation go, since terminals disagree on the width of what they select."""
+    return tuple(Span(span.text.translate(_WITHOUT_PRESENTATION), span.style) for span in clean_spans(cell, style))

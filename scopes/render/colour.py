@@ -1,0 +1,47 @@
+"""Whether a stream is coloured, which we decide before any library can, and the fixed palette that styles name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+Style: TypeAlias = Literal[
+    "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
+]
+
+# The terminal's own sixteen colours: they follow its theme, light or dark.
+PALETTE: dict[Style, str] = {
+    "id": "33",
+    "branch": "36",
+    "agent": "35",
+    "human": "1;34",
+    "time": "2",
+    "dim": "2",
+    "good": "32",
+    "bad": "1;31",
+    "warn": "33",
+    "heading": "1",
+    "active": "1;32",
+    "key": "1",
+}
+
+
+def decide_colour(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Apply `--color` > NO_COLOR > CLICOLOR_FORCE, FORCE_COLOR > CLICOLOR=0 > a terminal that is not dumb."""
+    if flag in {"always", "never"}:
+        return flag == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "") not in {"", "0"} for name in ("CLICOLOR_FORCE", "FORCE_COLOR")):
+        return True
+    return environ.get("CLICOLOR") != "0" and is_terminal and not is_dumb(environ)
+
+
+def is_dumb(environ: Mapping[str, str]) -> bool:
+    """Tell whether the terminal can do no more than print."""
+    return environ.get("TERM", "") in {"", "dumb"}
+
+
+def paint(text: str, style: Style) -> str:
+    """Put a style around text that is clean already."""
+    return f"\x1b[{PALETTE[style]}m{text}\x1b[0m" if style and text else text

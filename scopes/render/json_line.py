@@ -1,0 +1,42 @@
+"""JSON documents of one line. What could act on a terminal is escaped, which no reader of JSON notices."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from scopes.render.clean import UNSAFE
+from scopes.render.wire.dispatch import to_wire
+from scopes.result import Result
+
+SCHEMA_VERSION = 1
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+
+
+def result_line(result: Result) -> str:
+    """Write a result as one line with the version of the schema and, where there are any, its notes."""
+    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result)}
+    if result.notes:
+        document["notes"] = [_present({"text": note.text, "hint": note.hint}) for note in result.notes]
+    return json_line(document)
+
+
+def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) -> str:
+    """Write a refusal as one line."""
+    error = {"kind": kind, "message": message, "hint": hint, "retryable": retryable}
+    return json_line({"error": _present(error)})
+
+
+def json_line(document: Mapping[str, object]) -> str:
+    """Write plain JSON values as one line with its newline."""
+    return UNSAFE.sub(_escape, _ENCODER.encode(document)) + "\n"
+
+
+def _present(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

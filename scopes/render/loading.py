@@ -1,0 +1,52 @@
+"""What is imported only once it is needed: the terminal's libraries, and the renderings of one noun.
+
+Loading goes through `__import__`, because importing `importlib` costs a tenth of the interpreter's own start.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+# The module that defines a Result: the noun whose modules in `text` and `wire` render it.
+NOUN_OF: dict[str, str] = {
+    "scopes.conversation.abandon": "branch",
+    "scopes.conversation.amend": "message",
+    "scopes.conversation.append": "message",
+    "scopes.conversation.branch": "branch",
+    "scopes.conversation.cat": "message",
+    "scopes.conversation.changes": "change",
+    "scopes.conversation.config": "config",
+    "scopes.conversation.decisions": "decision",
+    "scopes.conversation.delete": "lifecycle",
+    "scopes.conversation.doctor": "store",
+    "scopes.conversation.files": "file",
+    "scopes.conversation.gc": "store",
+    "scopes.conversation.init": "store",
+    "scopes.conversation.list": "conversation",
+    "scopes.conversation.log": "log",
+    "scopes.conversation.new": "lifecycle",
+    "scopes.conversation.operations": "operation",
+    "scopes.conversation.rename": "lifecycle",
+    "scopes.conversation.rewind": "branch",
+    "scopes.conversation.show": "conversation",
+    "scopes.conversation.stats": "stats",
+    "scopes.conversation.switch": "branch",
+    "scopes.conversation.tag": "tag",
+    "scopes.conversation.undo": "operation",
+    "scopes.conversation.verify": "store",
+}
+
+
+def load(target: str) -> Any:
+    """Import `package.module:name` and return the thing."""
+    module, _, name = target.partition(":")
+    __import__(module)
+    return getattr(sys.modules[module], name)
+
+
+def load_renderings(kind: str, result: type) -> None:
+    """Import what registers the `text` or `wire` rendering of a Result, where its noun is known."""
+    noun = NOUN_OF.get(result.__module__)
+    if noun is not None:
+        __import__(f"scopes.render.{kind}.{noun}")

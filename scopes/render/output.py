@@ -1,0 +1,158 @@
+"""The one way out: data to standard output, as text or JSON; everything else to standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from scopes.errors import ScopesError
+from scopes.render.channel import Channel
+from scopes.render.clean import clean, clean_line
+from scopes.render.colour import Style, paint
+from scopes.render.loading import load, load_renderings
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView, View, Write
+from scopes.result import Result, Stream
+
+if TYPE_CHECKING:
+    from scopes.render.pager import Pager
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """How a command shows what it has; `color` is auto, always or never, `nul` ends rows with NUL."""
+
+    json: bool = False
+    color: str = "auto"
+    pager: bool = True
+    nul: bool = False
+    template: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+    hints: bool = True
+
+
+class Output:
+    """Shows results, refusals and what is worth saying beside them."""
+
+    def __init__(
+        self,
+        settings: OutputSettings,
+        environ: Mapping[str, str],
+        stdout: TextIO,
+        stderr: TextIO,
+        core_pager: str | None = None,
+    ) -> None:
+        self.settings = settings
+        self.stdout = Channel(stdout, environ, settings.color)
+        self.stderr = Channel(stderr, environ, settings.color)
+        self._environ = environ
+        self._core_pager = core_pager
+
+    def show(self, result: Result) -> None:
+        """Show a result whole, through the pager where a screen is too small, and then its notes.
+
+        Raises:
+            Inaccessible: it cannot be written; BrokenPipeError passes.
+        """
+        if not self.settings.json:
+            with self._opened() as write:
+                self._render(result, self._view(write))
+            self.stdout.flush()
+        elif isinstance(result, Stream):
+            self.stream(result.items)
+        else:
+            self._write_line(result)
+        self._tell_notes(result)
+
+    def stream(self, items: Iterable[Result]) -> None:
+        """Show results as they come: JSON lines, or each as text; never through the pager.
+
+        Raises:
+            Inaccessible: one cannot be written; BrokenPipeError passes.
+        """
+        view = None if self.settings.json else self._view(self.stdout.write)
+        for item in items:
+            if view is None:
+                self._write_line(item)
+            else:
+                self._render(item, view)
+                self.stdout.flush()
+            self._tell_notes(item)
+
+    def fail(self, error: ScopesError) -> None:
+        """Say what was refused and its cure; under `--json` as one JSON object.
+
+        Raises:
+            OSError: nobody can be told.
+        """
+        if self.settings.json:
+            line = load("scopes.render.json_line:error_line")
+            text = line(error.kind, error.message, error.hint, retryable=error.retryable)
+        else:
+            text = self._labelled("error", "bad", error.message) + self._hints(error.hint)
+        self.stderr.stream.write(text)
+        self.stderr.stream.flush()
+
+    def say(self, text: str, hint: str | None = None) -> None:
+        """Tell a person what happens, on standard error, unless they want quiet."""
+        self._tell(clean(text) + "\n", hint)
+
+    def _render(self, result: Result, view: View) -> None:
+        load_renderings("text", type(result))
+        render_text(result, view)
+
+    def _write_line(self, result: Result) -> None:
+        load_renderings("wire", type(result))
+        line: Callable[[Result], str] = load("scopes.render.json_line:result_line")
+        self.stdout.write(line(result))
+        self.stdout.flush()
+
+    def _opened(self) -> AbstractContextManager[Write]:
+        if self.settings.pager and self.stdout.capable:
+            command = load("scopes.render.pager:choose_pager")(self._environ, self._core_pager)
+            if command is not None:
+                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._complain)
+                return pager
+        return nullcontext(self.stdout.write)
+
+    def _view(self, write: Write) -> View:
+        settings, terminal, colour = self.settings, self.stdout.terminal, self.stdout.colour
+        end = "\0" if settings.nul else "\n"
+        hints = settings.hints and not settings.quiet
+        view: View
+        if settings.template is not None:
+            load_view = load("scopes.render.template:TemplateView")
+            view = load_view(write, template=settings.template, end=end, unchanged=not terminal)
+        elif settings.nul or not terminal:
+            view = PlainView(write, colour=colour and not settings.nul, end=end, hints=hints, unchanged=not terminal)
+        else:
+            width, _ = self.stdout.size()
+            view = load("scopes.render.terminal:TerminalView")(write, width=width, colour=colour, hints=hints)
+        return view
+
+    def _tell_notes(self, result: Result) -> None:
+        for note in result.notes:
+            self._tell(self._labelled("note", "warn", note.text), note.hint)
+
+    def _complain(self, text: str) -> None:
+        self._tell(self._labelled("note", "warn", text), None)
+
+    def _tell(self, text: str, hint: str | None) -> None:
+        """Write beside the data; the command has done its work even where nobody can be told."""
+        if self.settings.quiet:
+            return
+        try:
+            self.stderr.stream.write(text + (self._hints(hint) if self.settings.hints else ""))
+            self.stderr.stream.flush()
+        except OSError:
+            return
+
+    def _hints(self, hint: str | None) -> str:
+        return "".join(self._labelled("hint", "dim", line) for line in clean(hint or "").splitlines())
+
+    def _labelled(self, label: str, style: Style, text: str) -> str:
+        shown = paint(f"{label}:", style) if self.stderr.colour else f"{label}:"
+        return f"{shown} {clean_line(text)}\n"

@@ -1,0 +1,61 @@
+"""Progress of long work, shown to a person at a terminal once it has lasted a second; otherwise nothing at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scopes.render.clean import clean_line
+from scopes.render.loading import load
+from scopes.render.output import Output
+
+if TYPE_CHECKING:
+    from scopes.render.progress_bar import ProgressBar
+
+_PATIENCE_SECONDS = 1.0
+_BETWEEN_SECONDS = 0.1
+
+
+@contextmanager
+def progress(
+    output: Output, label: str, total: int | None = None, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function that is told how many more of `total` are done."""
+    meter = _Meter(output, label, total, clock)
+    shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
+    try:
+        yield meter.advance if shown else _ignore
+    finally:
+        meter.close()
+
+
+class _Meter:
+    def __init__(self, output: Output, label: str, total: int | None, clock: Callable[[], float]) -> None:
+        self._output = output
+        self._label = clean_line(label)
+        self._total = total
+        self._clock = clock
+        self._done = 0
+        self._next = clock() + _PATIENCE_SECONDS
+        self._bar: ProgressBar | None = None
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        now = self._clock()
+        if now < self._next:
+            return
+        if self._bar is None:
+            start: type[ProgressBar] = load("scopes.render.progress_bar:ProgressBar")
+            self._bar = start(self._output.stderr, self._label, self._total)
+        self._bar.draw(self._done)
+        self._next = now + _BETWEEN_SECONDS
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _ignore(_count: int) -> None:
+    """Show nothing."""

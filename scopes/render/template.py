@@ -1,0 +1,73 @@
+r"""Rows in the user's own shape: `--format '{id}\t{title}'`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scopes.errors import Invalid
+from scopes.render.clean import clean
+from scopes.render.view import Cell, Column, PlainView, Write, plain_text
+
+_TOKEN = re.compile(r"(?P<text>[^{}\\]+)|(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|\\(?P<escape>.)|.", re.DOTALL)
+_ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
+
+
+class TemplateView(PlainView):
+    """Rows come through a template, on a terminal as well; everything else is plain."""
+
+    def __init__(self, write: Write, *, template: str, end: str = "\n", unchanged: bool = False) -> None:
+        super().__init__(write, end=end, hints=False, unchanged=unchanged)
+        self._template = template
+
+    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title
+        """Say each row through the template; the columns are its fields.
+
+        Raises:
+            Invalid: the template names another field, or is malformed.
+        """
+        fields = [column.field for column in columns]
+        fill = compile_template(self._template, fields)
+        for row in rows:
+            self._write(fill(dict(zip(fields, map(plain_text, row), strict=True))) + self._end)
+
+
+def compile_template(text: str, fields: Sequence[str]) -> Callable[[Mapping[str, str]], str]:
+    r"""Return what fills a template: `{name}` is a field, `{{` and `}}` are braces, `\t`, `\n`, `\0` and `\\` escapes.
+
+    Raises:
+        Invalid: an unknown field or escape, or a single brace.
+    """
+    parts: list[tuple[str, str]] = []  # a literal text and the field after it
+    literal = ""
+    for token in _TOKEN.finditer(text):
+        if token["field"] is None:
+            literal += _literal(token, text)
+        else:
+            parts.append((literal, _known(token["field"], fields)))
+            literal = ""
+
+    def fill(values: Mapping[str, str]) -> str:
+        return "".join(before + values[field] for before, field in parts) + literal
+
+    return fill
+
+
+def _literal(token: re.Match[str], template: str) -> str:
+    if token["text"] is not None:
+        return clean(token["text"])
+    if token["brace"] is not None:
+        return token["brace"][0]
+    if token["escape"] in _ESCAPES:
+        return _ESCAPES[token["escape"]]
+    hint = r"write {{ and }} for braces, \t \n \0 \\ for a tab, a newline, a NUL and a backslash"
+    raise Invalid(f"the template {template!a} has a stray {token[0]!a} at position {token.start() + 1}", hint=hint)
+
+
+def _known(name: str, fields: Sequence[str]) -> str:
+    if name in fields:
+        return name
+    near = difflib.get_close_matches(name, fields, n=1)
+    meant = f"did you mean {{{near[0]}}}? " if near else ""
+    raise Invalid(f"there is no field {name!a} for a template", hint=f"{meant}fields: {', '.join(fields)}")

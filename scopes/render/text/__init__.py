@@ -1,0 +1,1 @@
+"""The text renderings, one module a noun."""

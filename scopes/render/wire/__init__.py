@@ -1,0 +1,1 @@
+"""The JSON renderings, one module a noun."""

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scopes.errors import Inaccessible
+from scopes.render.channel import Channel
+from tests.render.sample import Screen
+
+XTERM = {"TERM": "xterm"}
+
+
+def test_a_terminal_is_recognised_and_judged():
+    assert Channel(Screen(), XTERM, "auto").capable
+    assert Channel(Screen(), XTERM, "auto").colour
+    dumb = Channel(Screen(), {"TERM": "dumb"}, "auto")
+    assert (dumb.terminal, dumb.capable, dumb.colour) == (True, False, False)
+    pipe = Channel(io.StringIO(), XTERM, "auto")
+    assert (pipe.terminal, pipe.capable, pipe.colour) == (False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("environ", "size"),
+    [
+        ({}, (80, 24)),
+        ({"COLUMNS": "200", "LINES": "50"}, (200, 50)),
+        ({"COLUMNS": "0"}, (80, 24)),
+        ({"COLUMNS": "wide", "LINES": "²"}, (80, 24)),
+    ],
+)
+def test_a_size_is_what_the_environment_says_or_the_usual_one(environ, size):
+    assert Channel(io.StringIO(), environ, "auto").size() == size
+
+
+def test_a_real_terminal_tells_its_size():
+    _, end = os.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 111, 0, 0))
+    with open(end, "w") as stream:
+        assert Channel(stream, {}, "auto").size() == (111, 33)
+
+
+def test_utf8_is_written_whatever_the_locale():
+    code = (
+        "import sys; from scopes.render.channel import Channel\n"
+        "Channel(sys.stdout, {}, 'auto').write('\\xe9\\u65e5\\udcff\\n')"
+    )
+    environment = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": "."}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout == "é日\\udcff\n".encode()
+
+
+def test_a_full_disk_is_said_in_our_words():
+    """Reliability P12."""
+    with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
+        channel = Channel(stream, {}, "auto")
+        channel.write("x")
+        with pytest.raises(Inaccessible, match=r"^cannot write the output: no space left on device$"):
+            channel.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def test_a_reader_that_went_away_is_not_our_failure():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as stream:
+        channel = Channel(stream, {}, "auto")
+        channel.write("x")
+        with pytest.raises(BrokenPipeError):
+            channel.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def test_a_failure_while_writing_is_said_as_well():
+    with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
+        channel = Channel(stream, {}, "auto")
+        with pytest.raises(Inaccessible):
+            channel.write("x" * 100_000)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from scopes.render.markdown import render_markdown
+from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
+
+
+def shown(text, *, width=60, colour=False):
+    return "\n".join(render_markdown(text, width=width, colour=colour))
+
+
+def test_marks_become_looks():
+    assert shown("**strong** and `code`") == "strong and code"
+    assert shown("**strong**", colour=True) == "\x1b[1mstrong\x1b[0m"
+
+
+def test_a_link_is_written_out():
+    assert shown("[click](http://evil.example)") == "click (http://evil.example)"
+    assert "\x1b]8" not in shown("[click](http://evil.example) <http://x.example>", colour=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a <b>seen</b>",
+        "<!-- seen -->",
+        "<div>\nseen\n</div>",
+        "[//]: # (seen)",
+        "[x]: http://seen",
+        "<think>seen</think>",
+    ],
+)
+def test_what_markdown_would_hide_is_seen(text):
+    assert "seen" in shown(text)
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. ", " - > "])
+@pytest.mark.parametrize("depth", [1, 5, 20, 1000])
+@pytest.mark.parametrize("width", [20, 80])
+def test_deep_nesting_hides_nothing(mark, depth, width):
+    assert "seen" in shown(mark * depth + "seen", width=width)
+
+
+def test_entities_cannot_bring_back_what_was_made_visible():
+    text = shown("a&#x202e;b&#13;c&#12;d&zwj;e&#27;f")
+    assert forbidden(text) == []
+    assert "<U+202E>" in text
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize(
+    "frame", ["{}", "# {}", "`{}`", "```python\n{}\n```", "| a |\n|---|\n| {} |", "[{}]({})", "![{}](<{}>)"]
+)
+def test_no_payload_survives_in_any_block(payload, frame):
+    """S2-22, reliability H-71."""
+    text = frame.format(payload, payload) if frame.count("{}") == 2 else frame.format(payload)
+    assert forbidden(shown(text)) == []
+    assert forbidden(ANY_COLOURS.sub("", shown(text, colour=True))) == []
+
+
+def test_rich_markup_and_emoji_codes_are_just_text():
+    assert shown("[bold]x[/bold] :smile: [/]") == "[bold]x[/bold] :smile: [/]"
+
+
+def test_without_colour_there_is_no_escape_at_all():
+    assert "\x1b" not in shown("# T\n\n**b** `c`\n\n```python\nx = 1\n```\n\n> q\n")

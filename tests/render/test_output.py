@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.render.output import Output, OutputSettings
+from scopes.render.text.dispatch import render_text
+from scopes.result import Note, Result
+from tests.render.sample import Pet, Pets, Screen, output, written
+
+TOM = Pet(name="Tom", notes=(Note("Tom is old", hint="feed him"),))
+PETS = (Pet(name="Ada"), Pet(name="Bob"))
+
+
+def shown(result, **options):
+    made = output(**options)
+    made.show(result)
+    return written(made)
+
+
+def test_a_pipe_gets_rows_and_standard_error_the_notes():
+    """Output contract 1 and 2."""
+    assert shown(TOM) == ("Tom\t4\n", "note: Tom is old\nhint: feed him\n")
+
+
+def test_a_terminal_gets_a_box():
+    text, _ = shown(TOM, terminal=True)
+    assert text.startswith("╭")
+    assert "│ Tom" in text
+
+
+def test_a_terminal_that_can_more_gets_colours_and_a_pipe_none():
+    assert "\x1b[35mTom\x1b[0m" in shown(TOM, terminal=True, environ={"TERM": "xterm"})[0]
+    assert "\x1b" not in shown(TOM, environ={"TERM": "xterm"})[0]
+    assert shown(TOM, color="always")[0] == "\x1b[35mTom\x1b[0m\t4\n"
+
+
+def test_json_is_one_document():
+    text, notes = shown(TOM, json=True)
+    assert text == '{"scopes":1,"kind":"pet","name":"Tom","notes":[{"text":"Tom is old","hint":"feed him"}]}\n'
+    assert notes.startswith("note: ")
+
+
+def test_a_stream_is_json_lines_for_machines_and_one_view_for_people():
+    assert shown(Pets(items=PETS), json=True)[0].splitlines() == [
+        '{"scopes":1,"kind":"pet","name":"Ada"}',
+        '{"scopes":1,"kind":"pet","name":"Bob"}',
+    ]
+    assert shown(Pets(items=iter(PETS)))[0] == "Ada\nBob\n"
+
+
+@pytest.mark.parametrize(
+    ("as_json", "first"), [(False, "Ada\t4\n"), (True, '{"scopes":1,"kind":"pet","name":"Ada"}\n')]
+)
+def test_streamed_items_come_out_one_by_one(as_json, first):
+    made = output(json=as_json)
+
+    def items():
+        yield PETS[0]
+        assert written(made)[0] == first
+        yield PETS[1]
+
+    made.stream(items())
+    assert written(made)[0].count("\n") == 2
+
+
+def test_streamed_items_bring_their_notes():
+    made = output(hints=False)
+    made.stream([TOM])
+    assert written(made)[1] == "note: Tom is old\n"
+
+
+def test_rows_can_end_in_nul_or_follow_a_template_even_on_a_terminal():
+    assert shown(TOM, nul=True, terminal=True)[0] == "Tom\t4\0"
+    assert shown(TOM, template="{legs} {name}", terminal=True)[0] == "4 Tom\n"
+    assert shown(TOM, template="{name}", nul=True, color="always")[0] == "Tom\0"
+
+
+def test_quiet_leaves_out_everything_but_data_and_errors():
+    made = output(quiet=True)
+    made.show(TOM)
+    made.say("hello")
+    made.fail(NotFound("no cat"))
+    assert written(made) == ("Tom\t4\n", "error: no cat\n")
+
+
+def test_hints_can_be_switched_off_but_not_the_cure_of_an_error():
+    """Output contract 7."""
+    made = output(hints=False)
+    made.say("deleted", hint="undo with: scopes undo")
+    made.fail(NotFound("no cat", hint="buy one"))
+    assert written(made)[1] == "deleted\nerror: no cat\nhint: buy one\n"
+
+
+@pytest.mark.parametrize(("options", "wanted"), [({}, True), ({"hints": False}, False), ({"quiet": True}, False)])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_view_knows_whether_hints_are_wanted(options, wanted, terminal):
+    seen = []
+
+    class Asked(Result):
+        pass
+
+    render_text.register(Asked, lambda result, view: seen.append(view.hints))
+    output(terminal=terminal, **options).show(Asked())
+    assert seen == [wanted]
+
+
+def test_talk_goes_to_standard_error_with_its_hint():
+    made = output()
+    made.say("deleted fix/1", hint="undo with: scopes undo")
+    assert written(made) == ("", "deleted fix/1\nhint: undo with: scopes undo\n")
+
+
+def test_a_refusal_is_one_line_and_a_line_for_each_of_its_hint():
+    made = output()
+    made.fail(Invalid("two\nlines", hint="first\nsecond"))
+    assert written(made)[1] == "error: two lines\nhint: first\nhint: second\n"
+
+
+def test_a_refusal_is_coloured_on_a_terminal():
+    made = output(terminal=True, environ={"TERM": "xterm"})
+    made.fail(Invalid("bad"))
+    assert written(made)[1] == "\x1b[1;31merror:\x1b[0m bad\n"
+
+
+def test_under_json_a_refusal_is_an_object():
+    """Output contract 3."""
+    made = output(json=True)
+    made.fail(Busy("locked", hint="try again"))
+    assert json.loads(written(made)[1]) == {
+        "error": {"kind": "busy", "message": "locked", "hint": "try again", "retryable": True}
+    }
+
+
+def test_a_result_without_a_rendering_is_a_mistake_of_ours():
+    class Unknown(Result):
+        pass
+
+    for as_json in (False, True):
+        with pytest.raises(TypeError, match="Unknown has no"):
+            output(json=as_json).show(Unknown())
+
+
+class Broken(io.StringIO):
+    """A stream that fails when it is flushed."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def flush(self):
+        raise OSError(self.number, os.strerror(self.number))
+
+
+def test_a_full_disk_surfaces_where_the_result_is_shown():
+    made = Output(OutputSettings(), {}, Broken(errno.ENOSPC), io.StringIO())
+    with pytest.raises(Inaccessible, match="no space left on device"):
+        made.show(TOM)
+    assert made.stderr.stream.getvalue() == ""
+
+
+def test_a_reader_that_went_away_is_passed_on():
+    made = Output(OutputSettings(json=True), {}, Broken(errno.EPIPE), io.StringIO())
+    with pytest.raises(BrokenPipeError):
+        made.show(TOM)
+
+
+def test_work_that_is_done_does_not_fail_because_nobody_can_be_told():
+    made = Output(OutputSettings(), {}, io.StringIO(), Broken(errno.ENOSPC))
+    made.show(TOM)
+    made.say("done")
+    with pytest.raises(OSError, match="No space"):
+        made.fail(NotFound("x"))
+
+
+def test_only_a_capable_terminal_is_paged():
+    """A pager that does not work complains, so that its use is seen."""
+    environ = {"TERM": "xterm", "LINES": "2", "SCOPES_PAGER": "/no/such/pager"}
+    paged = "note: the pager '/no/such/pager' does not work; this is shown without it\n"
+    pet = Pet(name="Ada")
+    assert shown(pet, terminal=True, environ=environ)[1].endswith(paged.split(": ", 1)[1])
+    assert shown(pet, terminal=True, environ=environ, pager=False)[1] == ""
+    assert shown(pet, terminal=True, environ={**environ, "TERM": "dumb"})[1] == ""
+    assert shown(pet, terminal=True, environ={**environ, "SCOPES_PAGER": "cat"})[1] == ""
+    assert shown(pet, terminal=True, environ=environ, json=True)[1] == ""
+    assert shown(pet, environ=environ)[1] == ""
+
+
+def test_the_configured_pager_is_used():
+    made = Output(OutputSettings(), {"TERM": "xterm", "LINES": "2"}, Screen(), Screen(), "/no/configured")
+    made.show(Pet(name="Ada"))
+    assert "/no/configured" in made.stderr.stream.getvalue()
+
+
+def loaded_after(code):
+    """The modules that a new process has loaded after some code, its standard output a pipe."""
+    tail = "\nimport sys; print(*sorted(sys.modules), file=sys.stderr)"
+    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, "-c", code + tail], env=environment, capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+SHOW = "import sys; from tests.render.sample import *; Output(OutputSettings(json={}), {{}}, sys.stdout, sys.stderr).show(Pet(name='x'))"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_pipe_never_loads_what_only_a_terminal_needs(as_json):
+    """Start-up budgets: asserted by the modules, not by time."""
+    heavy = {
+        "rich",
+        "pydantic",
+        "subprocess",
+        "difflib",
+        "markdown_it",
+        "pygit2",
+        "asyncio",
+        "importlib.metadata",
+        "shutil",
+    }
+    loaded = loaded_after(SHOW.format(as_json))
+    assert not heavy & loaded
+    assert ("json" in loaded) is as_json
+
+
+def test_a_box_loads_no_more_of_rich_than_it_needs():
+    loaded = loaded_after("import scopes.render.terminal")
+    assert "rich.cells" in loaded
+    assert not {"rich.console", "rich.markdown", "subprocess"} & loaded

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from scopes.render.progress import progress
+from tests.render.hostile import ANY_COLOURS, PAYLOADS
+from tests.render.sample import output, written
+
+XTERM = {"TERM": "xterm"}
+
+
+def told(*, step=0.5, label="importing", total=8, count=8, **options):
+    """What standard error says of work of which each report takes `step` seconds."""
+    clock = itertools.count(0, step)
+    made = output(**{"terminal": True, "environ": XTERM} | options)
+    with progress(made, label, total, clock=lambda: next(clock)) as advance:
+        for _ in range(count):
+            advance(1)
+    data, talk = written(made)
+    assert data == ""
+    return talk
+
+
+def test_long_work_shows_how_much_is_done():
+    talk = told()
+    assert "importing" in talk
+    assert "2/8" in talk
+    assert "8/8" in talk
+
+
+def test_work_of_less_than_a_second_shows_nothing():
+    assert told(step=0.1) == ""
+
+
+def test_the_bar_is_not_drawn_more_often_than_the_eye_can_see():
+    assert told(step=0.01, count=200, total=200).count("importing") <= 15
+
+
+def test_the_bar_leaves_no_trace():
+    assert told().endswith(("\x1b[2K", "\x1b[?25h", "\r"))
+
+
+def test_work_of_unknown_size_is_counted():
+    assert "5/?" in told(total=None, count=5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"terminal": False}, {"environ": {"TERM": "dumb"}}, {"quiet": True}, {"json": True}],
+)
+def test_nobody_looks_so_nothing_is_shown(options):
+    """Output contract 5."""
+    assert told(**options) == ""
+
+
+def test_the_bar_goes_when_the_work_fails():
+    clock = itertools.count()
+    made = output(terminal=True, environ=XTERM)
+
+    def fail():
+        with progress(made, "importing", clock=lambda: next(clock)) as advance:
+            advance(1)
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    assert "1/?" in written(made)[1]
+    assert "\x1b[?25h" in written(made)[1]
+
+
+def test_without_colour_the_bar_has_none():
+    talk = told(environ={"NO_COLOR": "1", **XTERM})
+    assert "8/8" in talk
+    assert ANY_COLOURS.search(talk) is None
+
+
+@pytest.mark.parametrize("payload", [p for p in PAYLOADS if "\x1b" in p or "\x9b" in p])
+def test_a_label_cannot_act(payload):
+    talk = told(label=payload)
+    assert payload not in talk
+    assert "]52" not in talk or "^[]52" in talk

@@ -1,0 +1,85 @@
+"""What a terminal really shows; tmux is the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.needs_tmux, pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")]
+
+SHOW = """
+import os, sys
+from scopes.render.output import Output, OutputSettings
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import Column
+from tests.render.sample import Pets, Pet
+settings = OutputSettings()
+@render_text.register(Pets)
+def _(result, view):
+    rows = [(pet.name, "general-purpose,日本語,⚠️ e\\u0301", "2m ago") for pet in result.items]
+    view.rows([Column("ID", "id"), Column("Participants", flexible=True), Column("Activity")], rows, title="Pets")
+Output(settings, os.environ, sys.stdout, sys.stderr).show(Pets(items=[Pet(name=f"conv-{n:03d}") for n in range(int(sys.argv[1]))]))
+"""
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    """Run the program in a terminal of `columns` by 12; return a function that talks to it."""
+    tmux = ["tmux", "-L", "r", "-f", os.devnull]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.getcwd(), "TMUX_TMPDIR": str(tmp_path)}
+    del environment["COLUMNS"]
+    (tmp_path / "show.py").write_text(SHOW)
+
+    def talk(*words):
+        return subprocess.run(
+            [*tmux, *words], env=environment, capture_output=True, text=True, check=True, timeout=20
+        ).stdout
+
+    def run(columns, rows):
+        program = (
+            f"{sys.executable} {tmp_path}/show.py {rows} 2>&1; echo exit $?; {' '.join(tmux)} wait-for -S done; cat"
+        )
+        talk("new-session", "-d", "-x", str(columns), "-y", "12", program)
+        return talk
+
+    yield run
+    subprocess.run([*tmux, "kill-server"], env=environment, capture_output=True, check=False)
+
+
+def wait_for_less(talk):
+    """Look until the pager asks for a key."""
+    for _ in range(1000):
+        if talk("capture-pane", "-p").rstrip("\n").endswith("\n:"):
+            return
+    pytest.fail("less never asked")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_box_stands_in_a_terminal_of_any_width(terminal, columns):
+    talk = terminal(columns, 3)
+    talk("wait-for", "done")
+    lines = talk("capture-pane", "-p").splitlines()
+    assert [line[0] for line in lines[:9]] == ["╭", "│", "├", "│", "│", "│", "│", "╰", "e"]
+    assert all(line.endswith("│") for line in lines[3:7])
+    assert lines[8] == "exit 0"
+
+
+def test_quitting_less_in_the_middle_is_silence_and_success(terminal):
+    talk = terminal(80, 5000)
+    wait_for_less(talk)
+    talk("send-keys", "q")
+    talk("wait-for", "done")
+    assert talk("capture-pane", "-p").rstrip().endswith("\nexit 0")
+
+
+def test_an_interrupt_in_less_leaves_the_terminal_to_less(terminal):
+    talk = terminal(80, 100)
+    wait_for_less(talk)
+    talk("send-keys", "C-c")
+    talk("send-keys", "q")
+    talk("wait-for", "done")
+    assert talk("capture-pane", "-p").rstrip().endswith("\nexit 0")

@@ -1,0 +1,87 @@
+"""Reliability H-71: whatever a text holds, a view never writes a control character of its making."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+
+from scopes.errors import NotFound
+from scopes.render.output import OutputSettings
+from scopes.render.template import TemplateView
+from scopes.render.terminal import TerminalView
+from scopes.render.view import Column, PlainView, Span
+from scopes.result import Note
+from tests.render import sample
+from tests.render.hostile import ANY_COLOURS, OUR_COLOURS, forbidden, hostile_texts
+
+SAYINGS = {
+    "line": lambda view, text: view.line(text, Span(text, "id"), indent=2),
+    "rows": lambda view, text: view.rows([Column("A"), Column("B", "time")], [(text, (Span(text, "bad"), text))]),
+    "titled rows": lambda view, text: view.rows([Column("A", flexible=True)], [(text,)], title=text),
+    "body": lambda view, text: view.body(text, indent=2, style="dim"),
+    "exact": lambda view, text: view.exact(text),
+    "markdown": lambda view, text: view.markdown(text, indent=2),
+}
+VIEWS = {
+    "plain": lambda write, colour: PlainView(write, colour=colour),
+    "narrow": lambda write, colour: TerminalView(write, width=40, colour=colour),
+    "wide": lambda write, colour: TerminalView(write, width=200, colour=colour),
+}
+
+
+@pytest.mark.parametrize("saying", SAYINGS)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_view_lets_a_control_through(saying, view, colour):
+    @given(hostile_texts)
+    def check(text):
+        pieces: list[str] = []
+        SAYINGS[saying](VIEWS[view](pieces.append, colour), text)
+        said = "".join(pieces)
+        if colour:
+            said = (ANY_COLOURS if saying == "markdown" else OUR_COLOURS).sub("", said)
+        assert forbidden(said.replace("\t", "") if view == "plain" or saying == "exact" else said) == []
+
+    check()
+
+
+@given(hostile_texts)
+def test_a_template_lets_no_control_through_but_those_it_asks_for(text):
+    pieces: list[str] = []
+    TemplateView(pieces.append, template=r"\x1b{a}".replace(r"\x1b", "\x1b"), end="\n").rows([Column("A")], [(text,)])
+    assert forbidden("".join(pieces)) == []
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_neither_stream_of_an_output_lets_a_control_through(as_json, terminal):
+    @given(hostile_texts)
+    def check(text):
+        made = sample.output(OutputSettings(json=as_json), terminal=terminal, environ={"COLUMNS": "80"})
+        made.show(sample.Pet(name=text, notes=(Note(text, hint=text),)))
+        made.fail(NotFound(text, hint=text))
+        made.say(text, hint=text)
+        for said in sample.written(made):
+            assert forbidden(said.replace("\t", "")) == []
+
+    check()
+
+
+@pytest.mark.parametrize("options", [{}, {"nul": True}, {"template": "{name}"}])
+def test_on_a_terminal_even_exact_text_is_safe(options):
+    """Raw output only where standard output is no terminal."""
+    payload = "\x1b]52;c;cm0gLXJm\x07"
+    made = sample.output(terminal=True, **options)
+    made.show(sample.Stored(text=payload))
+    assert forbidden(sample.written(made)[0]) == []
+    piped = sample.output(**options)
+    piped.show(sample.Stored(text=payload))
+    assert sample.written(piped)[0] == payload
+
+
+def test_the_check_itself_sees_a_control():
+    written = io.StringIO()
+    written.write("\x1b[31mraw \u202e")
+    assert forbidden(written.getvalue()) == ["\x1b", "\u202e"]

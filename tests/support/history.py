@@ -1,0 +1,75 @@
+"""Histories are drawn, not built: `history(repository, "main: a b c", "fix@b: d e")`.
+
+A row is a branch with its messages; `@b` says where it begins, and without it a branch begins at the tip of main. Every
+word is one message with that word as its text. Ids and times come from the sealed world, so they are the same every time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.clock import new_id, now
+from scopes.conversation.append import MessageAppended, append, plain_message
+from scopes.conversation.branch import branch
+from scopes.conversation.log import log
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.new import new
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.schema import check_message
+from scopes.store.repository import Repository
+
+_ROW = re.compile(r"(?P<branch>[^@:\s]+)(?:@(?P<start>\S+))?:(?P<words>.*)")
+
+
+@dataclass(frozen=True)
+class History:
+    """What was drawn: message ids and commit ids by word, and the commit that the conversation begins with."""
+
+    conversation: ConversationId
+    root: Oid
+    ids: Mapping[str, MessageId] = field(default_factory=dict)
+    oids: Mapping[str, Oid] = field(default_factory=dict)
+
+
+def history(repository: Repository, *rows: str, conversation: str | None = None, author: str = "carol") -> History:
+    """Create a conversation with the drawn branches; main is the active one."""
+    made = new(repository, conversation_id=conversation)
+    ids: dict[str, MessageId] = {}
+    oids = {"root": branch_tips(repository, made.id)[made.branch]}
+    for row in rows:
+        name, start, words = _read_row(row)
+        if name != "main":
+            branch(repository, made.id, name=name, start=oids[start] if start else "main", switch=False)
+        for word in words:
+            if word in oids:
+                raise ValueError(f"two messages are called {word!r}")
+            said = say(repository, f"{made.id}/{name}", word, author=author)
+            ids[word], oids[word] = said.id, said.oid
+    return History(made.id, oids.pop("root"), ids, oids)
+
+
+def _read_row(row: str) -> tuple[str, str | None, list[str]]:
+    match = _ROW.fullmatch(row)
+    if match is None:
+        raise ValueError(f"{row!r} is no row such as 'fix@b: d e'")
+    return match["branch"], match["start"], match["words"].split()
+
+
+def say(repository: Repository, where: str, text: str, *, author: str = "carol", **fields: Any) -> MessageAppended:
+    """Append a message to `CONV` or `CONV/BRANCH`; further fields make it what `append --jsonl` would."""
+    conversation, _, name = where.partition("/")
+    if fields:
+        document = {"author": author, "text": text, **fields}
+        message = check_message(document, message_id=new_id(), now=now())
+    else:
+        message = plain_message(author, text)
+    return append(repository, conversation, message, branch=name or None)
+
+
+def texts(repository: Repository, where: str, **options: Any) -> list[str]:
+    """Return the texts that a log of `where` shows, oldest first."""
+    entries = log(repository, where, oldest_first=True, **options).items
+    return [entry.message.text for entry in entries]
