@@ -1,13 +1,13 @@
 """JSON from outside, read so that what a round trip would change is noticed: numbers, repeated keys.
 
-Nearly every record is written back to the very same text, which one comparison proves; only the others are read again with
-hooks that remember the tokens.
+Nearly every record is written back to the very same text, which one comparison proves; only the others are read again
+with hooks that remember the tokens.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Self
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
@@ -18,7 +18,7 @@ class InexactNumber(float):
     __slots__ = ("token",)
     token: str
 
-    def __new__(cls, token: str) -> InexactNumber:
+    def __new__(cls, token: str) -> Self:
         """Read the number and keep its text."""
         number = super().__new__(cls, float(token))
         number.token = token

@@ -1,4 +1,4 @@
-"""The protocol that a format meets, and the choice of the format that a source is in: by what it holds, never by its name."""
+"""The protocol that a format meets, and the choice of a source's format: by what it holds, never by its name."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Format(Protocol):
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield a Session first, then the source in the order of its bytes, and an Ending last.
 
-        A source of several conversations yields a Session and an Ending for each. No record stops it: what cannot be read
-        is an Unparsed.
+        A source of several conversations yields a Session and an Ending for each. No record stops it: what cannot be
+        read is an Unparsed.
         """
 
 

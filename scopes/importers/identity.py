@@ -17,7 +17,19 @@ from scopes.model.message import FOREIGN_FIELDS, Part
 
 ESSENCE_VERSION = "h1"
 PARSER_VERSION = 1
-_SAID = ("text", "name", "input", "input_text", "output", "output_text", "media_type", "data", "path", "json", "json_text")
+_SAID = (
+    "text",
+    "name",
+    "input",
+    "input_text",
+    "output",
+    "output_text",
+    "media_type",
+    "data",
+    "path",
+    "json",
+    "json_text",
+)
 
 
 def essence(draft: Draft) -> bytes:

@@ -1,4 +1,4 @@
-"""Sources of JSON lines: every record with the bytes it stands in, whatever the lines look like.
+r"""Sources of JSON lines: every record with the bytes it stands in, whatever the lines look like.
 
 Lines end at `\\n` alone: U+2028 inside a string is no line end. A line may hold several documents glued together, which
 real agents write; a line that cannot be read is a record with a problem, and the reading goes on behind it.

@@ -1,15 +1,15 @@
 """What a format makes of a source: a stream of events in file order, of which messages are only one kind.
 
 Every byte of the source belongs to exactly one event, so that the sum of their spans is the source: a message, a state
-record (a title, a mode, telemetry), or bytes that the format could not read. The machine gives messages their ids, writes
-them and moves refs; a format knows nothing of the store.
+record (a title, a mode, telemetry), or bytes that the format could not read. The machine gives messages their ids,
+writes them and moves refs; a format knows nothing of the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from scopes.model.message import Author, FileTouch, Part
 
@@ -46,8 +46,8 @@ class Draft:
     """A message that has no id yet; it is closed, nothing more of the source belongs to it.
 
     `key` is unique within the source and `parent` the key of an earlier draft, or None at the beginning of a line of
-    history. `native_ids` are the source's own names for it, best first. `usage` is normalised (input_uncached, cache_read,
-    cache_write, output, reasoning) with the source's own object under `raw`.
+    history. `native_ids` are the source's own names for it, best first. `usage` is normalised (input_uncached,
+    cache_read, cache_write, output, reasoning) with the source's own object under `raw`.
     """
 
     key: str

@@ -28,8 +28,10 @@ class BulkObjects:
 
 
 @contextmanager
-def bulk_objects(repository: Repository) -> Iterator[BulkObjects]:
+def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkObjects]:
     """Collect objects; they are synced and in the store when the block ends, and nowhere when it fails.
+
+    Without `keep` they are thrown away in any case: a dry run.
 
     Hold the store's lock, and move refs only after the block.
 
@@ -39,3 +41,5 @@ def bulk_objects(repository: Repository) -> Iterator[BulkObjects]:
     directory = os.path.join(repository.path, "objects", "pack")
     with PackWriter(directory, repository.has, durable=repository.durable) as writer:
         yield BulkObjects(repository, writer)
+        if not keep:
+            writer.discard()

@@ -46,8 +46,12 @@ def writing(repository: Repository) -> Iterator[None]:
 
 
 @contextmanager
-def _appending(repository: Repository) -> Iterator[None]:
-    """Hold the store together with other appenders, with nothing pending."""
+def writing_beside(repository: Repository) -> Iterator[None]:
+    """Hold the store together with others who write, with nothing pending; refs move by compare-and-swap alone.
+
+    Raises:
+        Busy, Inaccessible, TooNew: the store cannot be written now.
+    """
     repository.require_writable()
     while True:
         with repository.lock.shared():
@@ -69,7 +73,7 @@ def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason
         Busy: a git command keeps the ref locked.
         Inaccessible: disk full, permission; the ref is where it was.
     """
-    with _appending(repository):
+    with writing_beside(repository):
         for turn in range(_TRIES_BESIDE_OTHERS):
             commit = _try_append(repository, ref, build, reason)
             if commit is not None:

@@ -1,0 +1,92 @@
+"""Which branches a woven session has, and what they are called; a function of the session alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.clock import format_seconds
+from scopes.conversation.lookup import MAIN
+from scopes.ids import AgentName, BranchName, MessageId, Oid, is_name, slug
+from scopes.importers.weaving import Thread
+from scopes.model.conversation import BranchEntry
+from scopes.store.repository import Objects, read_commit
+
+SHORT_ID = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A branch that a source wants: its tip, what is known of it, and whether the source stands there now."""
+
+    name: BranchName
+    tip: Oid
+    entry: BranchEntry
+    active: bool = False
+
+
+def arrange(objects: Objects, thread: Thread, elsewhere: BranchName | None = None) -> list[Leaf]:
+    """Name every leaf of a session: the one the source stands at is `main`, the others are forks and sub-agents.
+
+    A fork is called after the first message that it does not share with the active line, so that its name stays when it
+    grows. A session in another's conversation names its line `elsewhere`, and what it shares is what was there before.
+    """
+    active = thread.ending.active if thread.ending.active in thread.oids else thread.last
+    shown = set(_path(thread, active))
+    leaves = []
+    for key in thread.leaves():
+        name = (elsewhere or MAIN) if key == active else _fork_name(thread, key, shown)
+        shared = shown if key != active else set(thread.oids) - thread.fresh
+        leaves.append(Leaf(name, thread.oids[key], _entry(objects, thread, key, shared, name), key == active))
+    return _unique(leaves)
+
+
+def _path(thread: Thread, key: str | None) -> list[str]:
+    """Return the keys from a message back to its beginning."""
+    path = []
+    while key is not None:
+        path.append(key)
+        key = thread.parents[key]
+    return path
+
+
+def _first_own(thread: Thread, key: str, shared: set[str]) -> str:
+    own = [step for step in _path(thread, key) if step not in shared]
+    return own[-1] if own else key
+
+
+def _fork_name(thread: Thread, key: str, shared: set[str]) -> BranchName:
+    side = thread.sides.get(key)
+    first: MessageId = thread.ids[_first_own(thread, key, shared)]
+    if side is not None:
+        wanted = f"subagent/{slug(side)}"
+        return BranchName(wanted if is_name(wanted) else f"subagent/{first[:SHORT_ID]}")
+    return BranchName(f"fork/{first[:SHORT_ID]}")
+
+
+def _entry(objects: Objects, thread: Thread, key: str, shared: set[str], name: BranchName) -> BranchEntry:
+    """Say where a branch began; the main one began at the root."""
+    first = _first_own(thread, key, shared) if name != MAIN else _path(thread, key)[-1]
+    before = thread.parents[first]
+    commit = read_commit(objects, thread.oids[first])
+    side = thread.sides.get(key)
+    return BranchEntry(
+        purpose=None,
+        agent=AgentName(side) if side is not None else None,
+        parent=None if name == MAIN else MAIN,
+        fork=thread.oids[before] if before is not None else thread.root,
+        created=format_seconds(commit.time),
+    )
+
+
+def _unique(leaves: list[Leaf]) -> list[Leaf]:
+    """Tell leaves apart that would have one name, in file order."""
+    taken: set[str] = set()
+    result = []
+    for leaf in leaves:
+        count, name = 1, leaf.name
+        while name in taken:
+            count += 1
+            name = BranchName(f"{leaf.name}-{count}")
+        taken.add(name)
+        result.append(Leaf(name, leaf.tip, leaf.entry, leaf.active))
+    return result

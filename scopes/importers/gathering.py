@@ -1,0 +1,64 @@
+"""Which files an import means: one, all below a folder, or the histories that agents keep in their standard places."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from scopes.errors import CannotImport, Inaccessible, NotFound
+from scopes.importers.format import Source
+
+TRANSCRIPT_ENDINGS = (".jsonl", ".json", ".jsonl.zst")
+
+
+def standard_places(environ: Mapping[str, str], home: str) -> dict[str, list[str]]:
+    """Return where agents keep their histories, by agent, as far as the folders exist."""
+    claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+    places = {
+        "Claude Code": [os.path.join(claude, "projects")],
+        "Codex": [os.path.join(codex, "sessions"), os.path.join(codex, "archived_sessions")],
+    }
+    found = {agent: [folder for folder in folders if os.path.isdir(folder)] for agent, folders in places.items()}
+    return {agent: folders for agent, folders in found.items() if folders}
+
+
+def gather(path: str) -> list[Source]:
+    """Return the sources that a path means, sorted by name; of a folder those whose names end as transcripts' do.
+
+    Nothing outside the folder is followed, and nothing but regular files is read.
+
+    Raises:
+        NotFound: there is no such path.
+        CannotImport: it is no regular file, or a folder without transcripts.
+    """
+    try:
+        status = os.stat(path)
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path!a}", hint="name a transcript or a folder of them") from error
+    except OSError as error:
+        raise Inaccessible(f"cannot read {path!a}: {error.strerror}") from error
+    if stat.S_ISREG(status.st_mode):
+        return [Source(os.path.abspath(path), status.st_size)]
+    if not stat.S_ISDIR(status.st_mode):
+        raise CannotImport(f"{path!a} is no regular file", hint="save it to a file first")
+    found = sorted(_walk_folder(os.path.abspath(path)), key=lambda source: source.path)
+    if not found:
+        raise CannotImport(f"{path!a} holds no transcripts", hint=f"files named *{', *'.join(TRANSCRIPT_ENDINGS)}")
+    return found
+
+
+def _walk_folder(folder: str) -> Iterator[Source]:
+    """Walk a folder without recursion and without following links; what cannot be read is passed over."""
+    pending = [folder]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.name.endswith(TRANSCRIPT_ENDINGS) and entry.is_file(follow_symlinks=False):
+                yield Source(entry.path, entry.stat(follow_symlinks=False).st_size)

@@ -1,0 +1,137 @@
+"""Where woven sessions come to stand: the branches that follow a source, and those that a user has taken elsewhere.
+
+A branch follows its source while it stands where the source left it. Once the user has moved it (an append, a rewind, a
+rename), it stays, and what is new appears beside it as a branch of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scopes.conversation.heads import read_message_bytes
+from scopes.conversation.lookup import MAIN
+from scopes.conversation.metadata import branch_change, read_metadata, title_change, write_metadata
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.importers.arranging import SHORT_ID, Leaf
+from scopes.model.conversation import BranchEntry
+from scopes.model.keys import encode_component
+from scopes.model.operation import RefChange
+from scopes.result import Note
+from scopes.store import refs as names
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import Repository, read_commit
+from scopes.store.trees import Change
+
+TRACKING = "refs/scopes/tracking/"
+SOURCES = "refs/scopes/sources/"
+
+
+@dataclass(slots=True)
+class Landing:
+    """The ref changes of one conversation, collected from its sources."""
+
+    conversation: ConversationId
+    root: Oid
+    created: str
+    fresh: bool
+    title: str | None = None
+    active: BranchName | None = None
+    changes: list[RefChange] = field(default_factory=list)
+    described: dict[str, Change] = field(default_factory=dict)
+    branches: dict[BranchName, Oid] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+
+def tracking_ref(key: str, leaf: str) -> str:
+    """Name the ref that tells where a source's branch stood at its last import."""
+    return f"{TRACKING}{key}/{encode_component(leaf)}"
+
+
+def land(repository: Repository, landing: Landing, key: str, leaves: list[Leaf]) -> None:
+    """Add the moves that bring a source's branches to where the source stands now.
+
+    Call it under the exclusive lock, so that the refs stay what they are seen to be.
+    """
+    before = repository.list_refs(f"{TRACKING}{key}/")
+    taken = _branches_of(repository, landing)
+    for leaf in leaves:
+        ref = tracking_ref(key, leaf.name)
+        tracked = before.get(ref)
+        if tracked != leaf.tip:
+            landing.changes.append(RefChange(ref, tracked, leaf.tip))
+            _move_branch(landing, leaf, tracked, taken)
+        if leaf.active and landing.fresh:
+            landing.active = leaf.name
+    wanted = {tracking_ref(key, leaf.name) for leaf in leaves}
+    landing.changes += [RefChange(ref, tip, None) for ref, tip in before.items() if ref not in wanted]
+    for tip in dict.fromkeys(before.values()):
+        if not _is_kept(repository, Oid(tip), leaves):
+            _keep_vanished(landing, Oid(tip), taken)
+
+
+def _move_branch(landing: Landing, leaf: Leaf, tracked: str | None, taken: dict[BranchName, Oid]) -> None:
+    current = taken.get(leaf.name)
+    if current == leaf.tip:
+        return
+    if current == tracked and (current is not None or leaf.name not in landing.branches):
+        name = leaf.name
+    else:
+        name = BranchName(f"import/{leaf.tip[:SHORT_ID]}")
+        if taken.get(name) == leaf.tip:
+            return
+        where = f"{landing.conversation}/{leaf.name}"
+        landing.notes.append(Note(f"{where} was moved here; what is new in its source is on {name}"))
+        current = taken.get(name)
+    landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), current, leaf.tip))
+    if current is None:
+        landing.described |= branch_change(name, leaf.entry)
+    taken[name] = landing.branches[name] = leaf.tip
+
+
+def _is_kept(repository: Repository, tip: Oid, leaves: list[Leaf]) -> bool:
+    """Tell whether what a source held at its last import is in what it holds now; its open message may have changed."""
+    commit = read_commit(repository, tip)
+    still_open = b'"open":true' in read_message_bytes(repository, tip)
+    base = commit.parents[0] if still_open and commit.parents else tip
+    return any(is_ancestor(repository, base, leaf.tip) for leaf in leaves)
+
+
+def _keep_vanished(landing: Landing, tip: Oid, taken: dict[BranchName, Oid]) -> None:
+    """Keep what a source has lost since its last import: the tip it had then, as a branch of its own."""
+    if tip in taken.values():
+        return
+    count = 1
+    while BranchName(f"abandoned/{count}") in taken:
+        count += 1
+    name = BranchName(f"abandoned/{count}")
+    landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), None, tip))
+    landing.described |= branch_change(name, BranchEntry(parent=MAIN, created=landing.created))
+    landing.notes.append(Note(f"messages that are gone from a source of {landing.conversation} are kept on {name}"))
+    taken[name] = landing.branches[name] = tip
+
+
+def _branches_of(repository: Repository, landing: Landing) -> dict[BranchName, Oid]:
+    prefix = f"{names.HEADS}{landing.conversation}/"
+    found = {BranchName(r[len(prefix) :]): Oid(oid) for r, oid in repository.list_refs(prefix).items()}
+    return found | landing.branches
+
+
+def finish(repository: Repository, landing: Landing) -> list[RefChange]:
+    """Return all ref changes of a conversation, its metadata included; none where nothing moves."""
+    meta = names.meta_ref(landing.conversation)
+    before = read_metadata(repository, landing.conversation)
+    described: dict[str, Change] = dict(landing.described)
+    if landing.fresh:
+        if MAIN not in landing.branches:
+            main = names.branch_ref(landing.conversation, MAIN)
+            landing.changes.append(RefChange(main, None, landing.root))
+            landing.branches[MAIN] = landing.root
+        described |= branch_change(MAIN, BranchEntry(fork=landing.root, created=landing.created))
+        target = names.SYMBOLIC + names.branch_ref(landing.conversation, landing.active or MAIN)
+        landing.changes.append(RefChange(names.active_ref(landing.conversation), None, target))
+    if landing.title is not None and before.title is None:
+        described |= title_change(landing.title)
+    if described:
+        commit = write_metadata(repository, before.commit, described, f"import into {landing.conversation}")
+        landing.changes.append(RefChange(meta, before.commit, commit))
+    return landing.changes

@@ -1,0 +1,49 @@
+"""What an import returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.ids import ConversationId, OperationId
+from scopes.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceImported:
+    """One source: how its bytes were accounted for. The three byte counts add up to its size."""
+
+    path: str
+    format: str
+    records: int
+    messages: int
+    unparsed: int
+    new: bool
+    size: int
+    message_bytes: int
+    state_bytes: int
+    unparsed_bytes: int
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationImported:
+    """One conversation that sources went into; `new_messages` were not in it before."""
+
+    id: ConversationId
+    uuid: str
+    title: str | None
+    messages: int
+    new_messages: int
+    branches: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported(Result):
+    """What was brought in; `operation` is None when nothing was new, or nothing was to be written."""
+
+    sources: tuple[SourceImported, ...]
+    conversations: tuple[ConversationImported, ...]
+    skipped: tuple[str, ...] = ()
+    dry_run: bool = False
+    report: bool = False
+    operation: OperationId | None = None

@@ -1,0 +1,171 @@
+"""What is kept of a source: its exact bytes, and what every one of them became.
+
+A source's record is a tree that is a function of its bytes alone: `chunks/` cut at record ends, `segments/` in pages,
+`source.json`. A source that has grown shares all but the last chunk and page with its earlier record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, BinaryIO
+
+from scopes.errors import Corrupt
+from scopes.ids import MessageId, Oid
+from scopes.importers.identity import ESSENCE_VERSION
+from scopes.importers.projection import Span
+from scopes.importers.weaving import Segment
+from scopes.model import canonical
+from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
+from scopes.store.repository import Objects, read_commit
+from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
+
+CHUNK_BYTES = 1 << 20
+PAGE_SEGMENTS = 1000
+_DESCRIPTION = "source.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """The description of a stored source; `path` is where it was last seen and may be gone."""
+
+    format: str
+    native_id: str
+    part: str | None
+    size: int
+    digest: str
+    parser: int
+    path: str
+    root: Oid
+
+
+def write_source_record(
+    objects: Objects,
+    previous: Oid | None,
+    record: SourceRecord,
+    stream: BinaryIO,
+    segments: list[Segment],
+    *,
+    time: int,
+) -> Oid:
+    """Store a source's bytes and segments; returns the next commit of its record."""
+    files: dict[str, Change] = {}
+    ends = [segment.span.offset + segment.span.length for segment in segments]
+    for number, chunk in enumerate(_walk_chunks(stream, record.size, ends)):
+        files[f"chunks/{number:06d}"] = objects.write(BLOB, chunk)
+    for number in range(0, len(segments), PAGE_SEGMENTS):
+        page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
+        files[f"segments/{number // PAGE_SEGMENTS:06d}.jsonl"] = page
+    files[_DESCRIPTION] = canonical.dump(_description(record))
+    data = format_commit(
+        tree=update_tree(objects, None, files),
+        parents=() if previous is None else (previous,),
+        author=Identity("scopes", "scopes@systems.scopes"),
+        time=time,
+        subject=f"{record.format} {record.native_id}: {record.size} bytes",
+    )
+    return objects.write(COMMIT, data)
+
+
+def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
+    """Read the description of a stored source.
+
+    Raises:
+        Corrupt: it is damaged.
+    """
+    data = find_blob(objects, read_commit(objects, commit).tree, _DESCRIPTION)
+    match canonical.load(data or b"null"):
+        case {
+            "format": str(name),
+            "native_id": str(native),
+            "size": int(size),
+            "sha256": str(digest),
+            "root": str(root),
+            **rest,
+        }:
+            part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
+            return SourceRecord(
+                format=name,
+                native_id=native,
+                part=part if isinstance(part, str) else None,
+                size=size,
+                digest=digest,
+                parser=parser if isinstance(parser, int) else 0,
+                path=path if isinstance(path, str) else "",
+                root=Oid(root),
+            )
+    raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+
+
+def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
+    """Yield a stored source's bytes in order."""
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        if path.startswith("chunks/"):
+            yield read_blob(objects, oid)
+
+
+def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
+    """Yield what a stored source's bytes became, in their order."""
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        if path.startswith("segments/"):
+            for line in read_blob(objects, oid).splitlines():
+                yield _read_segment(line)
+
+
+def digest_of(stream: BinaryIO, size: int) -> str:
+    """Hash the first `size` bytes of a source."""
+    digest, left = sha256(), size
+    while left > 0:
+        block = stream.read(min(left, CHUNK_BYTES))
+        if not block:
+            break
+        digest.update(block)
+        left -= len(block)
+    return digest.hexdigest()
+
+
+def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[bytes]:
+    """Cut a source at the first record end behind each full chunk size; the cuts of a longer source are the same."""
+    start = 0
+    for end in ends:
+        if end - start >= CHUNK_BYTES:
+            yield stream.read(end - start)
+            start = end
+    if start < size:
+        yield stream.read(size - start)
+
+
+def _description(record: SourceRecord) -> dict[str, Any]:
+    known = {"part": record.part} if record.part is not None else {}
+    return {
+        "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
+        "parser": record.parser, "essence": ESSENCE_VERSION, "path": record.path, "root": record.root, **known,
+    }  # fmt: skip
+
+
+def _write_segment(segment: Segment) -> bytes:
+    became = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
+    document: dict[str, Any] = {key: value for key, value in became.items() if value is not None}
+    document |= {"offset": segment.span.offset, "length": segment.span.length}
+    if segment.native_ids:
+        document["native"] = list(segment.native_ids)
+    return canonical.dump(document)
+
+
+def _read_segment(line: bytes) -> Segment:
+    match canonical.load(line):
+        case {"offset": int(offset), "length": int(length), **rest}:
+            message, native = rest.get("message"), rest.get("native")
+            return Segment(
+                Span(offset, length),
+                MessageId(message) if isinstance(message, str) else None,
+                _text(rest.get("state")),
+                _text(rest.get("unparsed")),
+                tuple(str(name) for name in native) if isinstance(native, list) else (),
+            )
+    raise Corrupt("a segment of an imported source is damaged", hint="see: scopes verify")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
