@@ -98,6 +98,15 @@ def test_the_default_name_is_the_agents_slug(agent, name):
     assert default_name([], "analysis", agent) == f"analysis/{name}"
 
 
+@pytest.mark.parametrize("agent", ["con", "HEAD", "build.lock", "a..b", "x" * 200, "x" * 99 + ".y"])
+def test_an_agent_whose_slug_no_branch_may_have_still_gets_a_branch(repository, agent):
+    """S4-4."""
+    history(repository, "main: a")
+    made = [branch(repository, "conv-001", purpose="alternative-solution", agent=agent).name for _ in range(2)]
+    assert len(set(made)) == 2
+    assert all(name.startswith("alternative-solution/") for name in made)
+
+
 def test_what_a_branch_is_for_is_stored_with_it(repository):
     """S4-4."""
     drawn = history(repository, "main: a")
@@ -161,6 +170,13 @@ def test_a_start_that_fits_two_branches_is_refused(repository):
     history(repository, "main: a", "fix-1:", "fix-2:")
     with pytest.raises(Ambiguous, match="fix-1, fix-2"):
         branch(repository, "conv-001", name="new", start="fix")
+
+
+def test_an_empty_start_is_refused(repository):
+    """An unset variable of a script must not mean the tip."""
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="the message is not named"):
+        branch(repository, "conv-001", name="new", start="")
 
 
 def test_an_agent_needs_a_name(repository):
