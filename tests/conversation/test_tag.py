@@ -96,6 +96,7 @@ def test_a_name_or_a_message_that_cannot_be_is_refused(repository):
     for name, message, refused in (
         ("a..b", None, Invalid),
         ("", None, Invalid),
+        ("v1", "", Invalid),
         ("v1", "nope", NotFound),
         ("v1", "main~9", NotFound),
     ):
