@@ -134,6 +134,12 @@ def test_a_conversation_needs_no_title(repository):
     assert show(repository, "conv-001").title is None
 
 
+@pytest.mark.parametrize(("title", "kept"), [("", None), ("  ", None), (" Login\n", "Login")])
+def test_a_title_is_kept_without_blanks_around_it_as_rename_does(repository, title, kept):
+    assert new(repository, title=title).title == kept
+    assert show(repository, "conv-001").title == kept
+
+
 def test_creating_is_one_operation(repository):
     made = new(repository)
     [operation] = list_operations(repository).operations
