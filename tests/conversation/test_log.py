@@ -180,6 +180,14 @@ def test_a_moment_counts_from_now(varied, monkeypatch):
     assert words(varied, "conv-001", only=LogFilter(since="2 days ago")) == "lk"
 
 
+@pytest.mark.parametrize("only", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": ""}])
+def test_a_filter_with_a_bad_moment_is_refused_before_the_first_row(repository, only):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="is no moment") as refusal:
+        log(repository, "conv-001", only=LogFilter(**only))
+    assert "yesterday" in refusal.value.hint
+
+
 @pytest.mark.parametrize(
     ("path", "fits"),
     [("src/app.py", True), ("src", True), ("src/", True), ("app.py", True), ("src/app", False), ("pp.py", False),
