@@ -84,8 +84,9 @@ def test_a_retracted_message_is_neither_amended_nor_retracted_again(repository, 
     drawn = history(repository, "main: a b")
     retract(repository, "conv-001", drawn.ids["a"], "no", author="dave")
     before = refs(repository)
-    with pytest.raises(Refused, match=f"message {drawn.ids['a'][:8]} was retracted already"):
+    with pytest.raises(Refused, match=f"message {drawn.ids['a'][:8]} was retracted already") as refusal:
         again(repository, "conv-001", drawn.ids["a"], "text", author="dave")
+    assert refusal.value.hint == "see: scopes conv log conv-001/main"
     assert refs(repository) == before
 
 
