@@ -91,5 +91,5 @@ def _find_target(
     message = read_message(repository, place.oid)
     state = find_blob(repository, read_commit(repository, tip.oid).tree, "state/" + leaf("messages", message.id))
     if state is not None and b'"retracted"' in state:
-        raise Refused(f"message {message.id[:8]} was retracted already")
+        raise Refused(f"message {message.id[:8]} was retracted already", hint=f"see: scopes conv log {chosen}/{name}")
     return chosen, name, message

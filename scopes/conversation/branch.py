@@ -17,6 +17,7 @@ from scopes.ids import (
     ConversationId,
     Oid,
     OperationId,
+    is_name,
     parse_agent_name,
     parse_branch_name,
     slug,
@@ -27,6 +28,8 @@ from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
+
+_LONGEST_SLUG = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ def branch(
     with writing(repository):
         tips = branch_tips(repository, chosen)
         active = find_active_branch(repository, chosen)
-        place = find_place(repository, start or active, chosen)
+        place = find_place(repository, start if start is not None else active, chosen)
         branch_name = parse_branch_name(name) if name is not None else default_name(tips, aim, who)
         if branch_name in tips:
             raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
@@ -104,8 +107,13 @@ def branch(
 
 
 def default_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
-    """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose."""
-    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')}"
+    """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose.
+
+    `agent` stands in for a slug that no ref may have, such as `con` or `build.lock`.
+    """
+    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_LONGEST_SLUG]}"
+    if not is_name(stem):
+        stem = f"{purpose or 'branch'}/agent"
     count, name = 1, stem
     while name in taken:
         count += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -72,7 +72,9 @@ def log(
     names: dict[Oid, list[BranchName]] = {}
     for branch, tip in branch_tips(repository, chosen).items():
         names.setdefault(tip, []).append(branch)
-    found = _entries(repository, tips, hidden, names, only or LogFilter(), bodies=bodies)
+    wanted = only or LogFilter()
+    heads = filter(_head_filter(wanted), walk_heads_newest_first(repository, tips, hidden))
+    found = _entries(repository, heads, names, wanted.path, bodies=bodies)
     entries: Iterable[LogEntry] = islice(found, limit) if limit is not None else found
     if oldest_first:
         entries = reversed(list(entries))
@@ -104,27 +106,31 @@ def _by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid
     return sorted(dict.fromkeys(tips.values()), key=lambda oid: (read_commit(repository, oid).time, oid))
 
 
+def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
+    """Read the moments of a filter, so that a bad one is refused before the first row."""
+    now = now_nanoseconds()
+    since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000
+    until = None if only.until is None else parse_moment(only.until, now) // 1_000_000_000
+
+    def fits(head: MessageHead) -> bool:
+        in_time = (since is None or head.time >= since) and (until is None or head.time <= until)
+        return in_time and only.author in (None, head.author) and only.kind in (None, head.kind)
+
+    return fits
+
+
 def _entries(
     repository: Repository,
-    tips: list[Oid],
-    hidden: frozenset[Oid],
+    heads: Iterable[MessageHead],
     names: Mapping[Oid, list[BranchName]],
-    only: LogFilter,
+    path: str | None,
     *,
     bodies: bool,
 ) -> Iterator[LogEntry]:
-    now = now_nanoseconds()
-    since = parse_moment(only.since, now) // 1_000_000_000 if only.since is not None else None
-    until = parse_moment(only.until, now) // 1_000_000_000 if only.until is not None else None
-    for head in walk_heads_newest_first(repository, tips, hidden):
-        if (since is not None and head.time < since) or (until is not None and head.time > until):
-            continue
-        if (only.author is not None and head.author != only.author) or only.kind not in (None, head.kind):
-            continue
-        message = read_message(repository, head.oid) if bodies or only.path is not None else None
-        if only.path is not None and (message is None or not touches(message, only.path)):
-            continue
-        yield LogEntry(head=head, message=message, branches=tuple(names.get(head.oid, ())))
+    for head in heads:
+        message = read_message(repository, head.oid) if bodies or path is not None else None
+        if path is None or (message is not None and touches(message, path)):
+            yield LogEntry(head=head, message=message, branches=tuple(names.get(head.oid, ())))
 
 
 def touches(message: Message, path: str) -> bool:

@@ -49,6 +49,7 @@ def new(
         Refused: the name is taken.
         Invalid: the name cannot be used.
     """
+    heading = (title or "").strip() or None
     people: dict[str, str] = {parse_agent_name(name): "agent" for name in participants}
     wanted = None if conversation_id is None else parse_conversation_id(conversation_id)
     root = Root(uuid=new_uuid(), created=now())
@@ -56,10 +57,10 @@ def new(
     with writing(repository):
         chosen = wanted or next_conversation_id(repository)
         refuse_taken(repository, chosen)
-        changes = creation_changes(repository, chosen, commit, root, title)
+        changes = creation_changes(repository, chosen, commit, root, heading)
         operation = perform(repository, "new", f"create {chosen}", changes)
     return ConversationCreated(
-        id=chosen, uuid=root.uuid, branch=MAIN, title=title, participants=tuple(people), operation=operation.id
+        id=chosen, uuid=root.uuid, branch=MAIN, title=heading, participants=tuple(people), operation=operation.id
     )
 
 

@@ -54,7 +54,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
         if wanted in metadata.tags:
             hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
             raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
-        oid = find_place(repository, message or chosen, chosen).oid
+        oid = find_place(repository, chosen if message is None else message, chosen).oid
         return _change(repository, chosen, metadata.commit, wanted, oid)
 
 

@@ -90,9 +90,10 @@ def _moved_on(repository: Repository, target: Operation, change: RefChange, curr
         and change.old
         and is_ancestor(repository, Oid(change.old), Oid(current))
     ):
+        rewind = f"scopes conv rewind {shown} --to {change.old[:12]}"
         return Refused(
             f"{shown} has new messages since '{target.summary}'",
-            hint=f"take them back first: scopes conv rewind {shown} --to {change.old[:12]}",
+            hint=f"take them back first: {rewind}; then: scopes undo {target.id}",
         )
     return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes conv operations list")
 

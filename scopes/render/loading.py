@@ -22,6 +22,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.doctor": "store",
     "scopes.conversation.files": "file",
     "scopes.conversation.gc": "store",
+    "scopes.conversation.import_sample": "imported",
     "scopes.conversation.init": "store",
     "scopes.conversation.list": "conversation",
     "scopes.conversation.log": "log",

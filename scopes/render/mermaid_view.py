@@ -1,0 +1,65 @@
+"""A conversation as the text of a mermaid diagram: what `show --format mermaid` shows (S4-54)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scopes.conversation.heads import head_of, is_root
+from scopes.conversation.show import ConversationView
+from scopes.ids import Oid
+from scopes.render.mermaid import Branch, Commit, mermaid
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import author
+from scopes.render.view import View
+from scopes.render.wire.dispatch import to_wire
+from scopes.result import Note, Result
+
+_MOST_DRAWN_CHARACTERS = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagram(Result):
+    """The text of a diagram."""
+
+    text: str
+
+
+def as_mermaid(view: ConversationView) -> Diagram:
+    """Describe the shown branches of a conversation as a gitGraph, the active branch's tip highlighted."""
+    parents = {commit.oid: commit.parents for commit in view.history}
+    shown = _reachable(parents, (branch.tip for branch in view.branches))
+    commits = []
+    for commit in view.history:
+        if commit.oid in shown:
+            head = head_of(commit)
+            label = head.subject if is_root(commit) else f"{author(head.author, head.author_kind).text}: {head.subject}"
+            commits.append(Commit(commit.oid, commit.parents, label))
+    branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
+    title = view.id if view.title is None else f"{view.id}: {view.title}"
+    text = mermaid(commits, branches, title=title)
+    large = Note("mermaid draws this only where maxTextSize is raised", hint="it is 50,000 characters by default")
+    return Diagram(text=text, notes=(large,) if len(text) > _MOST_DRAWN_CHARACTERS else ())
+
+
+@render_text.register(Diagram)
+def say_diagram(result: Diagram, view: View) -> None:
+    """Say the text as it is: it is safe already, and folding would break it."""
+    view.exact(result.text)
+
+
+@to_wire.register(Diagram)
+def diagram_object(result: Diagram) -> dict[str, object]:
+    """Hold the text in a document."""
+    return {"kind": "diagram", "format": "mermaid", "text": result.text}
+
+
+def _reachable(parents: Mapping[Oid, tuple[Oid, ...]], tips: Iterable[Oid]) -> frozenset[Oid]:
+    seen: set[Oid] = set()
+    stack = list(tips)
+    while stack:
+        oid = stack.pop()
+        if oid not in seen:
+            seen.add(oid)
+            stack.extend(parents.get(oid, ()))
+    return frozenset(seen)

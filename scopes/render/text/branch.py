@@ -1,0 +1,119 @@
+"""Branches for people: made, listed, made active, hidden, moved back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.conversation.abandon import BranchAbandoned
+from scopes.conversation.branch import BranchCreated, BranchList
+from scopes.conversation.rewind import BranchRewound
+from scopes.conversation.show import BranchSummary
+from scopes.conversation.switch import BranchSwitched
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import counted, identifier, moment, say_outcome
+from scopes.render.view import Cell, Column, Span, View
+
+_WIDE = 100
+_SEEN = (
+    Column(""),
+    Column("Branch", "branch", flexible=True),
+    Column("Messages", align="right"),
+    Column("In all", align="right"),
+    Column("Purpose", flexible=True),
+    Column("Agent", "agent", flexible=True),
+    Column("Status"),
+    Column("Activity", "time"),
+)
+_PIPED = (
+    Column("Name"),
+    Column("Messages"),
+    Column("Total"),
+    Column("Purpose"),
+    Column("Agent"),
+    Column("Status"),
+    Column("Active"),
+    Column("Last activity"),
+    Column("Tip"),
+    Column("Parent"),
+)
+
+
+@render_text.register(BranchCreated)
+def created(result: BranchCreated, view: View) -> None:
+    """Say the new branch's name and where it began."""
+    name = Span(f"{result.conversation}/{result.name}", "branch")
+    active = "; it is active now" if result.active else ""
+    sentence = ("created ", name, " from ", Span(result.parent, "branch"), active)
+    say_outcome(view, result.name, *sentence, operation=result.operation)
+
+
+@render_text.register(BranchList)
+def branch_list(result: BranchList, view: View) -> None:
+    """Say a box of branches, the active one with a star; in a pipe a row each."""
+    if not view.terminal:
+        view.rows(_PIPED, map(_piped_row, result.branches))
+        return
+    crowded = {"Purpose", "Agent"} if view.width < _WIDE else set()
+    columns = [replace(column, hidden=column.name in crowded) for column in _SEEN]
+    view.rows(columns, (_seen_row(row, view) for row in result.branches), title=f"Branches of {result.conversation}")
+
+
+@render_text.register(BranchSwitched)
+def switched(result: BranchSwitched, view: View) -> None:
+    """Say which branch is active now."""
+    name = Span(f"{result.conversation}/{result.branch}", "active")
+    if result.operation is None:
+        say_outcome(view, result.branch, name, " is active already")
+    else:
+        before = Span(result.previous, "branch")
+        say_outcome(view, result.branch, name, " is active now; before it was ", before, operation=result.operation)
+
+
+@render_text.register(BranchAbandoned)
+def abandoned(result: BranchAbandoned, view: View) -> None:
+    """Say the branch's status, and the active branch, which may have changed."""
+    name = Span(f"{result.conversation}/{result.branch}", "branch")
+    already = " already" if result.operation is None else ""
+    active = Span(result.active_branch, "active")
+    sentence = (name, f" is {result.status}{already}; the active branch is ", active)
+    say_outcome(view, result.branch, *sentence, operation=result.operation)
+
+
+@render_text.register(BranchRewound)
+def rewound(result: BranchRewound, view: View) -> None:
+    """Say how much was taken back and which message is the last one now."""
+    name = Span(f"{result.conversation}/{result.branch}", "branch")
+    last = (" is empty",) if result.message is None else (" ends with ", identifier(view, result.message))
+    if result.operation is None:
+        say_outcome(view, result.branch, name, *last, " already")
+    else:
+        taken = counted(result.messages, "message")
+        say_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
+
+
+def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
+    return (
+        Span("*", "active") if row.active else "",
+        Span(row.name, "active") if row.active else row.name,
+        f"{row.messages:,}",
+        f"{row.total:,}",
+        row.purpose or "",
+        row.agent or "",
+        row.status,
+        moment(view, row.last_activity),
+    )
+
+
+def _piped_row(row: BranchSummary) -> tuple[str, ...]:
+    return (
+        row.name,
+        str(row.messages),
+        str(row.total),
+        row.purpose or "",
+        row.agent or "",
+        row.status,
+        "*" if row.active else "",
+        row.last_activity,
+        row.tip,
+        row.parent or "",
+    )

@@ -1,0 +1,67 @@
+"""A log for people, as git shows one; in a pipe a row a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scopes.clock import format_seconds
+from scopes.conversation.log import Log, LogEntry
+from scopes.render.loading import load
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import SHORT_ID_LENGTH
+from scopes.render.view import Column, Span, View
+
+_PIPED = (
+    Column("ID"),
+    Column("Time"),
+    Column("Author"),
+    Column("Kind"),
+    Column("Subject"),
+    Column("OID", hidden=True),
+    Column("Author kind", hidden=True),
+    Column("To", hidden=True),
+    Column("Branches", hidden=True),
+)
+_PIPED_ONELINE = (Column("Line"),)
+
+
+@render_text.register(Log)
+def log(result: Log, view: View) -> None:
+    """Say the messages in order, with the graph beside them if that is asked for."""
+    entries = (item for item in result.items if isinstance(item, LogEntry))
+    if result.graph:
+        load("scopes.render.text.log_graph:say_graph")(entries, view, oneline=result.oneline)
+    elif view.terminal:
+        load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=result.oneline)
+    elif result.oneline:
+        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {entry.head.subject}",) for entry in entries))
+    else:
+        _say_rows(entries, view)
+
+
+@render_text.register(LogEntry)
+def log_entry(result: LogEntry, view: View) -> None:
+    """Say one message of a log."""
+    if view.terminal:
+        load("scopes.render.text.log_entry:say_entries")([result], view, oneline=False)
+    else:
+        _say_rows([result], view)
+
+
+def _say_rows(entries: Iterable[LogEntry], view: View) -> None:
+    view.rows(_PIPED, map(_row, entries))
+
+
+def _row(entry: LogEntry) -> tuple[str | Span, ...]:
+    head = entry.head
+    return (
+        head.id,
+        format_seconds(head.time),
+        head.author,
+        head.kind,
+        head.subject,
+        head.oid,
+        head.author_kind,
+        ",".join(head.to),
+        ",".join(entry.branches),
+    )

@@ -1,0 +1,39 @@
+"""A log with the graph of its branches to the left of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from scopes.conversation.log import LogEntry
+from scopes.render.colour import Style
+from scopes.render.graph import Node, Row, draw
+from scopes.render.text.log_entry import entry_lines
+from scopes.render.view import Span, View
+
+_LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
+
+
+def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool) -> None:
+    """Say messages beside the drawing of their history; parents that the log leaves out are not drawn."""
+    listed = list(entries)
+    shown = {entry.head.oid for entry in listed}
+    nodes = (Node(entry.head.oid, tuple(p for p in entry.head.parents if p in shown)) for entry in listed)
+    for entry, picture in zip(listed, draw(nodes), strict=True):
+        width = view.width - len(picture.commit) if view.terminal else None
+        lines = iter(entry_lines(entry, view, width, oneline=oneline))
+        for row in (picture.commit, *picture.edges):
+            view.line(*_beside(row, next(lines, ())))
+        for line in lines:
+            view.line(*_beside(picture.rest, line))
+        if not oneline and entry is not listed[-1]:
+            view.line(*_beside(picture.rest, ()))
+
+
+def _beside(row: Row, line: tuple[str | Span, ...]) -> Iterator[str | Span]:
+    """Put a line of text beside a row of the drawing, without blanks at its end."""
+    drawn = "".join(character for character, _ in row)
+    end = len(row) if line else len(drawn.rstrip())
+    for style, cells in groupby(row[:end], key=lambda cell: _LANES[cell[1] % len(_LANES)]):
+        yield Span("".join(character for character, _ in cells), style)
+    yield from line

@@ -1,0 +1,83 @@
+"""Messages for people: recorded, amended, or read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scopes.clock import format_seconds
+from scopes.conversation.amend import MessageAmended
+from scopes.conversation.append import MessageAppended
+from scopes.conversation.cat import MessageView
+from scopes.model.message import Message
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.part import say_document, say_part, touched
+from scopes.render.text.wording import full_moment, identifier, say_field, say_outcome
+from scopes.render.view import Span, View
+
+
+@render_text.register(MessageAppended)
+def appended(result: MessageAppended, view: View) -> None:
+    """Say the id of the message that is on disk."""
+    name = identifier(view, result.id)
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    say_outcome(view, name, "recorded ", name, " on ", place)
+
+
+@render_text.register(MessageAmended)
+def amended(result: MessageAmended, view: View) -> None:
+    """Say the id of the new message and which one it concerns."""
+    name = identifier(view, result.id)
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    verb = "retracted " if result.retracted else "amended "
+    say_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name)
+
+
+@render_text.register(MessageView)
+def viewed(result: MessageView, view: View) -> None:
+    """Say who, when and where, then every part; or the stored line alone, exactly."""
+    if result.raw:
+        view.exact(result.stored.decode())
+        return
+    message, head = result.message, result.head
+    place = result.conversation if result.branch is None else f"{result.conversation}/{result.branch}"
+    say_field(view, "Message", Span(head.id, "id"))
+    say_field(view, "Commit", Span(head.oid, "id"))
+    say_field(view, "Place", Span(place, "branch"))
+    who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
+    say_field(view, "Author", who, f" ({message.author.kind})")
+    say_field(view, "Time", full_moment(view, message.time or format_seconds(head.time)))
+    say_field(view, "Kind", message.kind)
+    for name, value in _details(message):
+        say_field(view, name, value)
+    for part in message.parts:
+        if part.type != "text":
+            view.line()
+            say_part(view, part)
+        elif part.text:
+            view.line()
+            show = view.markdown if message.author.kind == "agent" else view.body
+            show(part.text)
+    if message.payload is not None:
+        view.line()
+        say_document(view, message.payload)
+
+
+def _details(message: Message) -> Iterator[tuple[str, str]]:
+    """Yield what is known beside who, when and what."""
+    details = {
+        "To": ", ".join(message.to),
+        "Reply to": message.reply_to,
+        "Amends": message.amends,
+        "Retracts": message.retracts,
+        "Work item": message.work_item,
+        "Task": message.task,
+        "Activity": message.activity,
+        "Tool": message.tool,
+        "Model": message.model,
+        "Status": message.status,
+        "Stop reason": message.stop_reason,
+        "Files": touched(message.files),
+    }
+    for name, value in details.items():
+        if value:
+            yield name, value

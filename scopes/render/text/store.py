@@ -1,0 +1,74 @@
+"""The store for people: made, verified, packed, examined."""
+
+from __future__ import annotations
+
+from scopes.conversation.doctor import Diagnosis
+from scopes.conversation.gc import Collected
+from scopes.conversation.init import StoreCreated
+from scopes.conversation.verify import Verification
+from scopes.render.colour import Style
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import counted, say_outcome, size
+from scopes.render.view import Column, Span, View
+
+_STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}
+_FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))
+_CHECKS = (Column("Name"), Column("State"), Column("Detail"), Column("Cure"))
+_SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column("Operations"), Column("Refs"))
+
+
+@render_text.register(StoreCreated)
+def created(result: StoreCreated, view: View) -> None:
+    """Say where the store is."""
+    words = "made an empty store: " if result.created else "there is a store already: "
+    say_outcome(view, result.path, words, Span(result.path, "id"))
+
+
+@render_text.register(Verification)
+def verification(result: Verification, view: View) -> None:
+    """Say every defect, then a verdict; in a pipe only the defects, a row each."""
+    if not view.terminal:
+        view.rows(_FINDINGS, ((f.severity, f.where, f.problem, f.cure or "") for f in result.findings))
+        return
+    for found in result.findings:
+        severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
+        view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
+        _say_cure(view, found.cure)
+    errors = sum(found.severity == "error" for found in result.findings)
+    looked_at = (
+        f"{counted(result.conversations, 'conversation')}, {counted(result.branches, 'branch')}, "
+        f"{counted(result.messages, 'message')} in {result.path}"
+    )
+    verdict = Span("sound: ", "good") if result.sound else Span(f"damaged ({counted(errors, 'error')}): ", "bad")
+    view.line(verdict, looked_at)
+
+
+@render_text.register(Collected)
+def collected(result: Collected, view: View) -> None:
+    """Say what packing saved, and what was let go."""
+    if not view.terminal:
+        sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
+        view.rows(_SIZES, [(result.path, *map(str, sizes))])
+        return
+    view.line("packed ", Span(result.path, "id"), f": {size(result.bytes_before)} → {size(result.bytes_after)}")
+    if result.expired_operations or result.expired_refs:
+        operations = counted(result.expired_operations, "operation")
+        view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
+
+
+@render_text.register(Diagnosis)
+def diagnosis(result: Diagnosis, view: View) -> None:
+    """Say every check with its state."""
+    if not view.terminal:
+        view.rows(_CHECKS, ((c.name, c.state, c.detail, c.cure or "") for c in result.checks))
+        return
+    width = max((len(check.name) for check in result.checks), default=0)
+    for check in result.checks:
+        state = Span(f"{check.state:<7}", _STYLES.get(check.state, ""))
+        view.line(state, " ", Span(f"{check.name:<{width}}", "key"), " ", check.detail)
+        _say_cure(view, check.cure, indent=9 + width)
+
+
+def _say_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
+    if cure is not None:
+        view.body(cure, indent=indent, style="dim")

@@ -1,0 +1,74 @@
+"""Branches as JSON: made, listed, made active, hidden, moved back."""
+
+from __future__ import annotations
+
+from scopes.conversation.abandon import BranchAbandoned
+from scopes.conversation.branch import BranchCreated, BranchList
+from scopes.conversation.rewind import BranchRewound
+from scopes.conversation.switch import BranchSwitched
+from scopes.render.wire.conversation import branch_object
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known
+
+
+@to_wire.register(BranchCreated)
+def created(result: BranchCreated) -> dict[str, object]:
+    """Name the new branch."""
+    return known(
+        kind="branch",
+        conversation=result.conversation,
+        name=result.name,
+        tip=result.tip,
+        parent=result.parent,
+        purpose=result.purpose,
+        agent=result.agent,
+        active=result.active,
+        operation=result.operation,
+    )
+
+
+@to_wire.register(BranchList)
+def branch_list(result: BranchList) -> dict[str, object]:
+    """Lay out the branches, main first."""
+    branches = [branch_object(branch) for branch in result.branches]
+    return {"kind": "branch-list", "conversation": result.conversation, "branches": branches}
+
+
+@to_wire.register(BranchSwitched)
+def switched(result: BranchSwitched) -> dict[str, object]:
+    """Name the branch that is active now; without an operation it was so already."""
+    return known(
+        kind="switch",
+        conversation=result.conversation,
+        branch=result.branch,
+        previous=result.previous,
+        operation=result.operation,
+    )
+
+
+@to_wire.register(BranchAbandoned)
+def abandoned(result: BranchAbandoned) -> dict[str, object]:
+    """Name the branch and its status; without an operation it had that already."""
+    return known(
+        kind="abandon",
+        conversation=result.conversation,
+        branch=result.branch,
+        status=result.status,
+        active_branch=result.active_branch,
+        operation=result.operation,
+    )
+
+
+@to_wire.register(BranchRewound)
+def rewound(result: BranchRewound) -> dict[str, object]:
+    """Name where the branch stood and stands; without `message` it is at the beginning."""
+    return known(
+        kind="rewind",
+        conversation=result.conversation,
+        branch=result.branch,
+        messages=result.messages,
+        old=result.old,
+        new=result.new,
+        message=result.message,
+        operation=result.operation,
+    )

@@ -1,0 +1,101 @@
+"""`abandon`: hide a branch and keep its history (S4-8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.branch import branch
+from scopes.conversation.lookup import branch_tips, find_active_branch
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.operations import list_operations
+from scopes.conversation.show import show
+from scopes.conversation.switch import switch
+from scopes.conversation.undo import undo
+from scopes.errors import Invalid, NotFound, Refused
+from tests.conversation.stores import git, refs
+from tests.support.history import history, say, texts
+
+
+def shown(repository):
+    return [summary.name for summary in show(repository, "conv-001").branches]
+
+
+def test_an_abandoned_branch_is_hidden_and_its_history_is_kept(repository):
+    """S4-8."""
+    drawn = history(repository, "main: a", "fix: b")
+    done = abandon(repository, "conv", "fi")
+    assert (done.branch, done.status, done.active_branch) == ("fix", "abandoned", "main")
+    assert shown(repository) == ["main"]
+    assert branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
+    assert texts(repository, "conv-001/fix") == ["a", "b"]
+    assert say(repository, "conv-001/fix", "c").branch == "fix"
+
+
+def test_an_abandoned_branch_is_revived(repository):
+    """S4-8."""
+    history(repository, "main: a", "fix: b")
+    abandon(repository, "conv-001", "fix")
+    assert abandon(repository, "conv-001", "fix", revive=True).status == "active"
+    assert shown(repository) == ["main", "fix"]
+
+
+def test_an_abandoned_active_branch_gives_way_to_main(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    switch(repository, "conv-001", "fix")
+    assert abandon(repository, "conv-001", "fix").active_branch == "main"
+    assert find_active_branch(repository, drawn.conversation) == "main"
+    undo(repository)
+    assert find_active_branch(repository, drawn.conversation) == "fix"
+    assert shown(repository) == ["main", "fix"]
+
+
+def test_reviving_leaves_the_active_branch(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    abandon(repository, "conv-001", "fix")
+    assert abandon(repository, "conv-001", "fix", revive=True).active_branch == "main"
+    assert find_active_branch(repository, drawn.conversation) == "main"
+
+
+@pytest.mark.parametrize("revive", [True, False])
+def test_doing_it_again_is_no_operation(repository, revive):
+    history(repository, "main: a", "fix: b")
+    abandon(repository, "conv-001", "fix")
+    abandon(repository, "conv-001", "fix", revive=revive)
+    count = len(list_operations(repository).operations)
+    assert abandon(repository, "conv-001", "fix", revive=revive).operation is None
+    assert len(list_operations(repository).operations) == count
+
+
+def test_nothing_else_known_of_the_branch_changes(repository):
+    drawn = history(repository, "main: a")
+    made = branch(repository, "conv-001", purpose="analysis", agent="carol", switch=False)
+    before = read_metadata(repository, drawn.conversation).branches[made.name]
+    abandon(repository, "conv-001", made.name)
+    abandon(repository, "conv-001", made.name, revive=True)
+    assert read_metadata(repository, drawn.conversation).branches[made.name] == before
+
+
+def test_a_branch_that_git_made_can_be_abandoned(repository):
+    """Catalogue 43."""
+    drawn = history(repository, "main: a")
+    git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
+    abandon(repository, "conv-001", "mine")
+    assert shown(repository) == ["main"]
+
+
+def test_main_cannot_be_abandoned(repository):
+    history(repository, "main: a")
+    before = refs(repository)
+    with pytest.raises(Refused, match="the branch main cannot be abandoned") as refusal:
+        abandon(repository, "conv-001", "main")
+    assert "scopes conv delete" in refusal.value.hint
+    assert refs(repository) == before
+
+
+@pytest.mark.parametrize(("branch_name", "refused"), [("nope", NotFound), ("", Invalid)])
+def test_a_branch_that_is_not_there_is_refused(repository, branch_name, refused):
+    history(repository, "main: a")
+    with pytest.raises(refused) as refusal:
+        abandon(repository, "conv-001", branch_name)
+    assert refusal.value.hint

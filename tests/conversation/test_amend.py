@@ -1,0 +1,142 @@
+"""`amend` and `retract`: new messages about old ones (S4-27)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.cat import cat
+from scopes.conversation.new import new
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from tests.conversation.stores import git, refs
+from tests.support.history import history, say, texts
+
+
+def state(repository, message, where="conv-001/main"):
+    """Return what the state of a branch claims about a message."""
+    return json.loads(git(repository, "show", f"{where}:state/messages/{message}="))
+
+
+def test_amending_adds_a_message_and_leaves_the_old_one_as_it_was(repository):
+    """S4-27."""
+    drawn = history(repository, "main: a b c")
+    before = git(repository, "cat-file", "-p", drawn.oids["b"])
+    done = amend(repository, "conv", "main~1", "better", author="dave")
+    assert (done.branch, done.target, done.retracted) == ("main", drawn.ids["b"], False)
+    assert texts(repository, "conv-001") == ["a", "b", "c", "better"]
+    assert git(repository, "cat-file", "-p", drawn.oids["b"]) == before
+    message = cat(repository, done.id).message
+    assert (message.amends, message.author.name, message.kind) == (drawn.ids["b"], "dave", "plain")
+    assert state(repository, drawn.ids["b"])["amended"].startswith("sha256:")
+
+
+def test_retracting_adds_a_notice(repository):
+    """S4-27."""
+    drawn = history(repository, "main: a b")
+    done = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
+    assert (done.target, done.retracted) == (drawn.ids["a"], True)
+    message = cat(repository, "conv-001").message
+    assert (message.retracts, message.kind, message.text) == (drawn.ids["a"], "notice", "wrong file")
+    assert message.author.kind == "human"
+    assert state(repository, drawn.ids["a"]) == {"retracted": True}
+    assert cat(repository, drawn.ids["a"]).message.text == "a"
+
+
+def test_a_notice_without_a_reason_quotes_the_message(repository):
+    new(repository)
+    say(repository, "conv-001", "x" * 100)
+    retract(repository, "conv-001", "main", "", author="dave")
+    assert cat(repository, "conv-001").message.text == "retracted: " + "x" * 60
+
+
+def test_a_message_is_amended_again(repository):
+    """The last word counts; both stay."""
+    drawn = history(repository, "main: a")
+    amend(repository, "conv-001", "main", "second", author="dave")
+    first = state(repository, drawn.ids["a"])
+    done = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
+    assert done.target == drawn.ids["a"]
+    assert state(repository, drawn.ids["a"]) != first
+    assert texts(repository, "conv-001") == ["a", "second", "third"]
+
+
+def test_equal_amendments_are_equal_claims(repository):
+    """Who says it and when does not matter to a merge."""
+    drawn = history(repository, "main: a", "fix:")
+    amend(repository, "conv-001/main", drawn.ids["a"], "same", author="dave")
+    amend(repository, "conv-001/fix", drawn.ids["a"], "same", author="erin")
+    assert state(repository, drawn.ids["a"]) == state(repository, drawn.ids["a"], "conv-001/fix")
+
+
+def test_an_amendment_can_be_amended_and_an_amended_message_retracted(repository):
+    drawn = history(repository, "main: a")
+    first = amend(repository, "conv-001", "main", "second", author="dave")
+    assert amend(repository, "conv-001", first.id, "third", author="dave").target == first.id
+    retract(repository, "conv-001", drawn.ids["a"], "", author="dave")
+    assert state(repository, drawn.ids["a"]) == {"retracted": True}
+    assert "amended" in state(repository, first.id)
+
+
+@pytest.mark.parametrize("again", [amend, retract])
+def test_a_retracted_message_is_neither_amended_nor_retracted_again(repository, again):
+    drawn = history(repository, "main: a b")
+    retract(repository, "conv-001", drawn.ids["a"], "no", author="dave")
+    before = refs(repository)
+    with pytest.raises(Refused, match=f"message {drawn.ids['a'][:8]} was retracted already") as refusal:
+        again(repository, "conv-001", drawn.ids["a"], "text", author="dave")
+    assert refusal.value.hint == "see: scopes conv log conv-001/main"
+    assert refs(repository) == before
+
+
+def test_what_is_retracted_on_one_branch_stands_on_another(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    retract(repository, "conv-001/main", drawn.ids["a"], "no", author="dave")
+    assert amend(repository, "conv-001/fix", drawn.ids["a"], "better", author="dave").branch == "fix"
+    retract(repository, "conv-001", drawn.ids["a"], "no", author="dave", branch="fix")
+    assert state(repository, drawn.ids["a"], "conv-001/fix") == {"retracted": True}
+
+
+def test_an_amendment_keeps_the_kind_but_not_a_typed_document(repository):
+    """A typed document is amended by stating it again."""
+    new(repository)
+    for kind, fields, kept in (
+        ("summary", {}, "summary"),
+        ("decision", {"decision": {"topic": "t", "decision": "d"}}, "plain"),
+    ):
+        say(repository, "conv-001", "x", kind=kind, **fields)
+        done = amend(repository, "conv-001", "main", "better", author="dave")
+        message = cat(repository, done.id).message
+        assert (message.kind, message.payload) == (kept, None)
+
+
+def test_a_message_that_is_not_on_the_branch_is_refused(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    for change in (amend, retract):
+        with pytest.raises(NotFound, match="that message is not on conv-001/main") as refusal:
+            change(repository, "conv-001", drawn.ids["c"], "x", author="dave")
+        assert refusal.value.hint == "name the branch with --branch"
+    assert amend(repository, "conv-001", drawn.ids["c"], "x", author="dave", branch="fix").branch == "fix"
+
+
+def test_the_root_is_no_message(repository):
+    history(repository, "main: a")
+    with pytest.raises(NotFound, match="that is no message") as refusal:
+        retract(repository, "conv-001", "main~1", "x", author="dave")
+    assert refusal.value.hint == "see: scopes conv log conv-001/main"
+
+
+@pytest.mark.parametrize(
+    ("target", "branch", "author", "refused"),
+    [("", None, "dave", Invalid), ("zzzzz", None, "dave", NotFound), ("main~7", None, "dave", NotFound), ("fix", None, "dave", Ambiguous),
+     ("main", "nope", "dave", NotFound), ("main", "", "dave", Invalid), ("main", None, " ", Invalid)],
+)  # fmt: skip
+def test_a_target_a_branch_or_an_author_that_cannot_be_is_refused(repository, target, branch, author, refused):
+    history(repository, "main: a", "fix-1:", "fix-2:")
+    before = refs(repository)
+    for change in (amend, retract):
+        with pytest.raises(refused) as refusal:
+            change(repository, "conv-001", target, "x", author=author, branch=branch)
+        assert refusal.value.hint
+    assert refs(repository) == before

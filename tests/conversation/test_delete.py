@@ -1,0 +1,207 @@
+"""`delete` and `delete-branch`: to the trash, from where undo brings everything back."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.lookup import branch_tips, conversation_ids
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations
+from scopes.conversation.rename import rename_conversation
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Ambiguous, NotFound, Refused
+from tests.conversation.stores import git, refs
+from tests.support.history import history, say, texts
+
+
+def test_a_deleted_conversation_is_gone_with_all_its_branches(repository):
+    history(repository, "main: a", "fix: b")
+    history(repository, "main: c")
+    done = delete(repository, "conv-001")
+    assert (done.conversation, done.branches) == ("conv-001", 2)
+    assert conversation_ids(repository) == ["conv-002"]
+    with pytest.raises(NotFound):
+        show(repository, "conv-001")
+
+
+def test_a_deleted_conversation_lies_in_the_trash(repository):
+    """Storage format: nothing is lost before gc is told to let go."""
+    drawn = history(repository, "main: a", "fix/deep: b")
+    meta = refs(repository)["refs/scopes/meta/conv-001"]
+    done = delete(repository, "conv-001")
+    place = f"refs/scopes/trash/conv-001/{done.operation}"
+    assert refs(repository) == {
+        f"{place}/heads/main": drawn.oids["a"],
+        f"{place}/heads/fix/deep": drawn.oids["b"],
+        f"{place}/meta": meta,
+    }
+
+
+def test_undo_brings_a_deleted_conversation_back_as_it_was(repository):
+    """P9."""
+    history(repository, "main: a", "fix: b")
+    tag(repository, "conv-001", "v1")
+    switch(repository, "conv-001", "fix")
+    before = refs(repository)
+    delete(repository, "conv-001")
+    undo(repository)
+    assert refs(repository) == before
+    redo(repository)
+    assert conversation_ids(repository) == []
+    undo(repository)
+    assert refs(repository) == before
+    assert verify(repository).findings == ()
+
+
+def test_two_lives_of_one_id_are_deleted_and_brought_back_in_turn(repository):
+    """Delete, create again under the same id, delete again, undo all of it: each life is whole."""
+    history(repository, "main: a", conversation="login")
+    first = refs(repository)
+    delete(repository, "login")
+    new(repository, conversation_id="login")
+    second = refs(repository)
+    delete(repository, "login")
+    assert len(refs(repository)) == 4
+    undo(repository)
+    assert refs(repository) == second
+    undo(repository)
+    assert conversation_ids(repository) == []
+    undo(repository)
+    assert refs(repository) == first
+    assert texts(repository, "login") == ["a"]
+
+
+def test_a_deletion_is_not_undone_over_another_life_of_the_id(repository):
+    history(repository, "main: a", conversation="login")
+    gone = delete(repository, "login")
+    history(repository, "main: b", conversation="login")
+    with pytest.raises(Refused, match="login/main was moved since 'delete login'") as refusal:
+        undo(repository, gone.operation)
+    assert refusal.value.hint == "see: scopes conv operations list"
+    rename_conversation(repository, "login", "second")
+    undo(repository, gone.operation)
+    assert (texts(repository, "login"), texts(repository, "second")) == (["a"], ["b"])
+    assert verify(repository).findings == ()
+
+
+def test_deleting_is_one_operation(repository):
+    history(repository, "main: a")
+    done = delete(repository, "conv")
+    last = list_operations(repository).operations[0]
+    assert (last.id, last.kind, last.summary) == (done.operation, "delete", "delete conv-001")
+
+
+def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
+    for name in ("conv-a", "conv-b"):
+        new(repository, conversation_id=name)
+    before = refs(repository)
+    with pytest.raises(NotFound):
+        delete(repository, "other")
+    with pytest.raises(Ambiguous, match="conv-a, conv-b"):
+        delete(repository, "conv")
+    assert refs(repository) == before
+
+
+def test_a_branch_whose_messages_others_have_is_deleted(repository):
+    """S4-7."""
+    drawn = history(repository, "main: a b", "same:", "behind@a:")
+    done = delete_branch(repository, "conv", "same")
+    assert (done.branch, done.tip) == ("same", drawn.oids["b"])
+    delete_branch(repository, "conv-001", "beh")
+    assert list(branch_tips(repository, drawn.conversation)) == ["main"]
+    assert sorted(read_metadata(repository, drawn.conversation).branches) == ["main"]
+
+
+def test_messages_that_any_other_branch_has_are_safe(repository):
+    """S4-7: not only its parent."""
+    history(repository, "main: a", "fix: b c", "copy@c: d")
+    delete_branch(repository, "conv-001", "fix")
+    assert texts(repository, "conv-001/copy") == ["a", "b", "c", "d"]
+
+
+def test_main_is_never_deleted(repository):
+    """S4-7."""
+    history(repository, "main: a", "fix:")
+    switch(repository, "conv-001", "fix")
+    for force in (False, True):
+        with pytest.raises(Refused, match="the branch main cannot be deleted") as refusal:
+            delete_branch(repository, "conv-001", "main", force=force)
+        assert refusal.value.hint == "delete the conversation: scopes conv delete conv-001"
+
+
+def test_the_active_branch_is_never_deleted(repository):
+    """S4-7: the hint says how to get there."""
+    history(repository, "main: a", "fix:")
+    switch(repository, "conv-001", "fix")
+    for force in (False, True):
+        with pytest.raises(Refused, match="fix is the active branch") as refusal:
+            delete_branch(repository, "conv-001", "fix", force=force)
+        assert refusal.value.hint == "first: scopes conv switch conv-001 main"
+    switch(repository, "conv-001", "main")
+    assert delete_branch(repository, "conv-001", "fix").branch == "fix"
+
+
+def test_an_unmerged_branch_is_deleted_by_force_only(repository):
+    """S4-7."""
+    drawn = history(repository, "main: a", "fix: b")
+    before = refs(repository)
+    with pytest.raises(Refused, match="fix has messages that no other branch has") as refusal:
+        delete_branch(repository, "conv-001", "fix")
+    assert "--force" in refusal.value.hint
+    assert refs(repository) == before
+    delete_branch(repository, "conv-001", "fix", force=True)
+    assert list(branch_tips(repository, drawn.conversation)) == ["main"]
+
+
+@pytest.mark.parametrize("abandoned", [True, False])
+def test_undo_brings_a_deleted_branch_back_with_what_was_known_of_it(repository, abandoned):
+    """S4-7."""
+    history(repository, "main: a")
+    branch(repository, "conv-001", purpose="analysis", agent="carol", name="x/y", switch=False)
+    say(repository, "conv-001/x/y", "b")
+    if abandoned:
+        abandon(repository, "conv-001", "x/y")
+    before = refs(repository)
+    delete_branch(repository, "conv-001", "x/y", force=True)
+    undo(repository)
+    assert refs(repository) == before
+    assert verify(repository).findings == ()
+
+
+def test_a_deleted_branchs_name_is_free_and_its_trash_its_own(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    branch(repository, "conv-001", name="fix", switch=False)
+    say(repository, "conv-001/fix", "c")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    trash = [value for name, value in refs(repository).items() if name.startswith("refs/scopes/trash/conv-001/")]
+    assert len(trash) == 2
+    assert drawn.oids["b"] in trash
+    undo(repository)
+    assert texts(repository, "conv-001/fix") == ["a", "c"]
+
+
+def test_a_rewound_branch_keeps_what_another_still_has(repository):
+    """S4-7: unmerged is about what the branch has now."""
+    history(repository, "main: a", "fix: b")
+    rewind(repository, "conv-001/fix")
+    assert delete_branch(repository, "conv-001", "fix").branch == "fix"
+
+
+def test_what_was_deleted_survives_gits_own_gc(repository):
+    """P7: the trash and the operation keep it."""
+    drawn = history(repository, "main: a", "fix: b")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    git(repository, "reflog", "expire", "--expire=now", "--all")
+    git(repository, "gc", "-q", "--prune=now")
+    undo(repository)
+    assert branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]

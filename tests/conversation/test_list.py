@@ -1,0 +1,98 @@
+"""`list`: all conversations, the most recently active first."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.delete import delete
+from scopes.conversation.list import list_conversations
+from scopes.conversation.new import new
+from scopes.conversation.switch import switch
+from scopes.errors import NotFound
+from tests.conversation.stores import git
+from tests.support.history import history, say
+
+
+def test_an_empty_store_has_no_conversations(repository):
+    assert list_conversations(repository).conversations == ()
+
+
+def test_a_row_has_id_participants_branches_and_last_activity(repository):
+    """S4-53."""
+    new(repository, participants=["reviewer"])
+    say(repository, "conv-001", "a", author="dave")
+    say(repository, "conv-001", "b", author="carol", time="2026-03-01T10:00:00Z")
+    [row] = list_conversations(repository).conversations
+    assert (row.id, row.participants, row.branches) == ("conv-001", ("carol", "dave", "reviewer"), 1)
+    assert row.last_activity == "2026-03-01T10:00:00Z"
+
+
+def test_the_most_recently_active_comes_first_and_equals_by_id(repository):
+    for name, time in (("b", "2026-03-01T10:00:00Z"), ("old", "2026-02-01T10:00:00Z"), ("a", "2026-03-01T10:00:00Z")):
+        new(repository, conversation_id=name)
+        say(repository, name, "x", time=time)
+    assert [row.id for row in list_conversations(repository).conversations] == ["a", "b", "old"]
+
+
+def test_a_conversation_is_as_active_as_its_most_active_branch(repository):
+    history(repository, "main: a", "fix: b")
+    say(repository, "conv-001/fix", "c", time="2026-05-01T00:00:00Z")
+    assert list_conversations(repository).conversations[0].last_activity == "2026-05-01T00:00:00Z"
+
+
+def test_the_short_list_opens_no_body_and_walks_no_history(repository):
+    """Titles, roots and counts cost a walk and are there when asked for."""
+    history(repository, "main: a b")
+    [row] = list_conversations(repository).conversations
+    assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
+
+
+def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repository):
+    made = new(repository, title="Login")
+    say(repository, "conv-001", "a")
+    other = history(repository, "main: a b", "fix@a: c", "same@b:")
+    switch(repository, "conv-002", "fix")
+    second, first = list_conversations(repository, whole=True).conversations
+    assert (first.title, first.uuid, first.messages, first.active_branch) == ("Login", made.uuid, 1, "main")
+    assert first.created_at == "2026-01-01T00:00:00.000Z"
+    assert (second.id, second.messages, second.branches) == (other.conversation, 3, 3)
+    assert (second.active_branch, second.title, second.source) == ("fix", None, None)
+
+
+def test_participants_of_every_branch_are_listed_once_whatever_they_are_called(repository):
+    names = ["a b", "日本", "x/y", "100%", ".git", "Carol", "carol"]
+    history(repository, "main: m", "fix: n", author="zoe")
+    for number, name in enumerate(names):
+        say(repository, f"conv-001/{('main', 'fix')[number % 2]}", "x", author=name)
+    assert list_conversations(repository).conversations[0].participants == tuple(sorted([*names, "zoe"]))
+
+
+def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(repository):
+    """S4-8: abandoned is hidden from a conversation's own list, and its history is kept."""
+    history(repository, "main: a", "fix: b")
+    history(repository, "main: c")
+    abandon(repository, "conv-001", "fix")
+    delete(repository, "conv-002")
+    [row] = list_conversations(repository, whole=True).conversations
+    assert (row.id, row.branches, row.messages) == ("conv-001", 2, 2)
+
+
+def test_a_conversation_made_by_git_has_a_root_all_the_same(repository):
+    """Catalogue 43: without metadata the root is found at the end of the walk."""
+    drawn = history(repository, "main: a b")
+    git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
+    first, second = list_conversations(repository, whole=True).conversations
+    assert {first.id, second.id} == {"conv-001", "mine"}
+    assert first.uuid == second.uuid
+    assert {first.active_branch, second.active_branch} == {"main", "work"}
+
+
+def test_a_history_without_a_root_is_refused_by_the_whole_list(repository):
+    tree = git(repository, "mktree").strip()
+    commit = git(repository, "commit-tree", tree, "-m", "by hand").strip()
+    git(repository, "update-ref", "refs/heads/mine/work", commit)
+    assert list_conversations(repository).conversations[0].participants == ()
+    with pytest.raises(NotFound, match="has no root") as refusal:
+        list_conversations(repository, whole=True)
+    assert refusal.value.hint == "see: scopes verify"

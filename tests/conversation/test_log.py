@@ -1,0 +1,216 @@
+"""`log`: messages in order, in ranges, filtered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes import clock
+from scopes.conversation.log import LogFilter, log, messages_of, touches
+from scopes.conversation.new import new
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.model.message import Author, FileTouch, Message, Part
+from tests.support.history import history, say, texts
+
+
+def words(repository, where, **options):
+    """Return the subjects that a log shows, in its order, as one word."""
+    return "".join(entry.head.subject for entry in log(repository, where, **options).items)
+
+
+def test_a_log_is_newest_first_and_without_the_root(repository):
+    history(repository, "main: a b c")
+    assert words(repository, "conv-001") == "cba"
+    assert words(repository, "conv-001", oldest_first=True) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("conv-001", "abcd"),
+        ("conv/fix", "abef"),
+        ("conv-001/main~2", "ab"),
+        ("conv-001~4", ""),
+        ("conv-001/fix..main", "cd"),
+        ("conv-001/main..fix", "ef"),
+        ("conv-001/main..conv-001/fix", "ef"),
+        ("conv/main..conv/fix", "ef"),
+        ("conv-001/fix..", "cd"),
+        ("conv-001/fix..conv-001", "cd"),
+        ("conv-001/main~3..main~1", "bc"),
+        ("conv-001/main..main", ""),
+        ("conv-001/main..main~2", ""),
+        ("conv-001/main...fix", "cdef"),
+        ("conv-001/fix...main~1", "efc"),
+        ("conv-001/main...main", ""),
+        ("conv-001/main~4..fix", "abef"),
+    ],
+)
+def test_a_log_walks_a_place_or_a_range(repository, where, expected):
+    history(repository, "main: a b c d", "fix@b: e f")
+    assert words(repository, where, oldest_first=True) == expected
+
+
+def test_a_range_may_begin_and_end_at_ids_and_tags(repository):
+    drawn = history(repository, "main: a b c d")
+    assert words(repository, f"{drawn.ids['a']}..{drawn.ids['c']}") == "cb"
+    assert words(repository, f"conv-001/{drawn.oids['b'][:10]}..") == "dc"
+
+
+@pytest.mark.parametrize(
+    ("where", "refused"),
+    [
+        ("conv-001/main..nope", NotFound), ("nope..conv-001", NotFound), ("conv-001..conv-002/main", NotFound),
+        ("..conv-001", Invalid), ("..", Invalid), ("...", Invalid), ("", Invalid),
+        ("conv-001/fix..main", Ambiguous), ("conv-001/main..fix", Ambiguous), ("conv-001~9..", NotFound),
+    ],
+)  # fmt: skip
+def test_a_range_with_an_end_that_is_not_there_is_refused(repository, where, refused):
+    history(repository, "main: a", "fix-1:", "fix-2:")
+    history(repository, "main: z")
+    with pytest.raises(refused) as refusal:
+        log(repository, where)
+    assert refusal.value.hint
+
+
+def test_every_branch_is_walked_once_the_one_that_moved_last_on_top(repository):
+    history(repository, "main: a b", "fix@a: c", "late@root: d")
+    assert words(repository, "conv-001", every_branch=True) == "dcba"
+    assert words(repository, "conv-001/fix", every_branch=True) == "dcba"
+    say(repository, "conv-001/main", "e")
+    assert words(repository, "conv-001", every_branch=True) == "ebdca"
+
+
+def test_an_entry_names_the_branches_whose_tip_it_is(repository):
+    history(repository, "main: a b", "fix@a: c", "same:")
+    named = {e.head.subject: e.branches for e in log(repository, "conv-001", every_branch=True).items}
+    assert named == {"a": (), "b": ("main", "same"), "c": ("fix",)}
+
+
+def test_bodies_are_read_only_when_asked_for(repository):
+    history(repository, "main: a")
+    [entry] = log(repository, "conv-001", bodies=False).items
+    assert (entry.message, entry.head.subject) == (None, "a")
+    [entry] = log(repository, "conv-001").items
+    assert entry.message.text == "a"
+
+
+def test_a_long_log_is_walked_as_it_is_read(repository):
+    """The first rows come at once."""
+    history(repository, "main: a b c d e f")
+    walked = iter(log(repository, "conv-001", bodies=False).items)
+    assert next(walked).head.subject == "f"
+    assert [entry.head.subject for entry in walked] == ["e", "d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, ""), (1, "c"), (2, "cb"), (3, "cba"), (99, "cba"), (None, "cba")])
+def test_a_limit_counts_from_the_newest_whatever_the_order(repository, limit, expected):
+    history(repository, "main: a b c")
+    assert words(repository, "conv-001", limit=limit) == expected
+    assert words(repository, "conv-001", limit=limit, oldest_first=True) == expected[::-1]
+
+
+def test_a_negative_limit_is_refused(repository):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="the number of messages is -1") as refusal:
+        log(repository, "conv-001", limit=-1)
+    assert refusal.value.hint == "for example: -n 20"
+
+
+@pytest.fixture
+def varied(repository):
+    """Say twelve things that differ in author, kind, time and file."""
+    new(repository)
+    for number in range(12):
+        say(
+            repository, "conv-001", chr(97 + number), author=("carol", "dave", "erin")[number % 3],
+            kind=("plain", "system")[number % 2], time=f"2026-01-{number + 1:02}T12:00:00Z",
+            files=[{"path": f"src/{number % 4}.py", "op": "edit"}],
+        )  # fmt: skip
+    return repository
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        ({"author": "carol"}, "adgj"),
+        ({"author": "Carol"}, ""),
+        ({"kind": "system"}, "bdfhjl"),
+        ({"since": "2026-01-11"}, "kl"),
+        ({"until": "2026-01-02T12:00:00Z"}, "ab"),
+        ({"since": "2026-01-02T12:00:00Z", "until": "2026-01-04"}, "bc"),
+        ({"since": "2026-01-05", "until": "2026-01-04"}, ""),
+        ({"path": "src/1.py"}, "bfj"),
+        ({"path": "src"}, "abcdefghijkl"),
+        ({"author": "carol", "kind": "system", "since": "2026-01-05"}, "j"),
+        ({"author": "dave", "path": "src/1.py"}, "b"),
+        ({"author": "nobody"}, ""),
+    ],
+)
+def test_filters_show_what_fits_all_of_them(varied, only, expected):
+    """S1-21."""
+    assert words(varied, "conv-001", only=LogFilter(**only), oldest_first=True) == expected
+
+
+def test_a_limit_counts_what_the_filters_let_through(varied):
+    assert words(varied, "conv-001", only=LogFilter(author="carol"), limit=2) == "jg"
+    assert words(varied, "conv-001", only=LogFilter(path="src/1.py"), limit=1, oldest_first=True) == "j"
+
+
+CHOICES = {
+    "author": st.sampled_from([None, "carol", "dave"]),
+    "kind": st.sampled_from([None, "plain", "system"]),
+    "since": st.sampled_from([None, "2026-01-03", "2026-01-07T12:00:00Z"]),
+    "until": st.sampled_from([None, "2026-01-09", "2026-01-07T12:00:00Z"]),
+    "path": st.sampled_from([None, "src/1.py", "2.py", "src/"]),
+}
+
+
+@given(choice=st.fixed_dictionaries(CHOICES))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_filters_together_show_what_each_of_them_shows(varied, choice):
+    """A law: a combination is the intersection."""
+    each = [set(words(varied, "conv-001", only=LogFilter(**{name: value}))) for name, value in choice.items()]
+    assert set(words(varied, "conv-001", only=LogFilter(**choice))) == set.intersection(*each)
+
+
+def test_a_moment_counts_from_now(varied, monkeypatch):
+    monkeypatch.setattr(clock, "read_clock", lambda: clock.parse_time("2026-01-12T13:00:00Z"))
+    assert words(varied, "conv-001", only=LogFilter(since="2 days ago")) == "lk"
+
+
+@pytest.mark.parametrize("only", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": ""}])
+def test_a_filter_with_a_bad_moment_is_refused_before_the_first_row(repository, only):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="is no moment") as refusal:
+        log(repository, "conv-001", only=LogFilter(**only))
+    assert "yesterday" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "fits"),
+    [("src/app.py", True), ("src", True), ("src/", True), ("app.py", True), ("src/app", False), ("pp.py", False),
+     ("old.py", True), ("docs/a.md", True), ("docs", True), ("other", False), ("", False)],
+)  # fmt: skip
+def test_a_message_touches_a_file_a_directory_above_it_and_its_former_name(path, fits):
+    """S1-21."""
+    message = Message(
+        id="m", author=Author("carol"), parts=(Part("file_ref", {"path": "docs/a.md", "op": "read"}), Part("text", {"text": "x"})),
+        files=(FileTouch("src/app.py", "rename", None, "old.py"),),
+    )  # fmt: skip
+    assert touches(message, path) is fits
+
+
+def test_all_messages_of_a_conversation_come_oldest_first_each_once(repository):
+    history(repository, "main: a b", "fix@a: c", "same:")
+    chosen, found = messages_of(repository, "conv")
+    assert chosen == "conv-001"
+    assert [message.text for _, message in found] == ["a", "b", "c"]
+
+
+def test_how_a_log_is_to_be_drawn_is_carried_along(repository):
+    history(repository, "main: a")
+    drawn = log(repository, "conv-001", graph=True, oneline=True)
+    assert (drawn.graph, drawn.oneline, drawn.conversation) == (True, True, "conv-001")
+    assert texts(repository, "conv-001") == ["a"]

@@ -1,0 +1,161 @@
+"""`rename`: titles, conversations and branches."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_place
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations
+from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.show import show
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Invalid, NotFound, Refused
+from tests.conversation.stores import git, refs
+from tests.support.history import history, say, texts
+
+
+def test_a_title_is_set_changed_and_removed(repository):
+    new(repository)
+    assert rename_title(repository, "conv", "Login").new == "Login"
+    done = rename_title(repository, "conv-001", "  Sign in \n")
+    assert (done.what, done.old, done.new) == ("title", "Login", "Sign in")
+    assert show(repository, "conv-001").title == "Sign in"
+    assert rename_title(repository, "conv-001", " ").new is None
+    assert show(repository, "conv-001").title is None
+
+
+def test_the_same_title_again_is_no_operation(repository):
+    new(repository, title="Login")
+    assert rename_title(repository, "conv-001", "Login ").operation is None
+    assert len(list_operations(repository).operations) == 1
+
+
+@pytest.mark.parametrize("title", ["a\nb", "\x1b[31m", "日本 🎉", "x" * 10_000, "refs/heads/x"])
+def test_a_title_may_be_any_text(repository, title):
+    new(repository)
+    rename_title(repository, "conv-001", title)
+    assert show(repository, "conv-001").title == title
+    assert git(repository, "fsck", "--strict") == ""
+
+
+def test_a_conversation_gets_another_id_with_all_that_belongs_to_it(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    uuid = show(repository, "conv-001").uuid
+    tag(repository, "conv-001", "v1", "main~1")
+    rename_title(repository, "conv-001", "Login")
+    switch(repository, "conv-001", "fix")
+    done = rename_conversation(repository, "conv", "login")
+    assert (done.what, done.old, done.new) == ("conversation", "conv-001", "login")
+    assert conversation_ids(repository) == ["login"]
+    seen = show(repository, "login")
+    assert (seen.uuid, seen.title, seen.active_branch) == (uuid, "Login", "fix")
+    assert branch_tips(repository, seen.id) == {"main": drawn.oids["b"], "fix": drawn.oids["c"]}
+    assert find_place(repository, "login/v1").oid == drawn.oids["a"]
+    assert not [ref for ref in refs(repository) if "conv-001" in ref]
+
+
+def test_a_renamed_conversation_can_be_gone_on_with_and_renamed_back(repository):
+    history(repository, "main: a", conversation="old")
+    rename_conversation(repository, "old", "new")
+    say(repository, "new", "b")
+    rename_conversation(repository, "new", "old")
+    assert texts(repository, "old") == ["a", "b"]
+    assert verify(repository).findings == ()
+
+
+@pytest.mark.parametrize(("old", "wanted"), [("conv-001", "Conv-001"), ("a", "a.b"), ("x" * 200, "y" * 200)])
+def test_an_id_may_change_a_little_or_wholly(repository, old, wanted):
+    history(repository, "main: a", conversation=old)
+    rename_conversation(repository, old, wanted)
+    assert texts(repository, wanted) == ["a"]
+
+
+def test_the_id_of_another_conversation_is_refused(repository):
+    history(repository, "main: a", conversation="one")
+    history(repository, "main: b", conversation="two")
+    before = refs(repository)
+    with pytest.raises(Refused, match="there is a conversation two already") as refusal:
+        rename_conversation(repository, "one", "two")
+    assert refusal.value.hint == "choose another name with --id"
+    with pytest.raises(Invalid, match="is no conversation id"):
+        rename_conversation(repository, "one", "two/three")
+    assert refs(repository) == before
+
+
+def test_renaming_a_conversation_is_undone_and_redone_whole(repository):
+    history(repository, "main: a", "fix: b")
+    before = refs(repository)
+    rename_conversation(repository, "conv-001", "login")
+    after = refs(repository)
+    undo(repository)
+    assert refs(repository) == before
+    redo(repository)
+    assert refs(repository) == after
+
+
+def test_a_branch_gets_another_name_and_keeps_what_is_known_of_it(repository):
+    drawn = history(repository, "main: a")
+    made = branch(repository, "conv-001", purpose="analysis", agent="carol", name="old")
+    say(repository, "conv-001", "b")
+    before = read_metadata(repository, drawn.conversation).branches[made.name]
+    done = rename_branch(repository, "conv", "ol", "new/name")
+    assert (done.what, done.old, done.new) == ("branch", "old", "new/name")
+    entries = read_metadata(repository, drawn.conversation).branches
+    assert entries["new/name"] == before
+    assert sorted(entries) == ["main", "new/name"]
+    assert texts(repository, "conv-001/new/name") == ["a", "b"]
+    assert find_active_branch(repository, drawn.conversation) == "new/name"
+
+
+def test_the_children_of_a_renamed_branch_keep_it_as_their_parent(repository):
+    history(repository, "main: a", "fix: b")
+    for child in ("one", "two"):
+        branch(repository, "conv-001", name=child, start="fix", switch=False)
+    rename_branch(repository, "conv-001", "fix", "repair")
+    parents = {b.name: b.parent for b in show(repository, "conv-001").branches}
+    assert parents == {"main": None, "one": "repair", "two": "repair", "repair": "main"}
+    undo(repository)
+    assert {b.parent for b in show(repository, "conv-001").branches} == {None, "main", "fix"}
+
+
+@pytest.mark.parametrize(("old", "wanted"), [("x", "x/y"), ("x/y", "x"), ("x", "X"), ("x/y/z", "x/y")])
+def test_a_branch_may_move_into_or_out_of_its_own_name(repository, old, wanted):
+    """The old ref goes first, also where it was a directory."""
+    drawn = history(repository, "main: a", f"{old}: b")
+    rename_branch(repository, "conv-001", old, wanted)
+    assert branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], wanted: drawn.oids["b"]}
+    undo(repository)
+    assert texts(repository, f"conv-001/{old}") == ["a", "b"]
+    assert verify(repository).findings == ()
+
+
+def test_a_branch_that_is_not_active_leaves_the_active_one(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    rename_branch(repository, "conv-001", "fix", "repair")
+    assert find_active_branch(repository, drawn.conversation) == "main"
+
+
+def test_main_keeps_its_name(repository):
+    history(repository, "main: a")
+    with pytest.raises(Refused, match="the branch main keeps its name") as refusal:
+        rename_branch(repository, "conv-001", "main", "trunk")
+    assert refusal.value.hint == "begin another from it: scopes conv branch"
+
+
+def test_a_branch_name_that_is_taken_malformed_or_unknown_is_refused(repository):
+    history(repository, "main: a", "fix: b", "other:")
+    before = refs(repository)
+    for old, wanted, refused in (
+        ("fix", "other", Refused), ("fix", "main", Refused), ("fix", "fix", Refused), ("fix", "main/x", Invalid),
+        ("fix", "a..b", Invalid), ("nope", "x", NotFound), ("", "x", Invalid),
+    ):  # fmt: skip
+        with pytest.raises(refused) as refusal:
+            rename_branch(repository, "conv-001", old, wanted)
+        assert refusal.value.hint
+    assert refs(repository) == before

@@ -1,0 +1,157 @@
+"""`rewind`: take back the last messages of a branch."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations
+from scopes.conversation.rewind import rewind
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import undo
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from tests.conversation.stores import git, refs
+from tests.support.history import history, say, texts
+
+
+def test_the_last_message_is_taken_back_when_nothing_is_named(repository):
+    drawn = history(repository, "main: a b c")
+    done = rewind(repository, "conv")
+    assert (done.branch, done.messages, done.message) == ("main", 1, drawn.ids["b"])
+    assert (done.old, done.new) == (drawn.oids["c"], drawn.oids["b"])
+    assert texts(repository, "conv-001") == ["a", "b"]
+
+
+@pytest.mark.parametrize(("count", "left"), [(1, "ab"), (2, "a"), (3, "")])
+def test_so_many_messages_are_taken_back(repository, count, left):
+    history(repository, "main: a b c")
+    assert rewind(repository, "conv-001", count=count).messages == count
+    assert "".join(texts(repository, "conv-001")) == left
+
+
+@pytest.mark.parametrize("to", ["main~2", "conv-001~2", "conv-001/main~2", "conv/main~2", "v1", "id", "oid", "fix~1"])
+def test_a_branch_goes_back_to_any_message_of_its_history(repository, to):
+    drawn = history(repository, "main: a b c", "fix@a: d")
+    tag(repository, "conv-001", "v1", "main~2")
+    done = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
+    assert (done.messages, done.message) == (2, drawn.ids["a"])
+
+
+def test_a_branch_goes_back_to_its_beginning(repository):
+    drawn = history(repository, "main: a b")
+    for to in ("main~2", drawn.root[:12]):
+        done = rewind(repository, "conv-001", to=to)
+        assert (done.messages, done.message, done.new) == (2, None, drawn.root)
+        assert texts(repository, "conv-001") == []
+        undo(repository)
+    rewind(repository, "conv-001", count=2)
+    assert say(repository, "conv-001", "fresh").branch == "main"
+    assert texts(repository, "conv-001") == ["fresh"]
+
+
+@pytest.mark.parametrize("options", [{"count": 3}, {"to": "main~3"}, {"count": 10**12}])
+def test_nothing_goes_back_past_the_beginning(repository, options):
+    history(repository, "main: a b")
+    before = refs(repository)
+    with pytest.raises(NotFound, match="not that many messages") as refusal:
+        rewind(repository, "conv-001", **options)
+    assert refusal.value.hint == "see: scopes conv log conv-001"
+    assert refs(repository) == before
+
+
+def test_an_empty_conversation_has_nothing_to_take_back(repository):
+    new(repository)
+    with pytest.raises(NotFound, match="not that many messages"):
+        rewind(repository, "conv-001")
+
+
+def test_a_message_of_another_branch_or_a_later_one_is_refused(repository):
+    drawn = history(repository, "main: a b c", "fix@a: d")
+    rewind(repository, "conv-001/main")
+    before = refs(repository)
+    for target in ("fix", drawn.ids["d"], drawn.oids["d"][:9]):
+        with pytest.raises(Refused, match="not in the history of conv-001/main") as refusal:
+            rewind(repository, "conv-001", to=target)
+        assert refusal.value.hint == "see: scopes conv log conv-001/main"
+    with pytest.raises(Refused, match="not in the history of conv-001/fix"):
+        rewind(repository, "conv-001/fix", to="main")
+    assert refs(repository) == before
+
+
+def test_a_message_of_another_conversation_is_not_there(repository):
+    history(repository, "main: a")
+    other = history(repository, "main: b")
+    with pytest.raises(NotFound):
+        rewind(repository, "conv-001", to=other.ids["b"])
+    with pytest.raises(NotFound):
+        rewind(repository, "conv-001", to="conv-002/main")
+
+
+def test_going_back_to_the_tip_is_no_operation(repository):
+    history(repository, "main: a")
+    done = rewind(repository, "conv-001", to="main")
+    assert (done.messages, done.operation, done.old) == (0, None, done.new)
+    assert len(list_operations(repository).operations) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "branch"), [("conv-001/fix", None), ("conv-001", "fix"), ("conv/f", None), ("conv", "fi")]
+)
+def test_the_branch_is_named_in_either_way(repository, where, branch):
+    history(repository, "main: a", "fix: b c")
+    assert rewind(repository, where, branch=branch).branch == "fix"
+    assert texts(repository, "conv-001/main") == ["a"]
+
+
+def test_the_active_branch_is_meant_when_none_is_named(repository):
+    history(repository, "main: a", "fix: b c")
+    switch(repository, "conv-001", "fix")
+    assert rewind(repository, "conv-001").branch == "fix"
+
+
+@pytest.mark.parametrize(
+    ("options", "refused", "words"),
+    [
+        ({"to": "main", "count": 1}, Invalid, "either a message or a number"),
+        ({"count": 0}, Invalid, "cannot take back 0"),
+        ({"count": -2}, Invalid, "cannot take back -2"),
+        ({"to": ""}, Invalid, "the message is not named"),
+        ({"branch": ""}, Invalid, "name is empty"),
+        ({"branch": "fix"}, Ambiguous, "fix-1, fix-2"),
+        ({"branch": "nope"}, NotFound, "there is no branch 'nope'"),
+        ({"to": "nope"}, NotFound, "there is no"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(repository, options, refused, words):
+    history(repository, "main: a", "fix-1:", "fix-2:")
+    before = refs(repository)
+    with pytest.raises(refused, match=words) as refusal:
+        rewind(repository, "conv-001", **options)
+    assert refusal.value.hint
+    assert refs(repository) == before
+
+
+def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
+    drawn = history(repository, "main: a b c")
+    rewind(repository, "conv-001", count=2)
+    git(repository, "reflog", "expire", "--expire=now", "--all")
+    git(repository, "gc", "-q", "--prune=now")
+    assert undo(repository).target.summary == "take back 2 of conv-001/main"
+    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["c"]
+
+
+def test_other_branches_stay_where_they_are(repository):
+    history(repository, "main: a b c", "fix@b: d")
+    rewind(repository, "conv-001", count=3)
+    assert texts(repository, "conv-001/fix") == ["a", "b", "d"]
+
+
+def test_rewinding_is_one_operation_of_one_ref(repository):
+    drawn = history(repository, "main: a b")
+    done = rewind(repository, "conv-001")
+    last = list_operations(repository).operations[0]
+    assert (last.id, last.kind, last.summary) == (done.operation, "rewind", "take back 1 of conv-001/main")
+    [change] = last.changes
+    assert (change.ref, change.old, change.new) == ("refs/heads/conv-001/main", drawn.oids["b"], drawn.oids["a"])

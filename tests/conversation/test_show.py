@@ -1,0 +1,147 @@
+"""`show`: one conversation with its branches, their sizes, and what was said last."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.branch import branch
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_title
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.switch import switch
+from scopes.errors import NotFound
+from tests.conversation.stores import git
+from tests.support.history import history, say
+
+
+def summaries(repository, **options):
+    return {summary.name: summary for summary in show(repository, "conv-001", **options).branches}
+
+
+def test_a_conversation_shows_what_it_is(repository):
+    """S4-48."""
+    made = new(repository, participants=["reviewer"])
+    say(repository, "conv-001", "a", time="2026-02-01T00:00:00Z")
+    rename_title(repository, "conv-001", "Login")
+    seen = show(repository, "conv-001")
+    assert (seen.id, seen.uuid, seen.title) == ("conv-001", made.uuid, "Login")
+    assert (seen.participants, seen.active_branch, seen.messages) == (("carol", "reviewer"), "main", 1)
+    assert (seen.created_at, seen.last_activity) == ("2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00Z")
+    assert seen.source is None
+
+
+def test_branches_are_listed_main_first_then_by_name_with_the_active_one_marked(repository):
+    """S4-54."""
+    history(repository, "main: a", "zeta:", "alpha:", "mid/dle:")
+    switch(repository, "conv-001", "zeta")
+    seen = show(repository, "conv-001")
+    assert [b.name for b in seen.branches] == ["main", "alpha", "mid/dle", "zeta"]
+    assert [b.active for b in seen.branches] == [False, False, False, True]
+
+
+def test_a_branch_counts_its_own_messages_since_its_fork_and_all_beside(repository):
+    """S4-54."""
+    history(repository, "main: a b c", "fix@b: d e", "empty@a:", "early@root: f")
+    found = summaries(repository)
+    counts = {name: (summary.messages, summary.total) for name, summary in found.items()}
+    assert counts == {"main": (3, 3), "fix": (2, 4), "empty": (0, 1), "early": (1, 1)}
+    assert show(repository, "conv-001").messages == 6
+
+
+def test_a_branch_rewound_behind_its_fork_has_no_messages_of_its_own(repository):
+    history(repository, "main: a b c", "fix@b: d")
+    rewind(repository, "conv-001/fix", count=2)
+    assert (summaries(repository)["fix"].messages, summaries(repository)["fix"].total) == (0, 1)
+
+
+def test_main_rewound_behind_a_fork_leaves_the_branchs_own_count(repository):
+    history(repository, "main: a b c", "fix@b: d")
+    rewind(repository, "conv-001/main", count=2)
+    assert (summaries(repository)["fix"].messages, summaries(repository)["main"].messages) == (1, 1)
+
+
+def test_a_branch_knows_purpose_agent_parent_and_creation(repository):
+    """S4-4."""
+    history(repository, "main: a b")
+    made = branch(repository, "conv-001", purpose="verification", agent="Code Checker", start="main~1")
+    summary = summaries(repository)[made.name]
+    assert (summary.purpose, summary.agent, summary.parent) == ("verification", "Code Checker", "main")
+    assert (summary.fork, summary.tip) == (made.tip, made.tip)
+    assert summary.created_at.startswith("2026-01-01T00:00:")
+
+
+def test_the_last_activity_of_a_branch_is_its_tips_time_and_not_before_its_creation(repository):
+    """S4-5."""
+    history(repository, "main: a")
+    say(repository, "conv-001", "imported", time="2020-05-05T00:00:00Z")
+    branch(repository, "conv-001", name="fix")
+    fix = summaries(repository)["fix"]
+    assert fix.last_activity == fix.created_at[:19] + "Z"
+    assert summaries(repository)["main"].last_activity >= "2026-01-01T00:00:00Z"
+    say(repository, "conv-001/fix", "later", time="2027-01-01T00:00:00Z")
+    assert summaries(repository)["fix"].last_activity == "2027-01-01T00:00:00Z"
+
+
+def test_a_branch_is_active_merged_or_abandoned(repository):
+    """S4-8."""
+    drawn = history(repository, "main: a", "fix: b", "other: c", "gone: d")
+    abandon(repository, "conv-001", "gone")
+    git(repository, "update-ref", "refs/heads/conv-001/main", drawn.oids["b"])
+    statuses = {name: summary.status for name, summary in summaries(repository, abandoned=True).items()}
+    assert statuses == {"main": "active", "fix": "merged", "other": "active", "gone": "abandoned"}
+
+
+def test_a_branch_without_messages_of_its_own_is_not_merged(repository):
+    """S4-8."""
+    history(repository, "main: a b", "empty@a:")
+    assert summaries(repository)["empty"].status == "active"
+
+
+def test_an_abandoned_branch_is_shown_only_when_asked_for_or_active(repository):
+    """S4-8."""
+    history(repository, "main: a", "fix: b")
+    abandon(repository, "conv-001", "fix")
+    assert list(summaries(repository)) == ["main"]
+    assert list(summaries(repository, abandoned=True)) == ["main", "fix"]
+    assert show(repository, "conv-001").messages == 2
+    switch(repository, "conv-001", "fix")
+    assert list(summaries(repository)) == ["main", "fix"]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, ""), (1, "d"), (2, "cd"), (3, "bcd"), (9, "abcd")])
+def test_recent_activity_is_the_last_messages_of_all_branches_oldest_first(repository, count, expected):
+    """S4-54."""
+    history(repository, "main: a b", "fix@a: c d")
+    assert "".join(head.subject for head in show(repository, "conv-001", recent=count).recent) == expected
+
+
+def test_history_has_every_commit_parents_before_children(repository):
+    drawn = history(repository, "main: a b", "fix@a: c", "late@c: d")
+    places = [commit.oid for commit in show(repository, "conv-001").history]
+    assert sorted(places) == sorted([drawn.root, *drawn.oids.values()])
+    for commit in show(repository, "conv-001").history:
+        assert all(places.index(parent) < places.index(commit.oid) for parent in commit.parents)
+
+
+def test_a_conversation_without_messages_is_shown_too(repository):
+    new(repository)
+    seen = show(repository, "conv-001")
+    assert (seen.messages, seen.recent, seen.last_activity) == (0, (), "2026-01-01T00:00:00Z")
+    assert [(b.messages, b.total) for b in seen.branches] == [(0, 0)]
+
+
+def test_an_unknown_conversation_is_refused(repository):
+    with pytest.raises(NotFound, match="there is no conversation 'conv-001'") as refusal:
+        show(repository, "conv-001")
+    assert refusal.value.hint == "list them: scopes conv list"
+
+
+def test_a_branch_made_by_git_is_shown_without_what_nobody_knows_of_it(repository):
+    """Catalogue 43."""
+    drawn = history(repository, "main: a b")
+    git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
+    mine = summaries(repository)["mine"]
+    assert (mine.purpose, mine.agent, mine.parent, mine.fork, mine.created_at) == (None,) * 5
+    assert (mine.messages, mine.total, mine.status) == (1, 1, "active")

@@ -1,0 +1,371 @@
+"""Results made by hand, at least one of every class and noun, at a moment two minutes after the last message."""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+from scopes.clock import format_seconds
+from scopes.conversation.abandon import BranchAbandoned
+from scopes.conversation.amend import MessageAmended
+from scopes.conversation.append import MessageAppended
+from scopes.conversation.branch import BranchCreated, BranchList
+from scopes.conversation.cat import MessageView
+from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.config import ConfigList, ConfigValue
+from scopes.conversation.decisions import DecisionList, DecisionRow
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.doctor import Check, Diagnosis
+from scopes.conversation.files import FileList, FileRow
+from scopes.conversation.gc import Collected
+from scopes.conversation.heads import MessageHead
+from scopes.conversation.import_sample import SampleImported
+from scopes.conversation.init import StoreCreated
+from scopes.conversation.list import ConversationList, ConversationSummary
+from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.new import ConversationCreated
+from scopes.conversation.operations import OperationList, OperationView
+from scopes.conversation.rename import Renamed
+from scopes.conversation.rewind import BranchRewound
+from scopes.conversation.show import BranchSummary, ConversationView
+from scopes.conversation.stats import Stats
+from scopes.conversation.switch import BranchSwitched
+from scopes.conversation.tag import Tagged, TagList
+from scopes.conversation.undo import Undone
+from scopes.conversation.verify import Verification
+from scopes.model.codec import encode
+from scopes.model.message import Author, FileTouch, Message, Part
+from scopes.model.operation import Operation, RefChange
+from scopes.result import Note
+from scopes.store.config import Setting
+from scopes.store.integrity import Finding
+
+NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
+UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
+CREATED = "2025-12-31T22:58:00.000Z"
+CONVERSATION = "conv-001"
+SECURITY, RESOLUTION = "analysis/security-review", "analysis/conflict-resolution"
+
+
+def oid(word):
+    """The commit id that belongs to a word."""
+    return sha1(word.encode()).hexdigest()
+
+
+def message_id(word):
+    """The message id that belongs to a word: the word itself, filled up."""
+    return (word + "2" * 26)[:26]
+
+
+def head(word, author, subject, *, minutes=2, parents=("root",), kind="plain", author_kind="agent", to=()):
+    """A message as its commit shows it, some minutes old."""
+    return MessageHead(
+        id=message_id(word),
+        oid=oid(word),
+        parents=tuple(map(oid, parents)),
+        author=author,
+        author_kind=author_kind,
+        kind=kind,
+        time=NOW_SECONDS - 60 * minutes,
+        subject=subject,
+        to=to,
+    )
+
+
+def body(of, *parts, **fields):
+    """The message behind a head."""
+    shown = parts or (Part("text", {"text": of.subject}),)
+    author = Author(of.author, of.author_kind)
+    fields.setdefault("time", format_seconds(of.time))
+    return Message(id=of.id, author=author, parts=shown, kind=of.kind, to=of.to, **fields)
+
+
+def branch(name, messages, total, **fields):
+    """A branch as `show` tells it."""
+    known = {
+        "tip": oid(name), "fork": oid("root"), "purpose": None, "agent": None, "parent": None, "status": "active",
+        "active": False, "created_at": CREATED, "last_activity": format_seconds(NOW_SECONDS - 120),
+    }  # fmt: skip
+    return BranchSummary(name=name, messages=messages, total=total, **(known | fields))
+
+
+COVERAGE = head("cover", "test-runner", "Test coverage recommendations ready")
+SECURE = head("secure", "code-analyzer", "Security analysis complete", kind="analysis")
+CONFLICT = head(
+    "strife", "scopes", "Conflict detected, creating resolution branch", minutes=1, author_kind="system", kind="notice"
+)
+PROMPT = head("prompt", "carol", "Why does the login fail on Safari?", minutes=90, author_kind="human", kind="prompt")
+CALL = head(
+    "callit",
+    "planner",
+    "I will look at the form first.",
+    minutes=89,
+    kind="answer",
+    parents=("prompt",),
+    to=("carol", "reviewer"),
+)
+DECIDED = head("decide", "lead", "(no text)", minutes=80, parents=("callit", "secure"), kind="decision")
+LONG = head("length", "writer", "line 1", minutes=70, parents=("decide",))
+
+BRANCHES = (
+    branch("main", 3, 3),
+    branch(SECURITY, 5, 8, purpose="analysis", agent="code-analyzer", parent="main", status="merged"),
+    branch(RESOLUTION, 2, 5, purpose="conflict-resolution", agent="general-purpose", parent="main", active=True),
+)
+SUMMARIES = (
+    ConversationSummary(
+        id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
+        last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
+        title="Login fails on Safari", source="claude-code",
+    ),
+    ConversationSummary(
+        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300)
+    ),
+    ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
+)  # fmt: skip
+VIEW = ConversationView(
+    id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
+    messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
+    recent=(SECURE, COVERAGE, CONFLICT), history=(),
+)  # fmt: skip
+EMPTY_VIEW = ConversationView(
+    id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
+    created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
+    recent=(), history=(),
+)  # fmt: skip
+
+CALL_BODY = body(
+    CALL,
+    Part("reasoning", {"text": "Safari blocks third-party cookies.\nLook at the form."}),
+    Part("text", {"text": "I will look at the **form** first:\n\n- the cookie\n- the redirect"}),
+    Part("tool_call", {"call_id": "c1", "name": "Bash", "input": {"command": "grep -rn cookie src", "timeout": 10}}),
+    Part(
+        "tool_result",
+        {"call_id": "c1", "output": [{"type": "text", "text": "src/login.py:3: cookie\nsrc/login.py:9: cookie"}]},
+    ),
+    Part("tool_result", {"call_id": "c2", "output_text": "no such file", "is_error": True, "exit_code": 2}),
+    Part("file_ref", {"path": "src/login.py", "op": "edit", "patch": "-SameSite=None\n+SameSite=Lax"}),
+    Part("image", {"media_type": "image/png", "path": "shot.png"}),
+    Part("hologram", {"depth": 3}),
+    files=(FileTouch("src/login.py", "edit", "sha256:abcd"), FileTouch("new.py", "rename", source="old.py")),
+    time="2025-12-31T23:31:00.250+01:00",
+    reply_to=PROMPT.id,
+    model="some-model-1",
+    work_item="W-7",
+    extra={"mood": "calm"},
+)
+DECIDED_BODY = body(
+    DECIDED, Part("text", {"text": ""}), payload={"topic": "cookies", "decision": "SameSite=Lax", "weight": [1, 2]}
+)
+LONG_BODY = body(LONG, Part("text", {"text": "\n".join(f"line {n}" + " and so on" * (n % 9) for n in range(1, 30))}))
+ENTRIES = (
+    LogEntry(head=LONG, message=LONG_BODY, branches=("main", "fix")),
+    LogEntry(head=DECIDED, message=DECIDED_BODY, branches=()),
+    LogEntry(head=SECURE, message=None, branches=(SECURITY,)),
+    LogEntry(head=CALL, message=CALL_BODY, branches=()),
+    LogEntry(head=PROMPT, message=body(PROMPT), branches=()),
+)
+
+CREATE = Operation(
+    id=message_id("create"), kind="branch", summary=f"create {CONVERSATION}/{SECURITY}", actor="carol", time=CREATED,
+    command="scopes conv branch conv-001 --purpose analysis --agent 'code analyzer'",
+    changes=(
+        RefChange(f"refs/heads/{CONVERSATION}/{SECURITY}", None, oid("root")),
+        RefChange(f"refs/scopes/meta/{CONVERSATION}", oid("meta"), oid("meta2")),
+        RefChange(f"refs/scopes/active/{CONVERSATION}", f"ref: refs/heads/{CONVERSATION}/main", f"ref: refs/heads/{CONVERSATION}/{SECURITY}"),
+    ),
+)  # fmt: skip
+UNDO = Operation(
+    id=message_id("takeback"), kind="undo", summary=f"undo {CREATE.summary}", actor="carol", time="2025-12-31T23:59:00.000Z",
+    command="scopes undo", changes=(), undoes=CREATE.id, details={"why": "a test"},
+)  # fmt: skip
+OPERATION = message_id("operate")
+
+
+def change(path, verb, before, after, cause="agent:planner", source="callit"):
+    """A change of the conversation."""
+    return Change(
+        time="2025-12-31T23:31:00.250Z", field_path=path, operation=verb, before=before, after=after, cause=cause,
+        source=message_id(source),
+    )  # fmt: skip
+
+
+CHANGES = (
+    change("participants", "APPEND", None, "planner"),
+    change(
+        "messages",
+        "APPEND",
+        None,
+        {"id": CALL.id, "kind": "answer", "from": "planner", "to": [], "subject": CALL.subject},
+    ),
+    change(f"messages[{PROMPT.id}]", "DELETE", {"id": PROMPT.id}, None, cause="user:carol"),
+    change(
+        f"branches.{SECURITY}",
+        "CREATE",
+        None,
+        {"tip": oid("root"), "purpose": "analysis"},
+        cause="system",
+        source="create",
+    ),
+)
+
+SAMPLES = {
+    "conversation": {
+        "list": ConversationList(conversations=SUMMARIES),
+        "empty-list": ConversationList(conversations=()),
+        "summary": SUMMARIES[0],
+        "show": VIEW,
+        "show-empty": EMPTY_VIEW,
+        "one-branch": BRANCHES[1],
+    },
+    "lifecycle": {
+        "new": ConversationCreated(
+            id=CONVERSATION, uuid=UUID, branch="main", title="Login fails", participants=("planner",), operation=OPERATION
+        ),
+        "new-without-title": ConversationCreated(
+            id=CONVERSATION, uuid=UUID, branch="main", title=None, participants=(), operation=OPERATION
+        ),
+        "title": Renamed(conversation=CONVERSATION, what="title", old=None, new="Login fails", operation=OPERATION),
+        "title-removed": Renamed(conversation=CONVERSATION, what="title", old="Login", new=None, operation=OPERATION),
+        "title-as-before": Renamed(conversation=CONVERSATION, what="title", old="Login", new="Login", operation=None),
+        "conversation-renamed": Renamed(conversation="login-bug", what="conversation", old=CONVERSATION, new="login-bug", operation=OPERATION),
+        "branch-renamed": Renamed(conversation=CONVERSATION, what="branch", old="fix", new="fix-2", operation=OPERATION),
+        "deleted": ConversationDeleted(conversation=CONVERSATION, branches=3, operation=OPERATION),
+        "branch-deleted": BranchDeleted(conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=OPERATION),
+    },
+    "branch": {
+        "created": BranchCreated(
+            conversation=CONVERSATION, name=SECURITY, tip=oid("root"), parent="main", purpose="analysis", agent="code-analyzer",
+            active=True, operation=OPERATION,
+        ),
+        "created-aside": BranchCreated(
+            conversation=CONVERSATION, name="try", tip=oid("root"), parent="main", purpose=None, agent=None, active=False,
+            operation=OPERATION,
+        ),
+        "list": BranchList(conversation=CONVERSATION, branches=BRANCHES),
+        "switched": BranchSwitched(conversation=CONVERSATION, branch="main", previous=SECURITY, operation=OPERATION),
+        "switched-already": BranchSwitched(conversation=CONVERSATION, branch="main", previous="main", operation=None),
+        "abandoned": BranchAbandoned(conversation=CONVERSATION, branch="fix", status="abandoned", active_branch="main", operation=OPERATION),
+        "revived-already": BranchAbandoned(conversation=CONVERSATION, branch="fix", status="active", active_branch="main", operation=None),
+        "rewound": BranchRewound(
+            conversation=CONVERSATION, branch="main", messages=2, old=oid("callit"), new=oid("prompt"), message=PROMPT.id, operation=OPERATION
+        ),
+        "rewound-to-nothing": BranchRewound(
+            conversation=CONVERSATION, branch="main", messages=1, old=oid("prompt"), new=oid("root"), message=None, operation=OPERATION
+        ),
+        "rewound-nowhere": BranchRewound(
+            conversation=CONVERSATION, branch="main", messages=0, old=oid("prompt"), new=oid("prompt"), message=PROMPT.id, operation=None
+        ),
+    },
+    "message": {
+        "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "amended": MessageAmended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=False
+        ),
+        "retracted": MessageAmended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=True
+        ),
+        "cat": MessageView(
+            conversation=CONVERSATION, branch="main", head=CALL, message=CALL_BODY, stored=encode(CALL_BODY), raw=False
+        ),
+        "cat-raw": MessageView(
+            conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), raw=True
+        ),
+        "cat-decision": MessageView(
+            conversation=CONVERSATION, branch=None, head=DECIDED, message=DECIDED_BODY, stored=encode(DECIDED_BODY), raw=False
+        ),
+    },
+    "log": {
+        "log": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=False),
+        "oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=True),
+        "graph": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=False),
+        "graph-oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=True),
+        "entry": ENTRIES[2],
+    },
+    "operation": {
+        "list": OperationList(operations=(UNDO, CREATE)),
+        "empty-list": OperationList(operations=()),
+        "show": OperationView(operation=CREATE, commit=oid("commit")),
+        "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
+        "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
+        "redo": Undone(target=CREATE, redo=True, operation=OPERATION),
+    },
+    "imported": {
+        "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
+        "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
+    },
+    "change": {
+        "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
+        "change": CHANGES[1],
+    },
+    "file": {
+        "files": FileList(
+            conversation=CONVERSATION,
+            files=(
+                FileRow(
+                    path="src/login.py", operations={"edit": 2, "read": 1}, messages=(PROMPT.id, CALL.id),
+                    last_touch=format_seconds(CALL.time), last_author="planner", last_operation="edit",
+                ),
+            ),
+        ),
+        "no-files": FileList(conversation=CONVERSATION, files=()),
+    },
+    "decision": {
+        "decisions": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, stands=False),
+                DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, stands=True),
+            ),
+        ),
+        "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
+    },
+    "stats": {
+        "stats": Stats(
+            conversation=CONVERSATION, branches=3, messages=1200, characters=45_678, files=12, tool_calls=1, duration_seconds=5400,
+            authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1},
+            first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z",
+        ),
+        "nothing": Stats(
+            conversation=CONVERSATION, branches=1, messages=0, characters=0, files=0, tool_calls=0, duration_seconds=None,
+            authors={}, kinds={}, models={}, tools={}, first=None, last=None,
+        ),
+    },
+    "tag": {
+        "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),
+        "removed": Tagged(conversation=CONVERSATION, tag="good", oid=None, operation=OPERATION),
+        "list": TagList(conversation=CONVERSATION, tags=(("good", CALL), ("v1", PROMPT))),
+        "empty-list": TagList(conversation=CONVERSATION, tags=()),
+    },
+    "store": {
+        "init": StoreCreated(path="/home/carol/store.git", created=True),
+        "init-again": StoreCreated(path="/home/carol/store.git", created=False),
+        "sound": Verification(path="/s.git", conversations=2, branches=1, messages=1234, findings=()),
+        "damaged": Verification(
+            path="/s.git", conversations=2, branches=3, messages=9,
+            findings=(
+                Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),
+                Finding("warning", "conv-002/main", "no operation made it: a git command did"),
+            ),
+        ),
+        "gc": Collected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
+        "gc-expired": Collected(
+            path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,
+            notes=(Note("git deletes later", "wait"), Note("only so")),
+        ),
+        "doctor": Diagnosis(
+            checks=(
+                Check("scopes", "ok", "1.0"),
+                Check("loose objects", "warning", "about 20000", "scopes gc"),
+                Check("format", "failed", "2, newer than 1", "update scopes"),
+            )
+        ),
+    },
+    "config": {
+        "get": ConfigValue(key="scopes.author", value="carol", origin="user", written=False),
+        "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
+        "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
+        "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag")), show_origin=False),
+        "list-origins": ConfigList(settings=(Setting("scopes.author", "carol", "user"),), show_origin=True),
+        "list-nothing": ConfigList(settings=(), show_origin=False),
+    },
+}  # fmt: skip

@@ -1,0 +1,65 @@
+"""Showing a result in memory: as text on a terminal of some width or in a pipe, and as a JSON document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from scopes.render.json_line import result_line
+from scopes.render.loading import load_renderings
+from scopes.render.template import TemplateView
+from scopes.render.terminal import TerminalView
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView, View
+from scopes.result import Result
+
+
+def piped(result: Result, *, template: str | None = None, nul: bool = False) -> str:
+    """Return what a pipe gets."""
+    pieces: list[str] = []
+    end = "\0" if nul else "\n"
+    view = (
+        PlainView(pieces.append, end=end)
+        if template is None
+        else TemplateView(pieces.append, template=template, end=end)
+    )
+    return _shown(result, view, pieces)
+
+
+def seen(result: Result, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
+    """Return what a person sees on a terminal."""
+    pieces: list[str] = []
+    return _shown(result, TerminalView(pieces.append, width=width, colour=colour, hints=hints), pieces)
+
+
+def seen_lines(result: Result, width: int = 80, **options: bool) -> list[str]:
+    """Return the lines that a person sees on a terminal."""
+    return seen(result, width, **options).splitlines()
+
+
+def _shown(result: Result, view: View, pieces: list[str]) -> str:
+    load_renderings("text", type(result))
+    render_text(result, view)
+    return "".join(pieces)
+
+
+def document(result: Result) -> dict[str, Any]:
+    """Return what a machine reads."""
+    load_renderings("wire", type(result))
+    return json.loads(result_line(result))
+
+
+def with_texts(value: Any, change: Any) -> Any:
+    """Copy a value with every text in it changed, down through dataclasses and collections; keys stay."""
+    if isinstance(value, str):
+        return change(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: with_texts(getattr(value, f.name), change) for f in fields(value)})
+    if isinstance(value, dict):
+        return {key: with_texts(item, change) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(with_texts(item, change) for item in value))
+    if isinstance(value, tuple | list):
+        return type(value)(with_texts(item, change) for item in value)
+    return value

@@ -1,0 +1,122 @@
+"""Every verb on a real store, shown in every way: what an operation returns is what its renderings expect."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.branch import branch, list_branches
+from scopes.conversation.cat import cat
+from scopes.conversation.changes import changes
+from scopes.conversation.config import list_settings, set_setting
+from scopes.conversation.decisions import decisions
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.doctor import doctor
+from scopes.conversation.files import files
+from scopes.conversation.gc import gc
+from scopes.conversation.import_sample import import_sample
+from scopes.conversation.list import list_conversations
+from scopes.conversation.log import log
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.stats import stats
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import delete_tag, list_tags, tag
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.render.mermaid_view import as_mermaid
+from tests.render.hostile import forbidden
+from tests.render.showing import document, piped, seen
+
+SAMPLE = "conv-001"
+
+READS = {
+    "list": lambda repo: list_conversations(repo, whole=True),
+    "show": lambda repo: show(repo, SAMPLE, abandoned=True),
+    "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
+    "branch": lambda repo: list_branches(repo, SAMPLE),
+    "log": lambda repo: log(repo, SAMPLE, every_branch=True),
+    "log --oneline": lambda repo: log(repo, SAMPLE, every_branch=True, oneline=True, bodies=False),
+    "log --graph": lambda repo: log(repo, SAMPLE, every_branch=True, graph=True),
+    "cat": lambda repo: cat(repo, SAMPLE),
+    "cat --raw": lambda repo: cat(repo, SAMPLE, raw=True),
+    "tag": lambda repo: list_tags(repo, SAMPLE),
+    "files": lambda repo: files(repo, SAMPLE),
+    "decisions": lambda repo: decisions(repo, SAMPLE),
+    "stats": lambda repo: stats(repo, SAMPLE),
+    "changes": lambda repo: changes(repo, SAMPLE),
+    "operations list": list_operations,
+    "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),
+    "config list": lambda repo: list_settings(repo.config),
+    "verify": verify,
+    "doctor": lambda repo: doctor(repo.path, repo),
+}
+WRITES = {
+    "import --sample": import_sample,
+    "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
+    "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
+    "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
+    "new": lambda repo: new(repo, title="another"),
+    "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
+    "switch": lambda repo: switch(repo, SAMPLE, "main"),
+    "rewind": lambda repo: rewind(repo, SAMPLE),
+    "rename the title": lambda repo: rename_title(repo, SAMPLE, "another title"),
+    "rename the branch": lambda repo: rename_branch(repo, SAMPLE, "try", "tried"),
+    "abandon": lambda repo: abandon(repo, SAMPLE, "tried"),
+    "undo": undo,
+    "redo": redo,
+    "tag it": lambda repo: tag(repo, SAMPLE, "v1"),
+    "delete the tag": lambda repo: delete_tag(repo, SAMPLE, "v1"),
+    "delete-branch": lambda repo: delete_branch(repo, SAMPLE, "tried", force=True),
+    "delete": lambda repo: delete(repo, "conv-002"),
+    "rename": lambda repo: rename_conversation(repo, SAMPLE, "login-bug"),
+    "config set": lambda repo: set_setting(repo, "/nowhere", "scopes.hints", "false", level="store"),
+    "gc": gc,
+}
+
+
+@pytest.fixture
+def sample(repository):
+    """A store with the sample in it."""
+    import_sample(repository)
+    return repository
+
+
+def show_in_every_way(perform):
+    """Render what `perform` gives: on two terminals, in a pipe, as JSON."""
+    shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
+    for text in shown:
+        assert forbidden(text.replace("\t", "")) == []
+    assert document(perform())["scopes"] == 1
+    return shown
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_what_is_read_can_be_shown_in_every_way(verb, sample):
+    shown = show_in_every_way(lambda: READS[verb](sample))
+    if verb not in {"verify", "config list"}:
+        assert all(shown)
+
+
+def test_what_is_written_can_be_shown_in_every_way(sample):
+    for perform in WRITES.values():
+        result = perform(sample)
+        assert all(show_in_every_way(lambda result=result: result))
+
+
+def test_a_script_can_feed_one_command_with_the_output_of_another(repository):
+    """S4-1, S4-2: id=$(scopes conv new); branch=$(scopes conv branch $id fix); message=$(scopes conv append ...)."""
+    conversation = piped(new(repository)).strip()
+    name = piped(branch(repository, conversation, name="fix")).strip()
+    message = piped(append(repository, f"{conversation}", plain_message("carol", "hi"), branch=name)).strip()
+    assert "hi" in piped(cat(repository, message))
+    assert piped(log(repository, f"{conversation}/{name}")).startswith(f"{message}\t")
+    rename_title(repository, conversation, "a title")
+    operation = piped(list_operations(repository)).split("\t")[0]
+    undo(repository, operation)
+    assert show(repository, conversation).title is None

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_title
+from scopes.conversation.show import show
+from scopes.render.mermaid_view import Diagram, as_mermaid
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView
+from tests.render.showing import document, piped, seen
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def view(repository):
+    """A conversation with a branch that has messages of its own."""
+    drawing = history(repository, "main: a b", "fix@a: c")
+    return show(repository, drawing.conversation)
+
+
+def commands(diagram):
+    """The commands of a diagram without their ids' hashes."""
+    lines = diagram.text.split("gitGraph\n")[1].splitlines()
+    return [
+        line.strip().replace(line.split('"')[1].split(" ")[0] + " ", "") if '"' in line else line.strip()
+        for line in lines
+    ]
+
+
+def test_messages_are_told_with_their_authors_and_the_active_tip_stands_out(view):
+    """S4-54."""
+    assert commands(as_mermaid(view)) == [
+        'commit id: "Conversation begins"',
+        'commit id: "carol: a"',
+        "branch fix",
+        "checkout main",
+        'commit id: "carol: b" type: HIGHLIGHT',
+        "checkout fix",
+        'commit id: "carol: c"',
+    ]
+
+
+def test_the_diagram_is_titled_by_id_and_title(repository, view):
+    assert 'title: "conv-001"' in as_mermaid(view).text
+    rename_title(repository, "conv-001", "Login fails")
+    assert 'title: "conv-001: Login fails"' in as_mermaid(show(repository, "conv-001")).text
+
+
+def test_the_system_speaks_in_capitals(repository, view):
+    say(repository, "conv-001/main", "begun", author={"name": "scopes", "kind": "system"}, kind="notice")
+    assert 'SYSTEM: begun" type: HIGHLIGHT' in as_mermaid(show(repository, "conv-001")).text
+
+
+def test_a_hidden_branch_leaves_no_commits_behind(repository, view):
+    """S4-8: what only an abandoned branch holds is no deleted commit."""
+    abandon(repository, "conv-001", "fix")
+    text = as_mermaid(show(repository, "conv-001")).text
+    assert "carol: c" not in text
+    assert "deleted" not in text
+    assert "carol: c" in as_mermaid(show(repository, "conv-001", abandoned=True)).text
+
+
+def test_a_conversation_without_messages_is_its_beginning(repository):
+    new(repository)
+    assert commands(as_mermaid(show(repository, "conv-001"))) == ['commit id: "Conversation begins" type: HIGHLIGHT']
+
+
+def test_a_diagram_that_mermaid_would_not_draw_comes_with_a_note(view):
+    assert as_mermaid(view).notes == ()
+    wide = replace(view, history=tuple(replace(c, subject="x" * 72) for c in view.history), title="t" * 60_000)
+    assert "maxTextSize" in as_mermaid(wide).notes[0].text
+
+
+def test_a_diagram_is_shown_as_it_is(view):
+    diagram = as_mermaid(view)
+    pieces: list[str] = []
+    render_text(diagram, PlainView(pieces.append, unchanged=True))
+    assert "".join(pieces) == piped(diagram) == seen(diagram, 40) == diagram.text
+
+
+def test_a_diagram_is_a_document_for_machines():
+    assert document(Diagram(text="gitGraph\n")) == {
+        "scopes": 1,
+        "kind": "diagram",
+        "format": "mermaid",
+        "text": "gitGraph\n",
+    }

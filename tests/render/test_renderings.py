@@ -1,0 +1,150 @@
+"""Laws that hold for every result there is."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scopes.conversation
+from scopes.render.json_line import result_line
+from scopes.render.loading import NOUN_OF, load_renderings
+from scopes.render.text.dispatch import render_text
+from scopes.render.wire.dispatch import to_wire
+from scopes.result import Result
+from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
+from tests.render.results import SAMPLES
+from tests.render.showing import document, piped, seen, with_texts
+
+MODULES = [
+    importlib.import_module(f"scopes.conversation.{m.name}") for m in pkgutil.iter_modules(scopes.conversation.__path__)
+]
+EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
+
+
+KINDS = [
+    thing
+    for module in MODULES
+    for thing in vars(module).values()
+    if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
+]
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+each_noun = pytest.mark.parametrize("noun", SAMPLES)
+
+
+@each_kind
+def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
+    assert kind.__module__ in NOUN_OF
+    for name, registry in (("text", render_text.registry), ("wire", to_wire.registry)):
+        load_renderings(name, kind)
+        assert registry[kind].__module__ == f"scopes.render.{name}.{NOUN_OF[kind.__module__]}"
+
+
+@each_kind
+def test_every_result_has_a_sample(kind):
+    assert any(isinstance(result, kind) for result in EVERY_SAMPLE.values())
+
+
+def test_every_module_that_has_a_noun_defines_a_result():
+    assert {kind.__module__ for kind in KINDS} == set(NOUN_OF)
+
+
+def hostile_samples(noun):
+    """The samples of a noun with every payload at the end of every text."""
+    return [with_texts(result, lambda text: text + "".join(PAYLOADS)) for result in SAMPLES[noun].values()]
+
+
+@each_noun
+@pytest.mark.parametrize("width", [40, 200])
+def test_no_result_can_act_on_a_terminal(noun, width, at_one_moment):
+    """Reliability H-71, through every renderer."""
+    for hostile in hostile_samples(noun):
+        assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
+
+
+@each_noun
+def test_no_result_can_act_through_a_pipe(noun, at_one_moment):
+    for hostile in hostile_samples(noun):
+        assert forbidden(piped(hostile).replace("\t", "")) == []
+
+
+@each_noun
+def test_a_line_of_json_is_one_safe_line(noun):
+    for hostile in hostile_samples(noun):
+        load_renderings("wire", type(hostile))
+        line = result_line(hostile)
+        assert forbidden(line) == []
+        assert line.count("\n") == 1
+        assert json.loads(line)["kind"]
+
+
+@each_noun
+def test_a_document_begins_with_its_version_and_kind(noun):
+    for result in SAMPLES[noun].values():
+        assert json.dumps(document(result)).startswith('{"scopes": 1, "kind": "')
+
+
+@each_noun
+def test_what_is_unknown_is_absent(noun):
+    """Only a change says null, where there was nothing before or is nothing after (S4-49)."""
+    for result in SAMPLES[noun].values():
+        for path, value in walk(document(result)):
+            assert value is not None or noun == "change", path
+
+
+def walk(value, path=""):
+    """Every value in a JSON document with its path."""
+    yield path, value
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from walk(item, f"{path}.{key}")
+
+
+@each_noun
+def test_every_time_is_in_utc_and_every_id_is_whole(noun):
+    for path, value in walk([document(result) for result in SAMPLES[noun].values()]):
+        if isinstance(value, str) and re.search(r"\.(time|created_at|last_activity|last_touch|first|last)$", path):
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", value), path
+        if isinstance(value, str) and re.search(r"\.(oid|tip|commit|fork)$", path):
+            assert re.fullmatch(r"[0-9a-f]{40}", value), path
+
+
+@given(st.integers(30, 250))
+@settings(max_examples=15)
+def test_no_row_of_a_box_is_wider_than_the_terminal(width):
+    for name, result in EVERY_SAMPLE.items():
+        for line in seen(result, width).splitlines():
+            if line.startswith(("│ ", "╭", "├─", "╰")) and "graph" not in name and "show" not in name:
+                assert len(line) <= width
+
+
+@each_noun
+def test_hints_can_be_switched_off(noun):
+    for result in SAMPLES[noun].values():
+        assert " with: scopes" not in seen(result, hints=False)
+
+
+def test_a_pipe_needs_no_library_of_the_terminal():
+    """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
+    program = """
+import sys
+from scopes.render.loading import load_renderings
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView
+from tests.render.results import SAMPLES
+for noun, results in SAMPLES.items():
+    for name, result in results.items():
+        if not name.startswith("graph"):
+            load_renderings("text", type(result))
+            render_text(result, PlainView(lambda text: None))
+print({name.partition(".")[0] for name in sys.modules} & {"rich", "markdown_it", "asyncio"} or "none")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "none\n"

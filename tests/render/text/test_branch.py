@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.render.results import BRANCHES, OPERATION, SAMPLES, branch
+from tests.render.showing import piped, seen, seen_lines
+
+BRANCH = SAMPLES["branch"]
+
+
+def test_a_new_branch_is_its_name_in_a_pipe():
+    """A script writes: branch=$(scopes conv branch conv-001 --purpose analysis)."""
+    assert piped(BRANCH["created"]) == "analysis/security-review\n"
+
+
+def test_a_new_branch_says_where_it_began_and_that_it_is_active():
+    assert seen_lines(BRANCH["created"])[0] == "created conv-001/analysis/security-review from main; it is active now"
+    assert seen_lines(BRANCH["created-aside"])[0] == "created conv-001/try from main"
+
+
+@pytest.mark.parametrize("name", ["created", "switched", "abandoned", "rewound"])
+def test_what_made_an_operation_says_how_to_take_it_back(name):
+    assert seen_lines(BRANCH[name])[1:] == ["undo with: scopes undo"]
+    assert seen_lines(BRANCH[name], hints=False)[1:] == []
+
+
+@pytest.mark.parametrize("name", ["switched-already", "revived-already", "rewound-nowhere"])
+def test_what_changed_nothing_has_nothing_to_take_back(name):
+    assert len(seen_lines(BRANCH[name])) == 1
+    assert "already" in seen(BRANCH[name])
+
+
+def test_the_list_marks_the_active_branch(at_one_moment):
+    rows = seen_lines(BRANCH["list"], 120)[4:-1]
+    assert [row[2] for row in rows] == [" ", " ", "*"]
+    assert rows[2].split()[2:] == [
+        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "active", "2m", "ago", "│",
+    ]  # fmt: skip
+
+
+def test_a_narrow_list_keeps_the_names_of_branches_whole(at_one_moment):
+    lines = seen_lines(BRANCH["list"], 80)
+    assert "Purpose" not in lines[3]
+    assert "Agent" not in lines[3]
+    assert all(row.name in "".join(lines) for row in BRANCHES)
+
+
+def test_a_piped_list_is_a_row_each():
+    rows = [row.split("\t") for row in piped(BRANCH["list"]).splitlines()]
+    time = "2025-12-31T23:58:00Z"
+    assert rows[0] == ["main", "3", "3", "", "", "active", "", time, BRANCHES[0].tip, ""]
+    assert rows[2][:8] == [
+        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "active", "*", time,
+    ]  # fmt: skip
+
+
+def test_a_template_reads_a_branch_by_field():
+    assert piped(BRANCH["list"], template="{name}={tip}").splitlines()[0] == f"main={BRANCHES[0].tip}"
+
+
+def test_rewinding_says_how_much_is_gone_and_where_the_branch_ends_now():
+    assert seen_lines(BRANCH["rewound"])[0] == "took back 2 messages; conv-001/main ends with prompt22 now"
+    assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "took back 1 message; conv-001/main is empty now"
+
+
+def test_switching_names_the_branch_before():
+    assert seen_lines(BRANCH["switched"])[0] == "conv-001/main is active now; before it was analysis/security-review"
+
+
+def test_abandoning_names_the_branch_that_is_active_now():
+    assert seen_lines(BRANCH["abandoned"])[0] == "conv-001/fix is abandoned; the active branch is main"
+
+
+@pytest.mark.parametrize("name", ["switched", "switched-already", "abandoned", "rewound", "rewound-nowhere"])
+def test_in_a_pipe_a_changed_branch_is_its_name(name):
+    assert piped(BRANCH[name]) == f"{BRANCH[name].branch}\n"
+
+
+def test_thousands_are_grouped_for_people_only(at_one_moment):
+    many = replace(BRANCH["list"], branches=(branch("main", 12345, 12345, active=True),))
+    assert "12,345" in seen(many)
+    assert "\t12345\t" in piped(many)
+
+
+def test_an_operation_id_is_for_machines():
+    assert OPERATION not in seen(BRANCH["created"]) + piped(BRANCH["created"])

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.list import ConversationList
+from scopes.errors import Invalid
+from tests.render.results import BRANCHES, EMPTY_VIEW, NOW_SECONDS, SUMMARIES, VIEW, branch, head
+from tests.render.showing import piped, seen, seen_lines
+
+LIST = ConversationList(conversations=SUMMARIES)
+
+SPECIFIED = """\
+Conversation: conv-001
+Participants: code-analyzer, test-runner
+Active Branch: analysis/conflict-resolution
+
+Branches:
+├─ main (3 messages)
+├─ analysis/security-review (5 messages)
+└─ analysis/conflict-resolution (2 messages) *ACTIVE*
+
+Recent Activity:
+[2m ago] code-analyzer: Security analysis complete
+[2m ago] test-runner: Test coverage recommendations ready
+[1m ago] SYSTEM: Conflict detected, creating resolution branch
+"""
+
+
+def alone(row):
+    """A branch whose own messages are all that it reaches, and which is not merged."""
+    return replace(row, total=row.messages, status="active")
+
+
+@pytest.mark.parametrize("show", [piped, seen])
+def test_show_looks_as_specified(show, at_one_moment):
+    """S4-54: the example of the specification, to the character."""
+    assert show(replace(VIEW, branches=tuple(map(alone, BRANCHES)))) == SPECIFIED
+
+
+def test_the_list_is_the_specified_box(at_one_moment):
+    """S4-53."""
+    lines = seen_lines(LIST)
+    assert lines[0].startswith("╭──")
+    assert lines[-1].endswith("──╯")
+    assert lines[1].split()[1:-1] == ["Active", "Conversations"]
+    assert lines[3].split()[1:-1] == ["ID", "Participants", "Branches", "Activity"]
+    assert lines[4].split()[1:-1] == ["conv-001", "code-analyzer,test-runner", "3", "2m", "ago"]
+
+
+def test_many_participants_are_shortened_before_anything_else(at_one_moment):
+    crowd = replace(SUMMARIES[0], participants=tuple(f"agent-{n:02d}" for n in range(30)))
+    row = seen_lines(ConversationList(conversations=(crowd,)))[4]
+    assert len(row) == 80
+    assert row.startswith("│ conv-001  agent-00,agent-01")
+    assert row.endswith("…  3         2m ago   │")
+
+
+def test_a_piped_list_is_a_row_each_with_the_whole_time():
+    """S4-53: plain TSV when not a terminal."""
+    rows = [row.split("\t") for row in piped(LIST).splitlines()]
+    assert rows[0] == ["conv-001", "code-analyzer,test-runner", "3", "2025-12-31T23:58:00Z", "Login fails on Safari"]
+    assert rows[2] == ["login-bug", "", "1", "2025-10-01T12:00:00Z", ""]
+
+
+def test_rows_may_end_in_nul():
+    assert piped(LIST, nul=True).count("\0") == 3
+    assert "\n" not in piped(LIST, nul=True)
+
+
+def test_a_template_may_ask_for_what_no_row_shows():
+    shown = piped(LIST, template="{id} {messages} {active_branch} {uuid} {created_at} {source}")
+    assert shown.splitlines()[0].split() == [
+        "conv-001", "10", "analysis/conflict-resolution", SUMMARIES[0].uuid, SUMMARIES[0].created_at, "claude-code",
+    ]  # fmt: skip
+    assert shown.splitlines()[1] == "conv-002     "
+
+
+def test_a_template_that_names_no_field_is_refused():
+    with pytest.raises(Invalid, match="no field 'titel'") as refusal:
+        piped(LIST, template="{titel}")
+    assert "did you mean {title}?" in refusal.value.hint
+
+
+def test_an_empty_list_says_so_to_people_and_nothing_to_pipes():
+    nothing = ConversationList(conversations=())
+    assert seen_lines(nothing) == ["There are no conversations yet.", "begin one with: scopes conv new"]
+    assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]
+    assert piped(nothing) == ""
+
+
+def test_the_title_stands_below_the_id():
+    assert seen_lines(replace(VIEW, title="Login fails"))[:2] == ["Conversation: conv-001", "Title: Login fails"]
+
+
+def test_a_title_with_line_breaks_stays_one_line():
+    assert seen_lines(replace(VIEW, title="two\nlines\tand tabs"))[1] == "Title: two lines and tabs"
+
+
+def test_one_message_is_no_plural(at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 1, 1, active=True),))
+    assert "└─ main (1 message) *ACTIVE*\n" in seen(view)
+
+
+def test_the_total_follows_where_it_differs(at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 3, 3), branch("fix", 2, 1234, active=True)))
+    assert seen_lines(view)[5:7] == ["├─ main (3 messages)", "└─ fix (2 messages) *ACTIVE* · 1,234 in all"]
+
+
+@pytest.mark.parametrize("status", ["merged", "abandoned"])
+def test_a_branch_that_is_not_active_any_more_says_so(status, at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 3, 3, status=status),))
+    assert f"└─ main (3 messages) · {status}\n" in seen(view)
+
+
+def test_a_wide_terminal_also_tells_what_a_branch_is_for(at_one_moment):
+    line = "├─ analysis/security-review (5 messages) · 8 in all · merged"
+    assert seen_lines(VIEW, 99)[6] == line
+    assert seen_lines(VIEW, 100)[6] == f"{line} · analysis · code-analyzer · from main"
+    assert line in piped(VIEW).splitlines()
+
+
+def test_recent_activity_is_cut_to_the_terminal_and_whole_in_a_pipe(at_one_moment):
+    long = replace(VIEW, recent=(head("long", "writer", "x" * 72),))
+    assert seen_lines(long, 60)[-1] == f"[2m ago] writer: {'x' * 42}…"
+    assert piped(long).splitlines()[-1] == f"[2m ago] writer: {'x' * 72}…"
+
+
+def test_a_conversation_without_messages_has_no_recent_activity(at_one_moment):
+    shown = seen(EMPTY_VIEW)
+    assert "Recent Activity" not in shown
+    assert "Participants: none yet\n" in shown
+    assert shown.endswith("└─ main (0 messages) *ACTIVE*\n")
+
+
+def test_an_old_message_shows_its_date(at_one_moment):
+    view = replace(VIEW, recent=(replace(VIEW.recent[0], time=NOW_SECONDS - 40 * 86_400),))
+    assert seen_lines(view)[-1].startswith("[2025-11-22] code-analyzer: ")
+
+
+def test_colours_say_what_is_what(at_one_moment):
+    shown = seen(VIEW, colour=True)
+    assert "\x1b[1mConversation:\x1b[0m \x1b[33mconv-001\x1b[0m\n" in shown
+    assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
+    assert "\x1b[36manalysis/security-review\x1b[0m (5 messages)" in shown
+    assert "\x1b[2m[1m ago]\x1b[0m \x1b[35mSYSTEM\x1b[0m: Conflict" in shown

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.log import Log, LogEntry
+from scopes.model.message import Part
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView
+from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES, LONG, PROMPT, SAMPLES, body, head
+from tests.render.showing import piped, seen, seen_lines
+
+LOG = SAMPLES["log"]
+
+
+def one(of, *parts, width=80, **fields):
+    """The lines below the header of a message in a log."""
+    entry = LogEntry(head=of, message=body(of, *parts, **fields), branches=())
+    lines = seen_lines(entry, width)
+    return lines[lines.index("") + 1 :]
+
+
+def text(value):
+    """A part that is text."""
+    return Part("text", {"text": value})
+
+
+def test_a_piped_log_is_a_row_each():
+    rows = [row.split("\t") for row in piped(LOG["log"]).splitlines()]
+    assert rows[3] == [CALL.id, "2025-12-31T22:31:00Z", "planner", "answer", "I will look at the form first."]
+    assert len(rows) == 5
+
+
+def test_a_piped_oneline_log_is_short_id_and_subject():
+    assert piped(LOG["oneline"]).splitlines()[4] == "prompt22 Why does the login fail on Safari?"
+    assert piped(LOG["oneline"], nul=True).count("\0") == 5
+
+
+def test_a_template_reads_what_no_row_shows():
+    shown = piped(LOG["log"], template="{oid} {author_kind} {to} [{branches}]").splitlines()
+    assert shown[3] == f"{CALL.oid} agent carol,reviewer []"
+    assert shown[0] == f"{LONG.oid} agent  [main,fix]"
+
+
+def test_a_log_reads_like_gits(at_one_moment):
+    lines = seen_lines(LOG["log"])
+    start = lines.index("message prompt22")
+    assert lines[start:] == [
+        "message prompt22",
+        "Author: carol",
+        "Kind:   prompt",
+        "Date:   2025-12-31T22:30:00Z (1h ago)",
+        "",
+        "    Why does the login fail on Safari?",
+    ]
+    assert lines[start - 1] == ""
+
+
+def test_tips_are_decorated_with_their_branches(at_one_moment):
+    assert seen_lines(LOG["log"])[0] == "message length22 (main, fix)"
+    assert seen_lines(LOG["oneline"])[0] == "length22 (main, fix) writer: line 1"
+
+
+def test_a_oneline_log_has_a_line_each_that_fits():
+    assert len(seen_lines(LOG["oneline"])) == 5
+    assert all(len(line) <= 40 for line in seen_lines(LOG["oneline"], 40))
+    assert seen_lines(LOG["oneline"], 40)[4] == "prompt22 carol: Why does the login fail…"
+
+
+def test_a_subject_that_the_commit_cut_shows_it():
+    of = head("word", "carol", "x" * 72)
+    log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c", graph=False, oneline=True)
+    assert seen_lines(log, 200) == [f"word2222 carol: {'x' * 72}…"]
+
+
+def test_a_system_message_speaks_as_the_system():
+    of = head("word", "scopes", "begun", author_kind="system")
+    assert "Author: SYSTEM" in seen_lines(LogEntry(head=of, message=None, branches=()))
+
+
+def test_twenty_rows_are_shown_whole():
+    assert one(LONG, text("\n".join(map(str, range(20))))) == [f"    {n}" for n in range(20)]
+
+
+def test_what_is_longer_says_how_many_lines_more():
+    assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", "    … 1 more line"]
+    assert one(LONG, text("\n".join(map(str, range(1520)))))[20] == "    … 1,500 more lines"
+
+
+def test_folded_rows_count_and_a_line_begun_counts_among_the_rest():
+    long_line = " ".join(["word"] * 500)
+    rows = one(LONG, text(f"{long_line}\nlast"))
+    assert len(rows) == 21
+    assert rows[20] == "    … 2 more lines"
+    assert all(len(row) <= 80 for row in rows)
+
+
+def test_one_word_of_a_megabyte_is_cut_without_being_folded_whole():
+    rows = one(LONG, text("x" * 1_000_000))
+    assert rows[0] == "    " + "x" * 76
+    assert rows[20:] == ["    … 1 more line"]
+
+
+def test_blank_lines_inside_a_text_have_no_blanks():
+    assert one(PROMPT, text("a\n\nb\n")) == ["    a", "", "    b"]
+
+
+def test_tabs_are_expanded_and_controls_are_visible():
+    assert one(PROMPT, text("a\tb\x1b[2J")) == ["    a       b^[[2J"]
+
+
+def test_parts_are_a_line_each():
+    lines = one(CALL, *CALL_BODY.parts)
+    assert lines[0] == "    thinking: Safari blocks third-party cookies. …"
+    assert '    → Bash {"command": "grep -rn cookie src", "timeout": 10}' in lines
+    assert "    ← result: src/login.py:3: cookie …" in lines
+    assert "    ← error (exit code 2): no such file" in lines
+    assert lines[-3:] == ["    [edit src/login.py]", "    [image image/png shot.png]", "    [hologram]"]
+
+
+def test_a_tool_call_is_cut_to_the_terminal():
+    call = Part("tool_call", {"name": "Bash", "input": {"command": "x" * 100_000}})
+    (line,) = one(CALL, call, width=60)
+    assert len(line) == 60
+    assert line.startswith('    → Bash {"command": "xxx')
+    assert line.endswith("x…")
+
+
+def test_a_document_and_files_follow_the_text():
+    lines = one(DECIDED, text("So be it."), payload=DECIDED_BODY.payload, files=CALL_BODY.files)
+    assert lines == [
+        "    So be it.",
+        "    topic: cookies",
+        "    decision: SameSite=Lax",
+        "    weight: [1, 2]",
+        "    files: edit src/login.py, rename new.py from old.py",
+    ]
+
+
+@pytest.mark.parametrize("parts", [(), (text(""),)])
+def test_a_message_of_nothing_shows_its_subject(parts):
+    of = head("word", "carol", "(no text)")
+    entry = LogEntry(head=of, message=replace(body(of), parts=parts), branches=())
+    assert seen_lines(entry)[-2:] == ["", "    (no text)"]
+
+
+def test_recipients_are_named():
+    assert "To:     carol, reviewer" in seen_lines(ENTRIES[3])
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 80])
+def test_no_width_is_too_narrow(width):
+    assert "look" in seen(LOG["log"], width)
+    assert seen_lines(LOG["graph"], width)
+
+
+def test_an_empty_log_is_empty():
+    nothing = replace(LOG["log"], items=())
+    assert piped(nothing) == seen(nothing) == seen(replace(nothing, graph=True)) == ""
+
+
+def test_a_log_streams():
+    """The first row is written before the second message is read."""
+    read: list[str] = []
+
+    def entries():
+        for entry in ENTRIES:
+            read.append(entry.head.id)
+            yield entry
+
+    def write(_text):
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        render_text(replace(LOG["log"], items=entries()), PlainView(write))
+    assert read == [LONG.id]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+
+from scopes.model.message import FileTouch, Part
+from scopes.render.text.part import document_lines, part_line, say_document, say_part, touched
+from scopes.render.view import PlainView
+
+
+def line(kind, **fields):
+    """A part in one line."""
+    return "".join(span.text for span in part_line(Part(kind, fields)))
+
+
+def whole(kind, **fields):
+    """A part in all its lines."""
+    pieces: list[str] = []
+    say_part(PlainView(pieces.append), Part(kind, fields))
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": "Bash", "input": {"command": "ls"}}, '→ Bash {"command": "ls"}'),
+        ({"name": "Bash", "input": "ls"}, "→ Bash ls"),
+        ({"name": "Bash", "input_text": "ls\npwd"}, "→ Bash ls …"),
+        ({"name": "Bash"}, "→ Bash "),
+        ({"input": {}}, "→ unknown tool {}"),
+        ({"name": {"odd": 1}, "input": 0}, '→ {"odd": 1} 0'),
+    ],
+)
+def test_a_call_names_its_tool_and_what_it_was_given(fields, said):
+    assert line("tool_call", **fields) == said
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"output": "done"}, "← result: done"),
+        ({"output_text": "a\nb"}, "← result: a …"),
+        ({"output": {"ok": True}}, '← result: {"ok": true}'),
+        ({"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "← result: a …"),
+        ({"output": [{"type": "image"}]}, '← result: [{"type": "image"}]'),
+        ({"output": []}, "← result: []"),
+        ({"output": "x", "is_error": True}, "← error: x"),
+        ({"output": "x", "is_error": "yes", "exit_code": 0}, "← result (exit code 0): x"),
+        ({}, "← result: "),
+    ],
+)
+def test_a_result_says_whether_it_failed_and_how_it_begins(fields, said):
+    assert line("tool_result", **fields) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        ("reasoning", {"text": "first\nsecond"}, "thinking: first …"),
+        ("reasoning", {"text": 7}, "thinking: "),
+        ("image", {"media_type": "image/png", "data": "AAAA"}, "[image image/png]"),
+        ("file", {"path": "a.pdf"}, "[file a.pdf]"),
+        ("file_ref", {"path": "a.py", "op": "edit"}, "[edit a.py]"),
+        ("raw", {"anything": 1}, "[raw]"),
+    ],
+)
+def test_everything_else_says_what_it_is(kind, fields, said):
+    assert line(kind, **fields) == said
+
+
+def test_a_long_line_is_not_longer_than_anyone_reads():
+    assert len(line("tool_call", name="Bash", input="x" * 1_000_000)) < 1100
+
+
+def test_a_whole_call_is_indented_json():
+    assert (
+        whole("tool_call", name="Bash", input={"a": [1]}) == '→ Bash\n    {\n      "a": [\n        1\n      ]\n    }\n'
+    )
+
+
+def test_a_whole_result_keeps_its_lines():
+    assert whole("tool_result", output_text="a\n\tb\n") == "← result:\n    a\n    \tb\n"
+
+
+def test_a_whole_thought_and_a_patch_stand_below_their_headings():
+    assert whole("reasoning", text="a\nb") == "thinking:\n    a\n    b\n"
+    assert whole("file_ref", path="a.py", op="edit", patch="+x") == "[edit a.py]\n    +x\n"
+    assert whole("file_ref", path="a.py") == "[a.py]\n"
+
+
+def test_the_bytes_of_an_image_are_not_shown():
+    assert whole("image", media_type="image/png", data="A" * 1000) == "[image image/png]\n"
+
+
+def test_an_unknown_part_shows_all_its_fields():
+    assert whole("hologram", depth=3) == '[hologram]\n    {\n      "depth": 3\n    }\n'
+
+
+def test_a_document_is_a_line_a_field():
+    lines = [
+        "".join(span.text for span in line) for line in document_lines({"field_path": "a", "n": 1, "long": "x\ny"})
+    ]
+    assert lines == ["field path: a", "n: 1", "long: x …"]
+
+
+def test_a_whole_document_unfolds_what_has_several_lines():
+    pieces: list[str] = []
+    say_document(PlainView(pieces.append), {"topic": "db", "reasons": ["a"], "none": None, "text": "x\ny"})
+    assert "".join(pieces) == 'topic: db\nreasons:\n    [\n      "a"\n    ]\nnone: \ntext:\n    x\n    y\n'
+
+
+def test_touched_files_are_listed_with_what_was_done():
+    files = (FileTouch("a.py", "edit"), FileTouch("b.py", "rename", source="c.py"))
+    assert touched(files) == "edit a.py, rename b.py from c.py"
+    assert touched(()) == ""

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.render.results import SAMPLES
+from tests.render.showing import piped, seen
+
+
+@pytest.mark.parametrize("noun", SAMPLES)
+@pytest.mark.parametrize("width", [80, 200])
+def test_every_result_looks_as_agreed_on_a_terminal(noun, width, at_one_moment, golden):
+    pages = [f"===== {name}\n{seen(result, width)}" for name, result in SAMPLES[noun].items()]
+    golden(f"{noun}.terminal-{width}.txt", "\n".join(pages))
+
+
+@pytest.mark.parametrize("noun", SAMPLES)
+def test_every_result_looks_as_agreed_in_a_pipe(noun, at_one_moment, golden):
+    pages = [f"===== {name}\n{piped(result)}" for name, result in SAMPLES[noun].items()]
+    golden(f"{noun}.piped.txt", "\n".join(pages))

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from tests.render.results import CALL, PROMPT, SAMPLES
+from tests.render.showing import piped, seen_lines
+
+TAGS = SAMPLES["tag"]
+
+
+def test_tags_are_listed_with_their_messages(at_one_moment):
+    rows = seen_lines(TAGS["list"], 120)[4:-1]
+    assert rows[0].split()[1:6] == ["good", "callit22", "planner", "1h", "ago"]
+    assert piped(TAGS["list"]).splitlines()[1].split("\t")[:3] == ["v1", PROMPT.id, "carol"]
+
+
+def test_a_template_reads_a_tags_commit():
+    assert piped(TAGS["list"], template="{tag} {oid}").splitlines()[0] == f"good {CALL.oid}"
+
+
+def test_tagging_says_what_and_how():
+    assert seen_lines(TAGS["tagged"]) == ["tagged 7064c2e3 of conv-001 as good", "undo with: scopes undo"]
+    assert seen_lines(TAGS["removed"]) == ["removed the tag good from conv-001", "undo with: scopes undo"]
+    assert piped(TAGS["tagged"]) == piped(TAGS["removed"]) == "good\n"
+
+
+def test_no_tags_say_so_to_people():
+    assert seen_lines(TAGS["empty-list"]) == ["conv-001 has no tags."]
+    assert piped(TAGS["empty-list"]) == ""

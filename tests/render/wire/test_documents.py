@@ -1,0 +1,203 @@
+"""The documents of every noun, where a script relies on more than a golden file says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scopes.render.json_line import result_line
+from scopes.render.loading import load_renderings
+from scopes.result import Note
+from tests.render.results import CALL, CHANGES, CREATE, OPERATION, PROMPT, SAMPLES, SUMMARIES, UUID, VIEW
+from tests.render.showing import document
+
+
+def made(noun, name):
+    """The document of a sample without its version."""
+    found = document(SAMPLES[noun][name])
+    assert found.pop("scopes") == 1
+    return found
+
+
+def test_new_names_the_conversation():
+    found = made("lifecycle", "new")
+    assert list(found)[:3] == ["kind", "id", "uuid"]
+    assert found == {
+        "kind": "conversation", "id": "conv-001", "uuid": UUID, "title": "Login fails", "participants": ["planner"],
+        "active_branch": "main", "operation": OPERATION,
+    }  # fmt: skip
+
+
+def test_append_names_message_and_place():
+    assert made("message", "appended") == {
+        "kind": "message", "id": CALL.id, "oid": CALL.oid, "conversation": "conv-001", "branch": "main",
+    }  # fmt: skip
+
+
+def test_amend_and_retract_are_appends_that_name_their_target():
+    assert made("message", "amended") == made("message", "appended") | {"amends": PROMPT.id}
+    assert made("message", "retracted") == made("message", "appended") | {"retracts": PROMPT.id}
+
+
+def test_branch_names_the_branch():
+    found = made("branch", "created")
+    assert (found["kind"], found["conversation"], found["name"]) == ("branch", "conv-001", "analysis/security-review")
+    assert (found["parent"], found["active"], found["operation"]) == ("main", True, OPERATION)
+    assert "purpose" not in made("branch", "created-aside")
+
+
+def test_a_list_of_conversations_counts_branches_and_show_lists_them():
+    """S4-48, S4-53, S4-54."""
+    (first, *_) = made("conversation", "list")["conversations"]
+    assert first["branches"] == 3
+    assert [branch["name"] for branch in made("conversation", "show")["branches"]] == [b.name for b in VIEW.branches]
+    assert set(first) - {"title", "source"} == set(made("conversation", "show")) - {"kind", "recent"}
+
+
+def test_a_single_summary_is_the_entry_of_the_list():
+    assert (
+        made("conversation", "summary") == {"kind": "conversation"} | made("conversation", "list")["conversations"][0]
+    )
+
+
+def test_what_a_brief_list_does_not_know_is_absent():
+    assert set(made("conversation", "list")["conversations"][1]) == {"id", "participants", "branches", "last_activity"}
+    assert SUMMARIES[1].messages is None
+
+
+def test_recent_messages_are_oldest_first():
+    recent = made("conversation", "show")["recent"]
+    assert [message["subject"] for message in recent] == [head.subject for head in VIEW.recent]
+
+
+@pytest.mark.parametrize(
+    ("noun", "name", "kind"),
+    [
+        ("lifecycle", "title", "rename"),
+        ("lifecycle", "deleted", "delete"),
+        ("lifecycle", "branch-deleted", "delete-branch"),
+        ("branch", "list", "branch-list"),
+        ("branch", "switched", "switch"),
+        ("branch", "abandoned", "abandon"),
+        ("branch", "rewound", "rewind"),
+        ("operation", "list", "operation-list"),
+        ("operation", "show", "operation"),
+        ("operation", "undo", "undo"),
+        ("operation", "redo", "redo"),
+        ("change", "change", "change"),
+        ("file", "files", "file-list"),
+        ("decision", "decisions", "decision-list"),
+        ("stats", "stats", "stats"),
+        ("tag", "tagged", "tag"),
+        ("tag", "list", "tag-list"),
+        ("store", "init", "init"),
+        ("store", "sound", "verification"),
+        ("store", "gc", "gc"),
+        ("store", "doctor", "doctor"),
+        ("config", "get", "config"),
+        ("config", "list", "config-list"),
+        ("imported", "sample", "import"),
+    ],
+)
+def test_every_document_says_its_kind(noun, name, kind):
+    assert made(noun, name)["kind"] == kind
+
+
+@pytest.mark.parametrize("name", ["switched", "abandoned", "rewound"])
+def test_what_moved_a_ref_names_its_operation(name):
+    assert made("branch", name)["operation"] == OPERATION
+
+
+@pytest.mark.parametrize("name", ["switched-already", "revived-already", "rewound-nowhere"])
+def test_what_moved_nothing_names_no_operation(name):
+    assert "operation" not in made("branch", name)
+
+
+def test_a_branch_rewound_to_its_beginning_ends_with_no_message():
+    assert "message" not in made("branch", "rewound-to-nothing")
+    assert made("branch", "rewound")["message"] == PROMPT.id
+
+
+def test_a_removed_title_is_absent():
+    assert "new" not in made("lifecycle", "title-removed")
+    assert "old" not in made("lifecycle", "title")
+
+
+def test_a_change_says_null_where_there_was_nothing():
+    """S4-49: before null, after message."""
+    found = made("change", "change")
+    assert found["before"] is None
+    assert found["after"] == CHANGES[1].after
+    assert (found["operation"], found["field_path"], found["cause"]) == ("APPEND", "messages", "agent:planner")
+
+
+def test_the_change_log_as_one_document_holds_its_lines():
+    lines = [document(change) for change in CHANGES]
+    assert [{"scopes": 1} | change for change in made("change", "changes")["changes"]] == lines
+
+
+def test_a_log_as_one_document_holds_its_lines():
+    """`log --json` itself is a line a message."""
+    lines = [document(entry) for entry in SAMPLES["log"]["log"].items]
+    assert [{"scopes": 1} | message for message in made("log", "log")["messages"]] == lines
+
+
+def test_a_ref_that_was_absent_has_no_old_value():
+    (branch, meta, _) = made("operation", "show")["operation"]["refs"]
+    assert "old" not in branch
+    assert set(meta) == {"ref", "old", "new"}
+
+
+def test_an_operation_keeps_its_own_kind_inside():
+    assert made("operation", "show")["operation"]["kind"] == "branch"
+    assert made("operation", "undo")["target"]["id"] == CREATE.id
+    assert made("operation", "list")["operations"][0]["undoes"] == CREATE.id
+
+
+def test_a_file_names_every_message_that_touched_it():
+    """S1-20."""
+    (file,) = made("file", "files")["files"]
+    assert file["messages"] == [PROMPT.id, CALL.id]
+    assert file["operations"] == {"edit": 2, "read": 1}
+
+
+def test_a_decision_carries_its_message():
+    """S1-29: commit, date, agent."""
+    (_, decision) = made("decision", "decisions")["decisions"]
+    assert decision["decision"] == "SameSite=Lax,\nand no other."
+    assert {"oid", "time", "author"} <= set(decision["message"])
+    assert decision["stands"] is True
+
+
+def test_verification_says_whether_the_store_is_sound():
+    assert made("store", "sound")["sound"] is True
+    assert made("store", "damaged")["sound"] is False
+    assert "cure" not in made("store", "damaged")["findings"][1]
+
+
+def test_doctor_says_whether_all_is_well():
+    assert made("store", "doctor")["healthy"] is False
+    fine = replace(SAMPLES["store"]["doctor"], checks=SAMPLES["store"]["doctor"].checks[:2])
+    assert document(fine)["healthy"] is True
+
+
+def test_a_removed_setting_and_tag_have_no_value():
+    assert "value" not in made("config", "unset")
+    assert made("config", "unset")["removed"] is True
+    assert "oid" not in made("tag", "removed")
+    assert made("tag", "removed")["removed"] is True
+
+
+def test_notes_come_with_the_document():
+    assert made("store", "gc-expired")["notes"] == [{"text": "git deletes later", "hint": "wait"}, {"text": "only so"}]
+    noted = replace(CHANGES[0], notes=(Note("odd"),))
+    assert document(noted)["notes"] == [{"text": "odd"}]
+
+
+def test_foreign_json_comes_back_in_its_order():
+    load_renderings("wire", type(SAMPLES["message"]["cat"]))
+    line = result_line(SAMPLES["message"]["cat"])
+    assert '"input":{"command":"grep -rn cookie src","timeout":10}' in line
+    assert json.loads(line)["conversation"] == "conv-001"

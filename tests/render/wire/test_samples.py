@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.render.results import SAMPLES
+from tests.render.showing import document
+
+
+@pytest.mark.parametrize("noun", SAMPLES)
+def test_every_document_is_as_agreed(noun, golden):
+    documents = {}
+    for name, result in SAMPLES[noun].items():
+        made = document(result)
+        same = next((f"as {other}" for other, known in documents.items() if known == made), None)
+        documents[name] = same or made
+    golden(f"{noun}.json", json.dumps(documents, indent=1, ensure_ascii=False) + "\n")
