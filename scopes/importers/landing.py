@@ -59,7 +59,8 @@ def land(repository: Repository, landing: Landing, key: str, leaves: list[Leaf])
         tracked = before.get(ref)
         if tracked != leaf.tip:
             landing.changes.append(RefChange(ref, tracked, leaf.tip))
-            _move_branch(landing, leaf, tracked, taken)
+        if tracked != leaf.tip or landing.fresh:
+            _move_branch(landing, leaf, None if landing.fresh else tracked, taken)
         if leaf.active and landing.fresh:
             landing.active = leaf.name
     wanted = {tracking_ref(key, leaf.name) for leaf in leaves}

@@ -6,26 +6,42 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Since
+from scopes.cli.importing import collect_sources, import_all
 from scopes.cli.invocation import Invocation
 from scopes.conversation.import_sample import import_sample
-from scopes.errors import Invalid
 
 
 def import_(
     context: typer.Context,
-    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents")] = False,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH", help="A transcript, or a folder of them; none: all there are")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Bring in nothing when a record cannot be read")] = False,
+    since: Since = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="A title, instead of its own")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what was deleted here")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Account for every byte of every source")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents, to try things")] = False,
 ) -> int:
-    """Bring in conversations.
+    """Bring in transcripts that other tools have written.
 
-    The sample is three agents on one task, with branches, typed messages and files, so that every command has
-    something to show. Bringing it in again changes nothing.
+    Without a path, the histories that Claude Code and Codex keep in their standard places (CLAUDE_CONFIG_DIR and CODEX_HOME
+    count). The format is told from the content. Nothing is lost: a record that cannot be read is kept and counted. What is
+    here already is not brought in twice, and a source that has grown goes on where it ended. Sources are never written to.
 
     Examples:
+      scopes conv import
+      scopes conv import ~/.claude/projects/-home-carol-shop
+      scopes conv import run.jsonl --strict --title "Nightly run"
+      scopes conv import --dry-run --since '7 days ago'
       scopes conv import --sample
-      scopes conv list
-      scopes conv log sample --all --graph
     """
     call: Invocation = context.obj
-    if not sample:
-        raise Invalid("name what to bring in", hint="this version brings in its sample: scopes conv import --sample")
-    return call.show(import_sample(call.repository(create=True)))
+    if sample:
+        return call.show(import_sample(call.repository(create=True)))
+    sources = collect_sources(call, paths or [], since)
+    return call.show(
+        import_all(call, sources, dry_run=dry_run, strict=strict, again=again, title=title, report=report)
+    )

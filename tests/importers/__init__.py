@@ -1,0 +1,1 @@
+"""Formats and the machine they plug into."""

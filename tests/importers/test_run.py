@@ -1,0 +1,234 @@
+"""The machine: sources become conversations once, follow their source, and give their bytes back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.delete import delete
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.show import show
+from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from scopes.errors import CannotImport
+from scopes.ids import Oid
+from scopes.importers.gathering import gather
+from scopes.importers.landing import SOURCES
+from scopes.importers.run import import_sources
+from scopes.importers.source_record import walk_chunks, walk_segments
+from scopes.store.location import create_store
+from scopes.store.repository import open_repository
+from tests.importers.toy import Toy, line, write
+
+FORMATS = (Toy(),)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """An empty store."""
+    create_store(str(tmp_path / "store.git"))
+    return open_repository(str(tmp_path / "store.git"))
+
+
+def bring(repository, *sources, **options):
+    """Import with the toy format."""
+    return import_sources(repository, sources, FORMATS, **options)
+
+
+def words(repository, branch="main", conversation="conv-001"):
+    """Return the texts of a branch, oldest first, as one line without `say`."""
+    tip = branch_tips(repository, conversation)[branch]
+    heads = walk_heads_oldest_first(repository, [tip])
+    return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
+
+
+def objects(repository):
+    """Count the objects of a store."""
+    command = ["git", "--git-dir", repository.path, "cat-file", "--batch-all-objects", "--batch-check"]
+    return len(subprocess.run(command, capture_output=True, check=True).stdout.splitlines())
+
+
+def test_a_source_becomes_a_conversation(repository, tmp_path):
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c"), {"title": "Shop"}))
+    assert words(repository) == "a b c"
+    assert show(repository, "conv-001").title == "Shop"
+    assert (done.conversations[0].messages, done.conversations[0].new_messages, done.conversations[0].branches) == (3, 3, 1)
+    assert (done.sources[0].records, done.sources[0].messages, done.sources[0].unparsed) == (5, 3, 0)
+
+
+def test_a_second_import_writes_nothing(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b c d<b"))
+    bring(repository, source)
+    before, refs = objects(repository), repository.list_refs()
+    done = bring(repository, source)
+    assert (objects(repository), repository.list_refs()) == (before, refs)
+    assert done.operation is None
+    assert done.conversations[0].new_messages == 0
+
+
+def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
+    """Transcripts, acceptance 2: same branches, same object ids."""
+    records = line("s1", "a b c d e f<c g")
+    for end in (3, 5, len(records)):
+        bring(repository, write(tmp_path / "a.jsonl", *records[:end]))
+    create_store(str(tmp_path / "other.git"))
+    other = open_repository(str(tmp_path / "other.git"))
+    bring(other, write(tmp_path / "a.jsonl", *records))
+    assert branch_tips(repository, "conv-001") == branch_tips(other, "conv-001")
+    assert words(repository) == "a b c f g"
+
+
+def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    tip = branch_tips(repository, "conv-001")["main"]
+    assert read_message(repository, tip).extra["open"] is True
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    heads = list(walk_heads_oldest_first(repository, [branch_tips(repository, "conv-001")["main"]]))
+    assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
+
+
+def test_a_branch_that_the_user_took_on_stays_and_the_new_tail_stands_beside_it(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    append(repository, "conv-001", plain_message("carol", "mine"))
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    assert words(repository) == "a b mine"
+    beside = [name for name in branch_tips(repository, "conv-001") if name.startswith("import/")]
+    assert [words(repository, name) for name in beside] == ["a b c"]
+    assert "was moved here" in done.notes[0].text
+
+
+def test_a_deleted_conversation_stays_deleted_until_it_is_wanted_again(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    bring(repository, source)
+    delete(repository, "conv-001")
+    done = bring(repository, source)
+    assert done.conversations == ()
+    assert "stays so" in done.notes[0].text
+    again = bring(repository, source, again=True)
+    assert words(repository, conversation=again.conversations[0].id) == "a b"
+
+
+def test_undo_takes_an_import_back_and_the_next_one_brings_it_again(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    bring(repository, source)
+    undo(repository)
+    assert repository.list_refs("refs/heads/", SOURCES) == {}
+    bring(repository, source)
+    assert words(repository) == "a b"
+
+
+def test_what_a_rewritten_source_has_lost_is_kept(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d")))
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b x")))
+    assert words(repository) == "a b x"
+    assert words(repository, "abandoned/1") == "a b c d"
+    assert "abandoned/1" in done.notes[0].text
+
+
+def test_a_fork_is_called_after_its_first_own_message(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d<b e")))
+    tips = branch_tips(repository, "conv-001")
+    fork = next(name for name in tips if name.startswith("fork/"))
+    own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
+    assert (words(repository), words(repository, fork), fork) == ("a b d e", "a b c", f"fork/{own.id[:8]}")
+
+
+def test_a_part_is_a_branch_that_stands_on_the_root(repository, tmp_path):
+    main = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    part = write(tmp_path / "b.jsonl", *line("s1", "x y", part="helper"))
+    bring(repository, part, main)
+    assert (words(repository), words(repository, "subagent/helper")) == ("a b", "x y")
+    assert len(verify(repository).findings) == 0
+
+
+def test_a_session_stands_on_the_message_of_its_base_that_it_names(repository, tmp_path):
+    base = line("s1", "a b c")
+    end = sum(len(json.dumps(record)) + 1 for record in base[:3])
+    sources = [
+        write(tmp_path / "z.jsonl", *base),
+        write(tmp_path / "a.jsonl", *line("s2", "x y", base="s1", end=end)),
+    ]
+    done = bring(repository, *reversed(sources))
+    assert len(done.conversations) == 1
+    fork = next(name for name in branch_tips(repository, "conv-001") if name.startswith("fork/"))
+    assert words(repository, fork) == "a b x y"
+
+
+def test_a_session_whose_base_is_missing_comes_in_with_a_note(repository, tmp_path):
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s2", "x y", base="s1", end=10)))
+    assert words(repository) == "x y"
+    assert "began from s1" in done.notes[0].text
+
+
+def test_a_copied_history_has_the_same_commits(repository, tmp_path):
+    """Transcripts, fact 4: a fork that copied its parent's history shares its messages."""
+    first = write(tmp_path / "a.jsonl", *line("s1", "a b c d"))
+    copied = line("s2", "a b x y", base="s1")
+    for record in copied[1:3]:
+        record["time"] = "2026-03-01T00:00:00Z"
+    done = bring(repository, first, write(tmp_path / "b.jsonl", *copied))
+    assert done.conversations[0].messages == 6
+    tips = branch_tips(repository, "conv-001")
+    fork = next(name for name in tips if name.startswith("fork/"))
+    shared = [head.oid for head in walk_heads_oldest_first(repository, [tips["main"]])][:2]
+    assert [head.oid for head in walk_heads_oldest_first(repository, [tips[fork]])][:2] == shared
+
+
+def test_the_order_of_the_sources_does_not_matter(tmp_path):
+    """P11: same set of sources, same object ids."""
+    sources = [
+        write(tmp_path / "a.jsonl", *line("s1", "a b c", created="2026-02-03T00:00:00Z")),
+        write(tmp_path / "b.jsonl", *line("s2", "x y", created="2026-02-01T00:00:00Z")),
+        write(tmp_path / "c.jsonl", *line("s3", "a b x", base="s1")),
+    ]
+    seen = []
+    for number, order in enumerate((sources, sources[::-1])):
+        create_store(str(tmp_path / f"{number}.git"))
+        store = open_repository(str(tmp_path / f"{number}.git"))
+        bring(store, *order)
+        seen.append(store.list_refs("refs/heads/", "refs/scopes/tracking/"))
+    assert seen[0] == seen[1]
+
+
+def test_every_byte_is_accounted_for_and_comes_back(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    source = write(path, *line("s1", "a b"), {"title": "x"})
+    path.write_bytes(path.read_bytes() + b"{broken\n" + b'{"id": "c", "par')
+    source = gather(str(path))[0]
+    done = bring(repository, source)
+    account = done.sources[0]
+    assert account.message_bytes + account.state_bytes + account.unparsed_bytes == path.stat().st_size
+    assert account.unparsed == 2
+    record = Oid(next(iter(repository.list_refs(SOURCES).values())))
+    assert b"".join(walk_chunks(repository, record)) == path.read_bytes()
+    assert sum(segment.span.length for segment in walk_segments(repository, record)) == path.stat().st_size
+
+
+def test_strict_brings_in_nothing_when_a_record_cannot_be_read(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    write(path, *line("s1", "a b"))
+    path.write_bytes(path.read_bytes() + b"{broken\n")
+    with pytest.raises(CannotImport, match="not valid JSON"):
+        bring(repository, gather(str(path))[0], strict=True)
+    assert repository.list_refs() == {}
+
+
+def test_a_dry_run_says_what_would_come_in_and_writes_nothing(repository, tmp_path):
+    before = objects(repository)
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")), dry_run=True)
+    assert (done.conversations[0].new_messages, done.dry_run) == (2, True)
+    assert (objects(repository), repository.list_refs()) == (before, {})
+
+
+def test_a_source_in_no_known_format_is_refused_alone_and_passed_over_among_others(repository, tmp_path):
+    alien = tmp_path / "alien.jsonl"
+    alien.write_text("no transcript\n")
+    with pytest.raises(CannotImport, match="no format"):
+        bring(repository, gather(str(alien))[0])
+    done = bring(repository, gather(str(alien))[0], write(tmp_path / "a.jsonl", *line("s1", "a")))
+    assert done.skipped == (str(alien),)
+    assert words(repository) == "a"

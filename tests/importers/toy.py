@@ -1,0 +1,80 @@
+"""A format of our own for the tests of the machine: one JSON object a line, the first one is the session.
+
+    {"session": "s1", "part": null, "base": null, "end": null}
+    {"id": "a", "parent": null, "by": "user", "say": "hello"}
+    {"title": "what it is about"}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from scopes.importers.format import Source
+from scopes.importers.json_lines import walk_records
+from scopes.importers.projection import Draft, Ending, Event, Session, State, Unparsed
+from scopes.model.message import Author, Part
+
+CREATED = "2026-02-01T10:00:00Z"
+
+
+class Toy:
+    """Reads the toy format."""
+
+    name = "toy"
+
+    def sniff(self, head: bytes) -> bool:
+        return head.startswith(b'{"session"')
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        last = None
+        title = None
+        with source.open() as stream:
+            for record in walk_records(stream, source.size):
+                value = record.value
+                if record.problem is not None or not isinstance(value, dict):
+                    yield Unparsed(spans=(record.span,), reason=record.problem or "no object")
+                elif "session" in value:
+                    yield session_of(value)
+                    yield State(key="session", spans=(record.span,), value=value)
+                elif "say" in value:
+                    last = value["id"]
+                    yield draft_of(value, record.span)
+                else:
+                    title = value.get("title", title)
+                    yield State(key="title", spans=(record.span,), value=value)
+        yield Ending(active=last, title=title, open=last)
+
+
+def session_of(value):
+    details = {"end_byte_offset": value["end"]} if value.get("end") else {}
+    return Session(
+        format="toy", native_id=value["session"], part=value.get("part"), base=value.get("base"),
+        created=value.get("created", CREATED), cwd="/home/carol/shop", details=details,
+    )  # fmt: skip
+
+
+def draft_of(value, span):
+    kind = "human" if value["by"] == "user" else "agent"
+    return Draft(
+        key=value["id"], parent=value.get("parent"), author=Author(value["by"], kind), kind="plain",
+        parts=(Part("text", {"text": value["say"]}),), spans=(span,), native_ids=(value["id"],),
+        time=value.get("time", CREATED), precision="exact", side=value.get("side"),
+    )  # fmt: skip
+
+
+def write(path, *records):
+    """Write records as a toy transcript."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return Source(str(path), path.stat().st_size)
+
+
+def line(session, words, **fields):
+    """Draw a session: one message a word, each on top of the one before, by user and bot in turn."""
+    records = [{"session": session, **fields}]
+    for number, word in enumerate(words.split()):
+        name, _, parent = word.partition("<")
+        before = parent or (records[-1]["id"] if number else None)
+        by = ("user", "bot")[number % 2]
+        records.append({"id": name, "parent": before, "by": by, "say": f"say {name}"})
+    return records
