@@ -10,11 +10,11 @@ from scopes.conversation.heads import is_root, read_message, walk_heads_oldest_f
 from scopes.conversation.lookup import MAIN, branch_tips, conversation_ids
 from scopes.conversation.message_commit import write_root_commit
 from scopes.conversation.metadata import read_metadata
+from scopes.conversation.source_record import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.identity import session_uuid, source_key
-from scopes.importers.landing import SOURCES
 from scopes.importers.projection import Session
-from scopes.importers.source_record import read_source_record, walk_segments
+from scopes.importers.source_record import walk_segments
 from scopes.importers.weaving import OPEN, Segment, Thread
 from scopes.model.conversation import Root, decode_root
 from scopes.result import Note

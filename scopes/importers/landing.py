@@ -23,7 +23,6 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
 
 TRACKING = "refs/scopes/tracking/"
-SOURCES = "refs/scopes/sources/"
 
 
 @dataclass(slots=True)

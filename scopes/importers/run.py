@@ -13,16 +13,17 @@ from scopes.clock import parse_time, seconds_of
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import next_conversation_id
 from scopes.conversation.operating import perform
+from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record
 from scopes.errors import CannotImport
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, slug
 from scopes.importers.arranging import SHORT_ID, arrange
 from scopes.importers.format import Format, Source, choose_format
 from scopes.importers.home import UNDATED, Home, Homes
 from scopes.importers.identity import PARSER_VERSION, source_key
-from scopes.importers.landing import SOURCES, TRACKING, Landing, finish, land
+from scopes.importers.landing import TRACKING, Landing, finish, land
 from scopes.importers.projection import Event, Session
 from scopes.importers.results import ConversationImported, Imported, SourceImported
-from scopes.importers.source_record import SourceRecord, digest_of, read_source_record, write_source_record
+from scopes.importers.source_record import digest_of, write_source_record
 from scopes.importers.weaving import Segment, Thread, weave
 from scopes.model.operation import RefChange
 from scopes.result import Note

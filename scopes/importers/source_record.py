@@ -1,4 +1,4 @@
-"""What is kept of a source: its exact bytes, and what every one of them became.
+"""Writing what is kept of a source: its exact bytes, and what every one of them became.
 
 A source's record is a tree that is a function of its bytes alone: `chunks/` cut at record ends, `segments/` in pages,
 `source.json`. A source that has grown shares all but the last chunk and page with its earlier record.
@@ -7,10 +7,10 @@ A source's record is a tree that is a function of its bytes alone: `chunks/` cut
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, BinaryIO
 
+from scopes.conversation.source_record import CHUNKS, DESCRIPTION_FILE, SourceRecord
 from scopes.errors import Corrupt
 from scopes.ids import MessageId, Oid
 from scopes.importers.identity import ESSENCE_VERSION
@@ -19,25 +19,10 @@ from scopes.importers.weaving import Segment
 from scopes.model import canonical
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
-from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.trees import Change, read_blob, update_tree, walk_blobs
 
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
-_DESCRIPTION = "source.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRecord:
-    """The description of a stored source; `path` is where it was last seen and may be gone."""
-
-    format: str
-    native_id: str
-    part: str | None
-    size: int
-    digest: str
-    parser: int
-    path: str
-    root: Oid
 
 
 def write_source_record(
@@ -53,11 +38,11 @@ def write_source_record(
     files: dict[str, Change] = {}
     ends = [segment.span.offset + segment.span.length for segment in segments]
     for number, chunk in enumerate(_walk_chunks(stream, record.size, ends)):
-        files[f"chunks/{number:06d}"] = objects.write(BLOB, chunk)
+        files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
         files[f"segments/{number // PAGE_SEGMENTS:06d}.jsonl"] = page
-    files[_DESCRIPTION] = canonical.dump(_description(record))
+    files[DESCRIPTION_FILE] = canonical.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
         parents=() if previous is None else (previous,),
@@ -66,43 +51,6 @@ def write_source_record(
         subject=f"{record.format} {record.native_id}: {record.size} bytes",
     )
     return objects.write(COMMIT, data)
-
-
-def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
-    """Read the description of a stored source.
-
-    Raises:
-        Corrupt: it is damaged.
-    """
-    data = find_blob(objects, read_commit(objects, commit).tree, _DESCRIPTION)
-    match canonical.load(data or b"null"):
-        case {
-            "format": str(name),
-            "native_id": str(native),
-            "size": int(size),
-            "sha256": str(digest),
-            "root": str(root),
-            **rest,
-        }:
-            part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
-            return SourceRecord(
-                format=name,
-                native_id=native,
-                part=part if isinstance(part, str) else None,
-                size=size,
-                digest=digest,
-                parser=parser if isinstance(parser, int) else 0,
-                path=path if isinstance(path, str) else "",
-                root=Oid(root),
-            )
-    raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
-
-
-def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
-    """Yield a stored source's bytes in order."""
-    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
-        if path.startswith("chunks/"):
-            yield read_blob(objects, oid)
 
 
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:

@@ -12,14 +12,14 @@ from scopes.conversation.delete import delete
 from scopes.conversation.heads import read_message, walk_heads_oldest_first
 from scopes.conversation.lookup import branch_tips
 from scopes.conversation.show import show
+from scopes.conversation.source_record import SOURCES, walk_chunks
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.ids import Oid
 from scopes.importers.gathering import gather
-from scopes.importers.landing import SOURCES
 from scopes.importers.run import import_sources
-from scopes.importers.source_record import walk_chunks, walk_segments
+from scopes.importers.source_record import walk_segments
 from scopes.store.location import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy, line, write

@@ -1,0 +1,70 @@
+"""What is kept of an imported source: its exact bytes, in chunks, and a description of them.
+
+Importing writes it and exporting gives it back; both see it through this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.model import canonical
+from scopes.store.repository import Objects, read_commit
+from scopes.store.trees import find_blob, read_blob, walk_blobs
+
+SOURCES = "refs/scopes/sources/"
+DESCRIPTION_FILE = "source.json"
+CHUNKS = "chunks/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """The description of a stored source; `path` is where it was last seen and may be gone."""
+
+    format: str
+    native_id: str
+    part: str | None
+    size: int
+    digest: str
+    parser: int
+    path: str
+    root: Oid
+
+
+def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
+    """Read the description of a stored source.
+
+    Raises:
+        Corrupt: it is damaged.
+    """
+    data = find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE)
+    match canonical.load(data or b"null"):
+        case {
+            "format": str(name),
+            "native_id": str(native),
+            "size": int(size),
+            "sha256": str(digest),
+            "root": str(root),
+            **rest,
+        }:
+            part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
+            return SourceRecord(
+                format=name,
+                native_id=native,
+                part=part if isinstance(part, str) else None,
+                size=size,
+                digest=digest,
+                parser=parser if isinstance(parser, int) else 0,
+                path=path if isinstance(path, str) else "",
+                root=Oid(root),
+            )
+    raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+
+
+def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
+    """Yield a stored source's bytes in order."""
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        if path.startswith(CHUNKS):
+            yield read_blob(objects, oid)
