@@ -1,7 +1,7 @@
 """JSON from outside, read so that what a round trip would change is noticed: numbers, repeated keys.
 
-Nearly every record is written back to the very same text, which one comparison proves; only the others are read again
-with hooks that remember the tokens.
+A number whose text another reader could write differently keeps its text, and an object with a repeated key keeps all
+of its pairs. What is exact is a plain value.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Self
 
+MAX_DEPTH = 200  # as deep as a stored document may be
 _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
@@ -37,15 +38,18 @@ def decode(text: str) -> Any:
 
     Raises:
         ValueError: it is none, or holds an integer of more than 4300 digits.
-        RecursionError: it is nested too deeply.
+        RecursionError: it is nested deeper than 200 levels.
     """
-    value = json.loads(text)
-    return value if _is_exact(text, value) else _CAREFUL.decode(text)
+    value = _DECODER.decode(text)
+    _refuse_depth(value, text, 0, len(text))
+    return value
 
 
 def decode_first(text: str, start: int) -> tuple[Any, int]:
     """Read the document that begins at `start`; returns it and where it ends. Raises as `decode` does."""
-    return _CAREFUL.raw_decode(text, start)
+    value, end = _DECODER.raw_decode(text, start)
+    _refuse_depth(value, text, start, end)
+    return value, end
 
 
 def foreign(name: str, value: Any) -> dict[str, Any]:
@@ -53,16 +57,27 @@ def foreign(name: str, value: Any) -> dict[str, Any]:
     return {f"{name}_text": _write(value)} if _holds_inexact(value) else {name: value}
 
 
-def _is_exact(text: str, value: Any) -> bool:
-    try:
-        return _COMPACT.encode(value) == text.strip()
-    except (ValueError, RecursionError):
-        return False
+def _refuse_depth(value: Any, text: str, start: int, end: int) -> None:
+    """Count levels only where there are brackets enough: Python's own limit depends on who calls."""
+    if not isinstance(value, (dict, list)) or text.count("{", start, end) + text.count("[", start, end) <= MAX_DEPTH:
+        return
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        items = (container.values() if isinstance(container, dict) else container for container in level)
+        level = [item for group in items for item in group if isinstance(item, (dict, list))]
+        if not level:
+            return
+    raise RecursionError
 
 
 def _read_float(token: str) -> float:
     number = float(token)
-    return number if repr(number) == token and not token.endswith(".0") else InexactNumber(token)
+    exact = repr(number) == token and "e" not in token and not number.is_integer()
+    return number if exact else InexactNumber(token)
+
+
+def _read_integer(digits: str) -> float:
+    return InexactNumber(digits) if digits == "-0" else int(digits)
 
 
 def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -78,8 +93,12 @@ def _read_constant(token: str) -> InexactNumber:
     return InexactNumber(token)
 
 
-_CAREFUL = json.JSONDecoder(
-    parse_float=_read_float, parse_constant=_read_constant, object_pairs_hook=_read_pairs, strict=False
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_read_pairs,
+    parse_float=_read_float,
+    parse_int=_read_integer,
+    parse_constant=_read_constant,
+    strict=False,
 )
 
 
