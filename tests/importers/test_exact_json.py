@@ -41,7 +41,7 @@ def test_blanks_and_escapes_make_no_difference(value):
 
 @pytest.mark.parametrize("token", INEXACT)
 def test_what_a_round_trip_would_change_is_kept_as_text(token):
-    """reliability 25, 26"""
+    """Reliability 25, 26."""
     assert foreign("input", decode(token)) == {"input_text": token}
     assert foreign("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
 
@@ -76,13 +76,13 @@ def test_repeated_keys_deep_inside_are_written_back_as_they_came():
 
 
 def test_lone_surrogates_are_plain_text():
-    """reliability 13"""
+    """Reliability 13."""
     assert foreign("text", decode('"\\ud800x"')) == {"text": "\ud800x"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a':1}", "nul", '"', "1 2", "9" * 5000])
 def test_what_is_no_document_is_refused(text):
-    """reliability 24"""
+    """Reliability 24."""
     with pytest.raises(ValueError):
         decode(text)
 
@@ -96,7 +96,7 @@ def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900, 100_000])
 def test_deeper_documents_are_refused_whoever_asks(depth):
-    """reliability 23: Python's own limit depends on how deep the caller stands."""
+    """Reliability 23: Python's own limit depends on how deep the caller stands."""
     with pytest.raises(RecursionError):
         decode('{"a":' + nested(depth - 1) + "}")
     with pytest.raises(RecursionError):

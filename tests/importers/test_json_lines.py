@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scopes.importers import json_lines
 from scopes.importers.json_lines import walk_records
 
-PIECES = st.sampled_from(
-    [b'{"a":1}', b"[1,2]", b'"\xe2\x80\xa8"', b"\n", b"\r\n", b" ", b"}{", b"{", b"\xff", b"\x00", codecs.BOM_UTF8]
-    + ["\u2028".encode(), "\u00a0".encode(), b'{"a":NaN}', b'"\\ud800"', b"\x1c\n", b"[" * 300]
-)
+PIECES = st.sampled_from([
+    b'{"a":1}', b"[1,2]", b'{"a":NaN}', b'"\xe2\x80\xa8"', b'"\\ud800"', b"[" * 300, b"}{", b"{", b"\xff", b"\x00",
+    b"\n", b"\r\n", b" ", b"\x1c\n", codecs.BOM_UTF8, "\u2028".encode(), "\u00a0".encode(),
+])  # fmt: skip
 CUT = "cut off: its writer had not finished it"
 
 
@@ -43,7 +43,7 @@ def tile(records, size):
 @example("\u2028\n{}\n\u00a0\n".encode())
 @example(b"\x1c\n{}")
 def test_every_byte_is_in_exactly_one_record(data):
-    """transcripts 8.11"""
+    """Transcripts 8.11."""
     records = read(data)
     assert tile(records, len(data)) or (
         not records and not data.decode(errors="replace").strip("\ufeff \r\n\t\x1c\u2028\u00a0")
@@ -60,7 +60,7 @@ def test_documents_come_back_one_a_line(values):
 
 @given(st.lists(st.dictionaries(st.text(), st.text()), min_size=1, max_size=5))
 def test_glued_documents_are_all_read_with_their_own_bytes(values):
-    """transcripts fact 3"""
+    """Transcripts fact 3."""
     texts = [
         json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "ignore")
         for value in values
@@ -72,13 +72,13 @@ def test_glued_documents_are_all_read_with_their_own_bytes(values):
 
 
 def test_a_line_separator_inside_a_string_ends_no_line():
-    """reliability 17"""
+    """Reliability 17."""
     [record] = read('{"a":"x\u2028y\u2029z\x85"}\n'.encode())
     assert record.value == {"a": "x\u2028y\u2029z\x85"}
 
 
 def test_a_truncated_last_line_says_so():
-    """reliability 21"""
+    """Reliability 21."""
     good, cut = read(b'{"a":1}\n{"a":"tw')
     assert (good.value, good.problem) == ({"a": 1}, None)
     assert (cut.value, cut.problem, cut.line) == (None, CUT, 2)
@@ -108,7 +108,7 @@ def test_a_source_is_read_as_far_as_it_was_when_the_import_began():
     ],
 )
 def test_a_bad_line_in_the_middle_is_a_problem_and_no_end(line, problem):
-    """reliability 22-24, 27"""
+    """Reliability 22-24, 27."""
     before, bad, behind = read(b'{"n":1}\n' + line + b'\n{"n":2}\n')
     assert (before.value, bad.value, bad.problem, behind.value) == ({"n": 1}, None, problem, {"n": 2})
 
@@ -120,7 +120,7 @@ def test_what_precedes_a_fault_on_a_line_is_read():
 
 
 def test_a_byte_order_mark_belongs_to_the_first_record():
-    """reliability 27"""
+    """Reliability 27."""
     [record] = read(codecs.BOM_UTF8 + b'{"a":1}\n')
     assert (record.value, record.span.offset) == ({"a": 1}, 0)
 
@@ -137,7 +137,7 @@ def test_nothing_but_blanks_is_no_record(data):
 
 
 def test_a_line_that_is_too_long_is_passed_over(monkeypatch):
-    """reliability P15"""
+    """Reliability P15."""
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
     at_limit, over = b'"' + b"x" * 97 + b'"\n', b'"' + b"x" * 99 + b'"\n'
     records = read(at_limit + over + b"1\n" + b"y" * 500)
