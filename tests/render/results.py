@@ -287,7 +287,7 @@ SAMPLES = {
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
-        "redo": Undone(target=CREATE, redo=True, operation=OPERATION),
+        "redo": Undone(target=UNDO, redo=True, operation=OPERATION),
     },
     "imported": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
