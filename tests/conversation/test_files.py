@@ -42,6 +42,25 @@ def test_a_row_tells_the_last_touch_by_whom_and_what(repository):
     assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-03T12:00:00Z", "dave", "edit")
 
 
+def test_of_two_touches_in_one_second_the_later_message_was_last(repository):
+    """S1-20: an agent writes many a second."""
+    new(repository)
+    touch(repository, "a.py", "create", author="carol")
+    touch(repository, "a.py", "edit", author="dave")
+    row = rows(repository)["a.py"]
+    assert (row.last_author, row.last_operation) == ("dave", "edit")
+
+
+def test_the_last_touch_is_one_message_also_across_branches(repository):
+    """S1-20: author, time and operation belong together, whichever branch is walked last."""
+    history(repository, "main: a", "fix:")
+    touch(repository, "a.py", "edit", where="conv-001/main", day=5, author="carol")
+    touch(repository, "a.py", "read", where="conv-001/fix", day=3, author="dave")
+    touch(repository, "b.py", where="conv-001/fix", day=9)
+    row = rows(repository)["a.py"]
+    assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-05T12:00:00Z", "carol", "edit")
+
+
 def test_files_come_last_touched_first_then_by_path(repository):
     new(repository)
     for path, day in (("z.py", 2), ("b.py", 5), ("a.py", 2), ("c.py", 1)):
