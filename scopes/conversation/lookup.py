@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scopes.clock import format_seconds, now_nanoseconds
@@ -84,6 +84,16 @@ def find_active_branch(repository: Repository, conversation: ConversationId) -> 
     tips = branch_tips(repository, conversation)
     if not tips:
         raise NotFound(f"there is no conversation {conversation} any more", hint="bring it back: scopes undo")
+    return choose_active_branch(conversation, tips, None)
+
+
+def choose_active_branch(
+    conversation: ConversationId, tips: Mapping[BranchName, Oid], active: str | None
+) -> BranchName:
+    """Choose among the branches of a conversation, of which there is one at least; `active` is its ref's value."""
+    place = names.split_branch_ref((active or "").removeprefix(names.SYMBOLIC))
+    if place is not None and place[0] == conversation and place[1] in tips:
+        return place[1]
     return MAIN if MAIN in tips else next(iter(tips))
 
 
