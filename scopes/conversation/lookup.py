@@ -112,6 +112,13 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
     return BranchName(_match(text, tips, "branch", hint))
 
 
+def find_both(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
+    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
+    head, slash, rest = conversation.partition("/")
+    chosen = find_conversation(repository, head if slash else conversation)
+    return chosen, find_branch(repository, chosen, branch if branch is not None else rest or None)
+
+
 def find_place(repository: Repository, text: str, conversation: ConversationId | None = None) -> Place:
     """Resolve a point: inside `conversation` when it is given, otherwise anywhere in the store.
 
