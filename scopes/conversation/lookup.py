@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.heads import head_of, is_root
@@ -35,8 +35,7 @@ _SHORTEST_PREFIX = 4
 _MOST_STEPS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A point in a conversation: a commit, and the branch it was named by, if it was."""
 
     conversation: ConversationId
