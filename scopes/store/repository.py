@@ -14,16 +14,17 @@ from typing import Protocol, TypeVar
 import pygit2
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
-from scopes.ids import Oid
+from scopes.ids import Oid, is_oid
 from scopes.model.operation import decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
 from scopes.store.foreign_errors import refusal, translated
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.loose import find_loose
+from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree
 
-KINDS = {1: COMMIT, 2: TREE, 3: BLOB}
+KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
 OPERATION_FILE = "operation.json"
 _Seen = TypeVar("_Seen")
@@ -60,6 +61,7 @@ class Repository:
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
         self._odb = git.odb
+        self._loose_objects = os.path.join(path, "objects")
 
     def require_writable(self) -> None:
         """Refuse to write into a store of a newer format.
@@ -80,7 +82,12 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is there and damaged.
         """
+        if not is_oid(oid):
+            raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
         try:
+            loose = find_loose(self._loose_objects, oid)
+            if loose is not None:
+                return loose
             code, data = self._odb.read(oid)
         except KeyError as error:
             raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify") from error
