@@ -6,6 +6,7 @@ every reader sees the operation's new values instead of what the ref files say.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pygit2
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
-from scopes.model.operation import decode_operation
+from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
 from scopes.store.foreign_errors import refusal, translated
@@ -56,7 +57,8 @@ class Repository:
         self.caller = caller
         self.git = git
         self.config = config
-        self.format_version = config.find_integer("scopes.formatVersion", 0)
+        unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
+        self.format_version = config.find_integer("scopes.formatVersion", unreadable)
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
@@ -118,6 +120,7 @@ class Repository:
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return every ref below the prefixes (all of them when none is given) with its value, sorted by name."""
         seen, pending = self._consistently(lambda: self._raw_refs(prefixes))
+        seen.pop(names.PENDING, None)
         return _overlaid(seen, pending, prefixes) if pending else seen
 
     def raw_ref(self, name: str) -> str | None:
@@ -141,17 +144,41 @@ class Repository:
         return dict(sorted(found.items()))
 
     def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
-        """Look between two readings of the marker until both agree; return also what a pending operation says."""
+        """Look until nothing moved several refs meanwhile; return also what a pending operation says."""
         while True:
-            marker = self.raw_ref(names.PENDING)
+            before = self._standing()
             seen = look()
-            if self.raw_ref(names.PENDING) == marker:
-                return seen, {} if marker is None else self._pending_values(Oid(marker))
+            if self._standing() == before:
+                pending = self.find_pending(*before[:2])
+                return seen, {} if pending is None else _values_after(*pending)
 
-    def _pending_values(self, operation: Oid) -> dict[str, str | None]:
-        tree = read_tree(self, read_commit(self, operation).tree)
-        record = decode_operation(self.read(tree[OPERATION_FILE].oid)[1])
-        return {change.ref: change.new for change in record.changes} | {names.OPERATIONS: operation}
+    def _standing(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
+        """Return what differs once refs may have moved under a reader.
+
+        The marker comes first and the operation log second: an operation that began and ended between two looks has
+        left no marker, but has advanced the log before it took the marker away. Packing moves refs from their files
+        into `packed-refs`, so a reader that has listed one before and reads the other after misses them.
+        """
+        marker, operations = self.raw_ref(names.PENDING), self.raw_ref(names.OPERATIONS)
+        try:
+            status = os.stat(os.path.join(self.path, "packed-refs"))
+        except OSError:
+            return marker, operations, None
+        return marker, operations, (status.st_ino, status.st_mtime_ns)
+
+    def find_pending(self, marker: str | None, operations: str | None) -> tuple[Oid, Operation] | None:
+        """Return the operation whose refs still have to move, given the marker and the log's tip.
+
+        A marker whose operation the log holds came back from the dead (a power cut, or a plain `git pack-refs` beside
+        us): the operation was finished long ago.
+        """
+        if marker is None or marker == operations:
+            return None
+        operation = read_operation(self, Oid(marker))
+        with contextlib.suppress(pygit2.GitError):  # damage further down the log: what the marker says holds
+            if operations and self.git.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
+                return None
+        return Oid(marker), operation
 
 
 def open_repository(
@@ -214,6 +241,18 @@ def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
     return parse_tree(data)
 
 
+def read_operation(objects: Objects, commit: Oid) -> Operation:
+    """Read the record of an operation, or raise NotFound or Corrupt."""
+    entry = read_tree(objects, read_commit(objects, commit).tree).get(OPERATION_FILE)
+    if entry is None:
+        raise Corrupt(f"commit {commit} should be an operation", hint="see: scopes verify")
+    return decode_operation(objects.read(entry.oid)[1])
+
+
+def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
+    return {change.ref: change.new for change in operation.changes} | {names.OPERATIONS: commit}
+
+
 def _value(reference: pygit2.Reference) -> str:
     target = reference.target
     return names.SYMBOLIC + target if isinstance(target, str) else str(target)
@@ -221,7 +260,7 @@ def _value(reference: pygit2.Reference) -> str:
 
 def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
     merged: dict[str, str | None] = {**seen, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
-    return {name: value for name, value in sorted(merged.items()) if value is not None and name != names.PENDING}
+    return {name: value for name, value in sorted(merged.items()) if value is not None}
 
 
 def library_versions() -> str:
