@@ -158,7 +158,7 @@ def _noted(heads: Iterable[MessageHead], seen: dict[Oid, tuple[Oid, ...]], *, ke
 
 
 def _connected(
-    repository: Repository, entries: list[LogEntry], seen: Mapping[Oid, tuple[Oid, ...]], limit: int | None
+    repository: Repository, entries: list[LogEntry], seen: dict[Oid, tuple[Oid, ...]], limit: int | None
 ) -> list[LogEntry]:
     """Give every message as parents the nearest ones that are shown, through those that a filter left out."""
     shown = {entry.head.oid for entry in entries}
