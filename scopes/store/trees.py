@@ -67,7 +67,8 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -
         if slash:
             below.setdefault(name, {})[rest] = change
         elif change is None:
-            entries.pop(name, None)
+            if name in entries and not entries[name].is_tree:
+                del entries[name]
         else:
             blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
             entries[name] = Entry(name, blob, is_tree=False)
