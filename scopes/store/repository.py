@@ -24,6 +24,7 @@ from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import find_loose
 from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.ref_files import list_ref_files
 
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
@@ -63,7 +64,10 @@ class Repository:
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
         self._odb = git.odb
-        self._loose_objects = os.path.join(path, "objects")
+        self._objects = os.path.join(path, "objects")
+        self._packs = pygit2.Odb()  # libgit2's own reader of loose objects would be asked for every packed one
+        self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
+        self._last_was_packed = True
 
     def require_writable(self) -> None:
         """Refuse to write into a store of a newer format.
@@ -87,16 +91,31 @@ class Repository:
         if not is_oid(oid):
             raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
         try:
-            loose = find_loose(self._loose_objects, oid)
-            if loose is not None:
-                return loose
-            code, data = self._odb.read(oid)
-        except KeyError as error:
-            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify") from error
+            found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
+        if found is None:
+            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
+        return found
+
+    def _find(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Look among the packs first where the object before was there: neighbours lie together, and a miss is dear.
+
+        The packs also come last, since what was loose a moment ago may be packed by now.
+        """
+        found = self._find_packed(oid) if self._last_was_packed else None
+        if found is None:
+            found = find_loose(self._objects, oid)
+            self._last_was_packed = found is None
+        return found or self._find_packed(oid)
+
+    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        try:
+            code, data = self._packs.read(oid)
+        except KeyError:
+            return None
         return KINDS[code], data
 
     def has(self, oid: Oid) -> bool:
@@ -134,14 +153,10 @@ class Repository:
         return None if reference is None else _value(reference)
 
     def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        wanted = prefixes or ("refs/",)
         try:
-            found = {r.name: _value(r) for r in self.git.references.iterator() if r.name.startswith(wanted)}
-        except (pygit2.GitError, ValueError) as error:
-            raise Corrupt("a ref of the store is damaged", hint="see: scopes verify") from error
+            return list_ref_files(self.path, prefixes or ("refs/",))
         except OSError as error:
             raise refusal("read the refs", self.path, error) from error
-        return dict(sorted(found.items()))
 
     def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
         """Look until nothing moved several refs meanwhile; return also what a pending operation says."""
