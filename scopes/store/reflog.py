@@ -48,8 +48,9 @@ def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
     return None
 
 
-def list_logged_refs(repository: Repository, prefix: str) -> list[str]:
-    """Return the refs below a prefix that have a reflog, sorted by name; git removes it together with its ref."""
+def list_logged_refs(repository: Repository, prefixes: tuple[str, ...]) -> list[str]:
+    """Return the refs below the prefixes that have a reflog, sorted by name; git removes it together with its ref."""
     top = os.path.join(repository.path, "logs")
-    found = (os.path.join(here, name) for here, _, files in os.walk(os.path.join(top, prefix)) for name in files)
-    return sorted(os.path.relpath(path, top) for path in found if not path.endswith(".lock"))
+    paths = (os.path.join(here, name) for here, _, files in os.walk(top) for name in files)
+    found = (os.path.relpath(path, top) for path in paths if not path.endswith(".lock"))
+    return sorted(ref for ref in found if ref.startswith(prefixes))

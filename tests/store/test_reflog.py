@@ -99,14 +99,14 @@ def test_a_reflog_without_its_ref_is_still_read(repository):
     (tip,) = make_branch(repository, "one")
     os.unlink(f"{repository.path}/{MAIN}")
     assert [m.new for m in walk_moves(repository, MAIN)] == [tip]
-    assert list_logged_refs(repository, HEADS) == [MAIN]
+    assert list_logged_refs(repository, (HEADS,)) == [MAIN]
 
 
 def test_the_reflog_goes_with_its_ref(repository):
     tip = write_message(repository, "one")
     move(repository, (MAIN, None, tip), (HEADS + "a/b", None, tip))
     write_bytes(f"{repository.path}/logs/{MAIN}.lock", b"")
-    assert list_logged_refs(repository, HEADS) == [HEADS + "a/b", MAIN]
+    assert list_logged_refs(repository, (HEADS,)) == [HEADS + "a/b", MAIN]
     move(repository, (MAIN, tip, None))
-    assert list_logged_refs(repository, HEADS) == [HEADS + "a/b"]
-    assert list_logged_refs(repository, "refs/none/") == []
+    assert list_logged_refs(repository, (HEADS,)) == [HEADS + "a/b"]
+    assert list_logged_refs(repository, ("refs/none/",)) == []
