@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.cli.main import load
 from scopes.cli.message_input import parse_document
 from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_to, plain_message
@@ -14,6 +13,7 @@ from scopes.conversation.heads import head_of
 from scopes.conversation.lookup import find_place
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, is_message_id
+from scopes.loading import load
 from scopes.model.message import FILE_OPERATIONS, Author, Message, payload_key
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit

@@ -11,8 +11,8 @@ import typer.core
 
 from scopes.cli.described import Description, Part
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.main import load
 from scopes.cli.table import Command, Table
+from scopes.loading import load
 
 EXAMPLES = "Examples:"
 

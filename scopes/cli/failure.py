@@ -6,8 +6,8 @@ import errno
 import os
 import signal
 
-from scopes.cli.main import load
 from scopes.errors import Inaccessible, ScopesError
+from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

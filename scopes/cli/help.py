@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.main import load
 from scopes.cli.prose import columns, fill
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.suggestion import unknown_word
 from scopes.cli.words import split_words
 from scopes.errors import Invalid
+from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import os
 import sys
 
 from scopes.cli.global_options import COLOR_CHOICES
-from scopes.cli.main import load
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
+from scopes.loading import load
 from scopes.store.names import choose_store, data_home, find_project_store
 
 TYPE_CHECKING = False

@@ -1,7 +1,4 @@
-"""The way in: from an argument list to an exit code. Everything else is loaded by name once it is known to be needed.
-
-Loading goes through `__import__`, because importing `importlib` costs a tenth of the interpreter's own start.
-"""
+"""The way in: from an argument list to an exit code. All else is loaded by name once it is known to be needed."""
 
 from __future__ import annotations
 
@@ -9,10 +6,10 @@ import gc
 import os
 import sys
 
+from scopes.loading import load
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
     from scopes.cli.words import CommandLine
@@ -65,13 +62,6 @@ def wants_help(line: CommandLine) -> bool:
     """Tell whether `--help` stands before or behind the verb; nothing else is checked then."""
     words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
     return line.wants_help or "--help" in words or "-h" in words
-
-
-def load(target: str) -> Any:
-    """Import `package.module:name` and return the thing."""
-    module, _, name = target.partition(":")
-    __import__(module)
-    return getattr(sys.modules[module], name)
 
 
 def _open_missing_streams() -> None:

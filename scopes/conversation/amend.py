@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.conversation.append import append_to, plain_message
-from scopes.conversation.branch import find_both
 from scopes.conversation.heads import is_root, read_message
-from scopes.conversation.lookup import find_place
+from scopes.conversation.lookup import find_both, find_place
 from scopes.errors import NotFound, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.keys import leaf

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from scopes.clock import now
-from scopes.conversation.lookup import branch_tips, find_active_branch, find_branch, find_conversation, find_place
+from scopes.conversation.lookup import branch_tips, find_active_branch, find_conversation, find_place
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.conversation.operating import perform
 from scopes.conversation.show import BranchSummary, show
@@ -138,10 +138,3 @@ def active_change(repository: Repository, conversation: ConversationId, branch: 
     """Return the ref change that makes a branch the active one."""
     active = names.active_ref(conversation)
     return RefChange(active, repository.find_ref(active), names.SYMBOLIC + names.branch_ref(conversation, branch))
-
-
-def find_both(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
-    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
-    head, slash, rest = conversation.partition("/")
-    chosen = find_conversation(repository, head if slash else conversation)
-    return chosen, find_branch(repository, chosen, branch if branch is not None else rest or None)

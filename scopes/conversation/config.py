@@ -61,7 +61,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     check_key(key)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is no level of settings", hint="levels: " + ", ".join(LEVELS))
-    if key in COMMANDS and level == "store":
+    if key.lower() in COMMANDS and level == "store":
         raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
         raise NotFound("there is no store to keep the setting", hint="make one: scopes init, or use --level user")

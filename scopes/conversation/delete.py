@@ -38,8 +38,8 @@ class BranchDeleted(Result):
 
 def delete(repository: Repository, conversation: str) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash."""
-    chosen = find_conversation(repository, conversation)
     with writing(repository):
+        chosen = find_conversation(repository, conversation)  # it may have gone while we waited
         identity = new_operation_id()
         tips = branch_tips(repository, chosen)
         refs = [names.branch_ref(chosen, branch) for branch in tips] + [names.meta_ref(chosen)]

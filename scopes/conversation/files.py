@@ -35,9 +35,10 @@ class FileList(Result):
 
 @dataclass(slots=True)
 class _Tally:
+    last: MessageHead
+    last_operation: str
     operations: dict[str, int] = field(default_factory=dict)
-    messages: list[MessageHead] = field(default_factory=list)
-    last: str = ""
+    messages: list[MessageId] = field(default_factory=list)
 
 
 def files(repository: Repository, conversation: str) -> FileList:
@@ -46,11 +47,12 @@ def files(repository: Repository, conversation: str) -> FileList:
     tallies: dict[str, _Tally] = {}
     for head, message in messages:
         for path, operation in touches_of(message):
-            tally = tallies.setdefault(path, _Tally())
+            tally = tallies.setdefault(path, _Tally(head, operation))
             tally.operations[operation] = tally.operations.get(operation, 0) + 1
-            tally.last = operation
-            if not tally.messages or tally.messages[-1].id != head.id:
-                tally.messages.append(head)
+            if head.time >= tally.last.time:
+                tally.last, tally.last_operation = head, operation
+            if not tally.messages or tally.messages[-1] != head.id:
+                tally.messages.append(head.id)
     rows = [_row(path, tally) for path, tally in sorted(tallies.items())]
     rows.sort(key=lambda row: row.last_touch, reverse=True)
     return FileList(conversation=chosen, files=tuple(rows))
@@ -68,12 +70,11 @@ def touches_of(message: Message) -> list[tuple[str, str]]:
 
 
 def _row(path: str, tally: _Tally) -> FileRow:
-    last = max(tally.messages, key=lambda head: head.time)
     return FileRow(
         path=path,
         operations=tally.operations,
-        messages=tuple(head.id for head in tally.messages),
-        last_touch=format_seconds(last.time),
-        last_author=last.author,
-        last_operation=tally.last,
+        messages=tuple(tally.messages),
+        last_touch=format_seconds(tally.last.time),
+        last_author=tally.last.author,
+        last_operation=tally.last_operation,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, is_root, walk_heads_newest_first
-from scopes.conversation.lookup import MAIN, find_active_branch
-from scopes.conversation.metadata import read_metadata
+from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, count_messages, is_root
+from scopes.conversation.lookup import MAIN, choose_active_branch
+from scopes.conversation.metadata import Metadata, read_metadata_at
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.conversation import Root, decode_root
@@ -16,11 +17,14 @@ from scopes.model.keys import decode_component
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, Entry
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import find_blob, find_entry
 
-_PARTICIPANTS = f"{STATE_DIRECTORY}/participants"
+Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
+"""Who is named in which tree: it is the same in very many commits."""
+
+_PARTICIPANTS = "participants"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,57 +52,80 @@ class ConversationList(Result):
 
 def list_conversations(repository: Repository, *, whole: bool = False) -> ConversationList:
     """List every conversation; `whole` also reads titles and roots and counts messages, which walks every history."""
+    refs = repository.list_refs(names.HEADS, *((names.META, names.ACTIVE) if whole else ()))
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
-    for ref, oid in repository.list_refs(names.HEADS).items():
+    for ref, oid in refs.items():
         place = names.split_branch_ref(ref)
         if place is not None:
             found.setdefault(place[0], {})[place[1]] = Oid(oid)
-    summaries = [summarize(repository, conversation, tips, whole=whole) for conversation, tips in found.items()]
+    known: Participants = {}
+    summaries = [_summarize(repository, conversation, tips, known) for conversation, tips in found.items()]
+    if whole:
+        summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
     summaries.sort(key=lambda summary: summary.last_activity, reverse=True)
     return ConversationList(conversations=tuple(summaries))
 
 
-def summarize(
-    repository: Repository, conversation: ConversationId, tips: dict[BranchName, Oid], *, whole: bool
+def _summarize(
+    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: Participants
 ) -> ConversationSummary:
-    """Describe one conversation from the tips of its branches."""
-    commits = [read_commit(repository, oid) for oid in dict.fromkeys(tips.values())]
-    brief = ConversationSummary(
+    """Describe a conversation from the tips of its branches alone."""
+    commits = [read_commit(repository, oid) for oid in set(tips.values())]
+    return ConversationSummary(
         id=conversation,
-        participants=participants_of(repository, commits),
+        participants=participants_of(repository, commits, known),
         branches=len(tips),
         last_activity=format_seconds(max(commit.time for commit in commits)),
     )
-    if not whole:
-        return brief
-    metadata = read_metadata(repository, conversation)
+
+
+def _complete(
+    repository: Repository, brief: ConversationSummary, tips: Mapping[BranchName, Oid], refs: Mapping[str, str]
+) -> ConversationSummary:
+    """Add what costs a walk; what one look at all refs has found serves every conversation."""
+    meta = refs.get(names.meta_ref(brief.id))
+    metadata = Metadata() if meta is None else read_metadata_at(repository, Oid(meta))
+    active = choose_active_branch(brief.id, tips, refs.get(names.active_ref(brief.id)))
     main = metadata.branches.get(MAIN)
-    root = read_root(repository, commits[0], None if main is None else main.fork)
+    root = read_root(repository, read_commit(repository, tips[active]), None if main is None else main.fork)
     return ConversationSummary(
-        id=conversation,
+        id=brief.id,
         participants=brief.participants,
         branches=brief.branches,
         last_activity=brief.last_activity,
-        active_branch=find_active_branch(repository, conversation),
+        active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
         created_at=root.created,
         source=root.format,
-        messages=sum(1 for _ in walk_heads_newest_first(repository, tips.values())),
+        messages=count_messages(walk_newest_first(repository, tips.values())),
     )
 
 
-def participants_of(repository: Repository, tips: Iterable[Commit]) -> tuple[AgentName, ...]:
+def participants_of(
+    repository: Repository, tips: Iterable[Commit], known: Participants | None = None
+) -> tuple[AgentName, ...]:
     """Return everybody who spoke, or was named at the start, on one of the branches; sorted."""
-    found: set[str] = set()
-    seen: set[Oid] = set()
+    known = {} if known is None else known
+    found: set[AgentName] = set()
     for tip in tips:
-        entry = find_entry(repository, tip.tree, _PARTICIPANTS)
-        if entry is not None and entry.is_tree and entry.oid not in seen:
-            seen.add(entry.oid)
-            found |= {decode_component(name.removesuffix("=")) for name in read_tree(repository, entry.oid)}
-    return tuple(AgentName(name) for name in sorted(found))
+        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
+        if state is not None:
+            if state.oid not in known:
+                known[state.oid] = _read_participants(repository, state, known)
+            found |= known[state.oid]
+    return tuple(sorted(found))
+
+
+def _read_participants(repository: Repository, state: Entry, known: Participants) -> frozenset[AgentName]:
+    entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
+    if entry is None or not entry.is_tree:
+        return frozenset()
+    if entry.oid not in known:
+        found = read_tree(repository, entry.oid)
+        known[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in found)
+    return known[entry.oid]
 
 
 def read_root(repository: Repository, tip: Commit, known: Oid | None) -> Root:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
+from scopes.conversation.heads import (
+    MessageHead,
+    is_root,
+    read_message,
+    walk_heads_newest_first,
+    walk_heads_oldest_first,
+)
 from scopes.conversation.lookup import branch_tips, find_conversation, find_place
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
@@ -20,11 +26,15 @@ from scopes.store.repository import Repository, read_commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry(Result):
-    """One message in a log; `message` is there when bodies were asked for, `branches` are those whose tip it is."""
+    """One message in a log; `message` is there when bodies were asked for, `branches` are those whose tip it is.
+
+    `parents` are the nearest messages before it that the log shows, for a graph; one that a limit cut off is named.
+    """
 
     head: MessageHead
     message: Message | None
     branches: tuple[BranchName, ...]
+    parents: tuple[Oid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +78,20 @@ def log(
     """
     if limit is not None and limit < 0:
         raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
+    if graph and oldest_first:
+        raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
     chosen, tips, hidden = _find_range(repository, where, every_branch=every_branch)
     names: dict[Oid, list[BranchName]] = {}
     for branch, tip in branch_tips(repository, chosen).items():
         names.setdefault(tip, []).append(branch)
     wanted = only or LogFilter()
-    heads = filter(_head_filter(wanted), walk_heads_newest_first(repository, tips, hidden))
+    seen: dict[Oid, tuple[Oid, ...]] = {}
+    heads = filter(_head_filter(wanted), _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph))
     found = _entries(repository, heads, names, wanted.path, bodies=bodies)
     entries: Iterable[LogEntry] = islice(found, limit) if limit is not None else found
-    if oldest_first:
+    if graph:
+        entries = _connected(repository, list(entries), seen, limit)
+    elif oldest_first:
         entries = reversed(list(entries))
     return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline)
 
@@ -130,7 +145,36 @@ def _entries(
     for head in heads:
         message = read_message(repository, head.oid) if bodies or path is not None else None
         if path is None or (message is not None and touches(message, path)):
-            yield LogEntry(head=head, message=message, branches=tuple(names.get(head.oid, ())))
+            branches = tuple(names.get(head.oid, ()))
+            yield LogEntry(head=head, parents=head.parents, message=message, branches=branches)
+
+
+def _noted(heads: Iterable[MessageHead], seen: dict[Oid, tuple[Oid, ...]], *, keep: bool) -> Iterator[MessageHead]:
+    """Pass messages on and, where they are to be connected, note the parents of each, shown or not."""
+    for head in heads:
+        if keep:
+            seen[head.oid] = head.parents
+        yield head
+
+
+def _connected(
+    repository: Repository, entries: list[LogEntry], seen: dict[Oid, tuple[Oid, ...]], limit: int | None
+) -> list[LogEntry]:
+    """Give every message as parents the nearest ones that are shown, through those that a filter left out."""
+    shown = {entry.head.oid for entry in entries}
+    cut_off = limit is not None and len(entries) == limit
+    nearest: dict[Oid, tuple[Oid, ...]] = {}
+    for oid in reversed(seen):  # parents before children
+        found: list[Oid] = []
+        for parent in seen[oid]:
+            if parent in shown:
+                found.append(parent)
+            elif parent in nearest:
+                found += nearest[parent]
+            elif cut_off and not is_root(read_commit(repository, parent)):
+                found.append(parent)
+        nearest[oid] = tuple(dict.fromkeys(found))
+    return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
 
 
 def touches(message: Message, path: str) -> bool:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.heads import head_of, is_root
@@ -35,8 +35,7 @@ _SHORTEST_PREFIX = 4
 _MOST_STEPS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A point in a conversation: a commit, and the branch it was named by, if it was."""
 
     conversation: ConversationId
@@ -84,6 +83,16 @@ def find_active_branch(repository: Repository, conversation: ConversationId) -> 
     tips = branch_tips(repository, conversation)
     if not tips:
         raise NotFound(f"there is no conversation {conversation} any more", hint="bring it back: scopes undo")
+    return choose_active_branch(conversation, tips, None)
+
+
+def choose_active_branch(
+    conversation: ConversationId, tips: Mapping[BranchName, Oid], active: str | None
+) -> BranchName:
+    """Choose among the branches of a conversation, of which there is one at least; `active` is its ref's value."""
+    place = names.split_branch_ref((active or "").removeprefix(names.SYMBOLIC))
+    if place is not None and place[0] == conversation and place[1] in tips:
+        return place[1]
     return MAIN if MAIN in tips else next(iter(tips))
 
 
@@ -100,6 +109,13 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
     few = len(tips) <= 8
     hint = f"branches of {conversation}: {', '.join(tips)}" if few else f"list them: scopes conv branch {conversation}"
     return BranchName(_match(text, tips, "branch", hint))
+
+
+def find_both(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
+    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
+    head, slash, rest = conversation.partition("/")
+    chosen = find_conversation(repository, head if slash else conversation)
+    return chosen, find_branch(repository, chosen, branch if branch is not None else rest or None)
 
 
 def find_place(repository: Repository, text: str, conversation: ConversationId | None = None) -> Place:

@@ -32,8 +32,8 @@ class Renamed(Result):
 
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
     """Set a conversation's title; an empty one removes it."""
-    chosen = find_conversation(repository, conversation)
     with writing(repository):
+        chosen = find_conversation(repository, conversation)  # it may have gone while we waited
         before = read_metadata(repository, chosen)
         after = title.strip() or None
         operation = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.branch import find_both
 from scopes.conversation.heads import head_of, is_root, walk_heads_newest_first
-from scopes.conversation.lookup import find_place
+from scopes.conversation.lookup import find_both, find_place
 from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.clock import format_seconds, seconds_of
-from scopes.conversation.heads import MessageHead, head_of, is_root
+from scopes.conversation.heads import MessageHead, head_of, is_root, message_id_of
 from scopes.conversation.list import participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import read_metadata
-from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
@@ -72,12 +72,13 @@ def show(
     by_oid = {commit.oid: commit for commit in history}
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
+    ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
     branches = [
-        summarize_branch(by_oid, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
+        summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
         for name in sorted(tips, key=lambda name: (name != MAIN, name))
     ]
-    messages = {head.id: head for head in map(head_of, (c for c in history if not is_root(c)))}
-    latest = sorted(messages.values(), key=lambda head: head.time)[-recent:] if recent > 0 else []
+    messages = {message: by_oid[oid] for oid, message in ids.items()}
+    latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
         id=chosen,
         uuid=root.uuid,
@@ -89,29 +90,30 @@ def show(
         last_activity=format_seconds(max(by_oid[oid].time for oid in tips.values())),
         source=root.format,
         branches=tuple(b for b in branches if abandoned or b.status != "abandoned" or b.active),
-        recent=tuple(latest),
+        recent=tuple(map(head_of, latest)),
         history=history,
     )
 
 
 def summarize_branch(
     by_oid: Mapping[Oid, Commit],
+    ids: Mapping[Oid, MessageId],
     tips: Mapping[BranchName, Oid],
     name: BranchName,
     entry: BranchEntry,
     *,
     active: bool,
 ) -> BranchSummary:
-    """Describe one branch from the commits of its conversation."""
+    """Describe one branch from the commits of its conversation; `ids` has those that are messages."""
     tip = by_oid[tips[name]]
     reached = _reachable(by_oid, tip.oid)
     before = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
-    own = len({head_of(by_oid[oid]).id for oid in reached - before if not is_root(by_oid[oid])})
+    own = len({ids[oid] for oid in reached - before if oid in ids})
     last = max(tip.time, seconds_of(entry.created))  # S4-5: never before the branch was made
     return BranchSummary(
         name=name,
         messages=own,
-        total=len({head_of(by_oid[oid]).id for oid in reached if not is_root(by_oid[oid])}),
+        total=len({ids[oid] for oid in reached if oid in ids}),
         tip=tip.oid,
         fork=entry.fork,
         purpose=entry.purpose,

@@ -73,7 +73,7 @@ def verify(repository: Repository) -> Verification:
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
     """Decode every message of a branch that no other branch has shown yet."""
-    ended_at_root = False
+    ended_at_root = tip in seen
     try:
         for commit in walk_newest_first(repository, [tip], hidden=seen.copy()):
             if is_root(commit):
@@ -85,7 +85,7 @@ def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oi
     except ScopesError as error:
         yield Finding("error", branch, f"its history breaks off: {error.message}", error.hint)
         return
-    if not ended_at_root and tip not in seen:
+    if not ended_at_root:
         yield Finding("error", branch, "its history does not begin with the root of a conversation")
 
 

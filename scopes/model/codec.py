@@ -23,9 +23,10 @@ from scopes.model.message import (
 )
 
 MAX_MESSAGE_BYTES = 64 << 20
-_TEXTS: Final = (
+_TEXTS: Final = frozenset({
     "time", "reply_to", "amends", "retracts", "work_item", "task", "activity", "tool", "model", "status", "stop_reason",
-)  # fmt: skip
+})  # fmt: skip
+_FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
 
 
 def encode(message: Message) -> bytes:
@@ -67,12 +68,12 @@ def decode(data: bytes) -> Message:
     document: Any = canonical.load(data)
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    kind = _take_text(document, "kind") or "plain"
+    kind = document.pop("kind") or "plain" if isinstance(document.get("kind"), str) else "plain"
     message_id = MessageId(document.pop("id"))
     author = _take_author(document)
     parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
     payload = document.pop(payload_key(kind), None) if kind in TYPED_KINDS else None
-    texts = {name: _take_text(document, name) for name in _TEXTS}
+    texts = {name: document.pop(name) for name in _TEXTS & document.keys() if isinstance(document[name], str)}
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return Message(
@@ -99,11 +100,6 @@ def _file_document(touch: FileTouch) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def _take_text(document: dict[str, Any], name: str) -> Any:
-    """Take a text field out of the document; a value of another type stays where it is."""
-    return document.pop(name) if isinstance(document.get(name), str) else None
-
-
 def _take_author(document: dict[str, Any]) -> Author:
     match document.get("author"):
         case {"name": str(name), "kind": str(kind), **rest} if not rest:
@@ -119,14 +115,13 @@ def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
     if not isinstance(parts, list) or not all(isinstance(p, dict) and isinstance(p.get("type"), str) for p in parts):
         return ()
     del document["parts"]
-    return tuple(Part(part["type"], {k: v for k, v in part.items() if k != "type"}) for part in parts)
+    return tuple(Part(part.pop("type"), part) for part in parts)
 
 
 def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:
     files = document.get("files")
-    known = {"path", "op", "content_hash", "from"}
     if not isinstance(files, list) or not all(
-        isinstance(f, dict) and {"path", "op"} <= f.keys() <= known for f in files
+        isinstance(f, dict) and {"path", "op"} <= f.keys() <= _FILE_FIELDS for f in files
     ):
         return ()
     del document["files"]

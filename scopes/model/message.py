@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.ids import MessageId
 
@@ -27,16 +27,14 @@ FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # of part
 PART_TYPES = ("text", "reasoning", "tool_call", "tool_result", "image", "file", "file_ref", "raw")
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(NamedTuple):
     """Who speaks; `kind` is one of AUTHOR_KINDS or a newer one."""
 
     name: str
     kind: str = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One piece of a message's content; `fields` holds everything of it but the type.
 
     text         text
@@ -58,8 +56,7 @@ class Part:
         return text if isinstance(text, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileTouch:
+class FileTouch(NamedTuple):
     """One file that the message read or changed; `content_hash` is `<algorithm>:<hex>` of the outcome, where known."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
@@ -13,8 +13,7 @@ from scopes.model import canonical
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RefChange:
+class RefChange(NamedTuple):
     """One ref's move; a value is an object id, `ref: <name>` for a symbolic ref, or None where the ref is absent."""
 
     ref: str

@@ -1,12 +1,6 @@
-"""What is imported only once it is needed: the terminal's libraries, and the renderings of one noun.
-
-Loading goes through `__import__`, because importing `importlib` costs a tenth of the interpreter's own start.
-"""
+"""Which modules render which Result: they are imported one noun at a time, when a Result of it is shown."""
 
 from __future__ import annotations
-
-import sys
-from typing import Any
 
 # The module that defines a Result: the noun whose modules in `text` and `wire` render it.
 NOUN_OF: dict[str, str] = {
@@ -37,13 +31,6 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.undo": "operation",
     "scopes.conversation.verify": "store",
 }
-
-
-def load(target: str) -> Any:
-    """Import `package.module:name` and return the thing."""
-    module, _, name = target.partition(":")
-    __import__(module)
-    return getattr(sys.modules[module], name)
 
 
 def load_renderings(kind: str, result: type) -> None:

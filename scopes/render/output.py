@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from scopes.errors import ScopesError
+from scopes.loading import load
 from scopes.render.channel import Channel
 from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
-from scopes.render.loading import load, load_renderings
+from scopes.render.loading import load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
 from scopes.result import Result, Stream

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from scopes.loading import load
 from scopes.render.channel import Channel
-from scopes.render.loading import load
 
 if TYPE_CHECKING:
     from subprocess import Popen

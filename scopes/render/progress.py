@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from scopes.loading import load
 from scopes.render.clean import clean_line
-from scopes.render.loading import load
 from scopes.render.output import Output
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from scopes.loading import load
 from scopes.render.box import draw_box
 from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.fold import fold
-from scopes.render.loading import load
 from scopes.render.view import Cell, Column, PlainView, Write
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds

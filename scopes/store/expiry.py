@@ -21,12 +21,13 @@ def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
     old_tip = repository.raw_ref(names.OPERATIONS)
     log = [operation for _, operation in walk_operations(repository)]
     kept = [o for o in log if (parse_time(o.time) or 0) >= cutoff_nanoseconds]
-    if len(kept) == len(log) or old_tip is None:
+    if old_tip is None:
         return 0, 0
-    tip: Oid | None = None
-    for operation in reversed(kept):
-        tip = write_operation(repository, operation, tip)
-    set_ref(repository, RefChange(names.OPERATIONS, old_tip, tip), "gc: expire")
+    if len(kept) < len(log):
+        tip: Oid | None = None
+        for operation in reversed(kept):
+            tip = write_operation(repository, operation, tip)
+        set_ref(repository, RefChange(names.OPERATIONS, old_tip, tip), "gc: expire")
     return len(log) - len(kept), _expire_trash(repository, kept)
 
 

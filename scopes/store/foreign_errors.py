@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pygit2
 
-from scopes.errors import Corrupt, Inaccessible, ScopesError
+from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}
-# A held lock is an OSError from the C extension and a GitError from transactions, each with its own text.
-_MOVED = ("old reference value does not match", "reference with that name already exists", "already exists")
-_LOCKED = ("failed to lock", "failed to create locked file", "is locked", "unable to lock")
+# libgit2 puts paths between quotes, and a path may hold any of these words.
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
+_MOVED = ("old reference value does not match", "already exists")
+# It looks for a lock file first and then creates one, so a held lock has two texts.
+_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists|is locked")
 
 
 def is_moved(error: BaseException) -> bool:
     """Tell whether a ref update failed because somebody moved the ref first."""
-    text = str(error).lower()
-    return any(words in text for words in _MOVED) and not is_locked(error)
+    text = _words(error)
+    return any(words in text for words in _MOVED)
 
 
 def is_locked(error: BaseException) -> bool:
     """Tell whether a ref update failed because the ref's lock file exists."""
-    text = str(error).lower()
-    return any(words in text for words in _LOCKED) and ("exist" in text or "locked" in text)
+    return _LOCKED.search(_words(error)) is not None
+
+
+def _words(error: BaseException) -> str:
+    return _QUOTED.sub("''", str(error)).lower()
 
 
 @contextmanager
@@ -44,6 +50,8 @@ def translated(what: str, directory: str) -> Iterator[None]:
 
 def refusal(what: str, directory: str, error: BaseException) -> ScopesError:
     """Choose the refusal for a foreign failure while doing `what` in the store at `directory`."""
+    if is_locked(error):
+        return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
     code = error.errno if isinstance(error, OSError) and error.errno else _guess(error, directory)
     if code in _FULL:
         return Inaccessible(f"cannot {what}: the disk is full", hint=f"free some space on the disk of {directory}")
@@ -51,16 +59,16 @@ def refusal(what: str, directory: str, error: BaseException) -> ScopesError:
         return Inaccessible(f"cannot {what}: the file system is read-only", hint="reading still works")
     if code in _DENIED:
         return Inaccessible(f"cannot {what}: permission denied", hint=f"check who owns {directory} and its files")
-    if isinstance(error, KeyError):
-        return Corrupt(f"cannot {what}: an object is missing from the store", hint="see: scopes verify")
-    if code:
+    missing = isinstance(error, KeyError)
+    if code and not missing:
         return Inaccessible(f"cannot {what}: {os.strerror(code)}", hint=f"check the disk of {directory}")
-    return Corrupt(f"cannot {what}: stored data is damaged or the disk failed", hint="see: scopes verify")
+    damage = "an object is missing from the store" if missing else "stored data is damaged or the disk failed"
+    return Corrupt(f"cannot {what}: {damage}", hint="see: scopes verify")
 
 
 def _guess(error: BaseException, directory: str) -> int:
     """Find the system's error behind a libgit2 text; where the text does not say, ask the file system."""
-    text = str(error).lower()
+    text = _words(error)
     for code in (*_FULL, errno.EROFS, *_DENIED, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         if os.strerror(code).lower() in text:
             return code

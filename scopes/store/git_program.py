@@ -38,6 +38,8 @@ def run_git(store: str, *arguments: str) -> str:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_NO_LAZY_FETCH": "1",  # a store's configuration may name a remote that promises missing objects
+        "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
     command = [program, *_HARDENED, f"--git-dir={store}", *arguments]

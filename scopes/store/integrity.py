@@ -10,17 +10,24 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.store import refs as names
-from scopes.store.objects import COMMIT, TREE, parse_commit, parse_tree
+from scopes.store.objects import COMMIT, TAG, TREE, parse_commit, parse_tree
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import list_leftovers
-from scopes.store.reflog import walk_moves
+from scopes.store.reflog import NOTHING, list_logged_refs, walk_moves
 from scopes.store.repository import Repository
 
 _BLOCK_BYTES = 1 << 20
 _CHECKSUM_BYTES = 20
+_LOGGED = (names.HEADS, names.META, names.TRASH, names.OPERATIONS)
+_CURES = {
+    ".pack": "restore the file from a backup",
+    ".idx": "rebuild it: git index-pack",
+    "commit-graph": "it is written anew by: scopes gc",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +41,32 @@ class Finding:
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
-    """Hash every pack and pack index against the checksum at its end."""
-    directory = os.path.join(repository.path, "objects", "pack")
-    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
-        if not name.endswith((".pack", ".idx")):
-            continue
-        path = os.path.join(directory, name)
+    """Hash every pack, its index and the commit graph against the checksum at the file's end."""
+    for path in _list_summed_files(os.path.join(repository.path, "objects")):
+        where = os.path.relpath(path, repository.path)
         try:
-            sound = _ends_with_own_hash(path)
+            sound = ends_with_own_hash(path)
         except OSError as error:
-            yield Finding("error", f"objects/pack/{name}", f"cannot be read: {os.strerror(error.errno or 0)}")
+            yield Finding("error", where, f"cannot be read: {os.strerror(error.errno or 0)}")
             continue
         if not sound:
-            cure = "restore the file from a backup" if name.endswith(".pack") else "rebuild it: git index-pack"
-            yield Finding("error", f"objects/pack/{name}", "its checksum does not match", cure)
+            cure = next(cure for suffix, cure in _CURES.items() if path.endswith(suffix))
+            yield Finding("error", where, "its checksum does not match", cure)
 
 
-def _ends_with_own_hash(path: str) -> bool:
+def _list_summed_files(directory: str) -> list[str]:
+    packs = os.path.join(directory, "pack")
+    found = [os.path.join(packs, name) for name in sorted(os.listdir(packs))] if os.path.isdir(packs) else []
+    graph = os.path.join(directory, "info", "commit-graph")
+    return [path for path in found if path.endswith((".pack", ".idx"))] + [graph] * os.path.isfile(graph)
+
+
+def ends_with_own_hash(path: str) -> bool:
+    """Tell whether a file ends with the SHA-1 of all its bytes before, as all of git's larger files do.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     digest = hashlib.sha1(usedforsecurity=False)
     left = os.path.getsize(path) - _CHECKSUM_BYTES
     with open(path, "rb") as file:
@@ -95,6 +111,8 @@ def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:
     if kind == COMMIT:
         commit = parse_commit(oid, data)
         return [commit.tree, *commit.parents]
+    if kind == TAG:
+        return [Oid(data[7:47].decode("ascii", "replace"))]
     return [entry.oid for entry in parse_tree(data).values()] if kind == TREE else []
 
 
@@ -104,24 +122,43 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     The log tells where an operation left a ref; the reflog tells every append since.
     """
     expected: dict[str, str | None] = {}
+    log_begins = None
     try:
         for _, operation in walk_operations(repository):
+            log_begins = seconds_of(operation.time)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
         yield Finding("error", names.OPERATIONS, error.message, "undo does not reach behind this point")
-    for ref, value in expected.items():
-        if value is not None and ref not in values:
-            cure = f"git --git-dir={repository.path} update-ref {ref} {value}"
-            yield Finding("error", _shown(ref), "it is gone, and no operation removed it", cure)
-    for ref in values:
-        if ref.startswith(names.HEADS) and ref not in expected:
-            yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+    last = {ref: next(walk_moves(repository, ref), None) for ref in list_logged_refs(repository, _LOGGED)}
+    latest = dict(expected)
+    for ref, move in last.items():
+        if move is not None and move.new != NOTHING and expected.get(ref, move.new) is not None:
+            latest[ref] = move.new
+    yield from (_vanished(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
     for ref, value in values.items():
-        last = next(walk_moves(repository, ref), None) if ref.startswith(names.HEADS) else None
-        if last is not None and last.new != value:
-            cure = f"its reflog ends at {last.new}"
+        move = last.get(ref)
+        if move is not None and move.new not in (value, repository.raw_ref(ref)):
+            cure = f"its reflog ends at {move.new}"
             yield Finding("error", _shown(ref), "it does not stand where its reflog says", cure)
+        if ref.startswith(names.HEADS) and ref not in expected and _was_made_since(repository, ref, log_begins):
+            yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+
+
+def _vanished(repository: Repository, ref: str, value: str) -> Finding:
+    """Tell a ref whose file is damaged, which git and libgit2 pass over in silence, from one that is nowhere."""
+    path = os.path.join(repository.path, ref)
+    if os.path.isfile(path):
+        return Finding("error", _shown(ref), "its file is damaged", f"echo '{value}' > {path}")
+    command = "symbolic-ref" if value.startswith(names.SYMBOLIC) else "update-ref"
+    cure = f"git --git-dir={repository.path} {command} {ref} {value.removeprefix(names.SYMBOLIC)}"
+    return Finding("error", _shown(ref), "it is gone, and no operation removed it", cure)
+
+
+def _was_made_since(repository: Repository, ref: str, seconds: int | None) -> bool:
+    """Tell a branch younger than the operation log from one whose operation was let go with the log's beginning."""
+    moves = list(walk_moves(repository, ref))
+    return bool(moves) and moves[-1].old == NOTHING and seconds is not None and moves[-1].time >= seconds
 
 
 def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:

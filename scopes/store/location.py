@@ -44,6 +44,7 @@ def create_store(path: str) -> bool:
                 if not is_store(path):
                     raise
                 return False
+            sync(os.path.dirname(path))
     finally:
         os.umask(mask)
         shutil.rmtree(workplace, ignore_errors=True)
@@ -60,11 +61,12 @@ def _build(workplace: str) -> None:
     for directory, _, files in os.walk(workplace):
         for name in files:
             os.chmod(os.path.join(directory, name), 0o600)
-    sync_directory(workplace)
+    for needed in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+        sync(os.path.join(workplace, needed))
 
 
-def sync_directory(path: str) -> None:
-    """Wait until the disk has a directory's entries."""
+def sync(path: str) -> None:
+    """Wait until the disk has a file's bytes, or a directory's entries."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

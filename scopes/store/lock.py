@@ -21,6 +21,7 @@ LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
 _LONGEST_PAUSE_SECONDS = 0.01
+_LONGEST_PID = 8  # characters; the file may hold anything, and `kill` takes no larger numbers
 
 
 class StoreLock:
@@ -48,11 +49,15 @@ class StoreLock:
         Raises:
             Busy, Inaccessible: as for `shared`.
         """
-        with self._hold(fcntl.LOCK_EX):
-            yield
+        with self._hold(fcntl.LOCK_EX) as lock:
+            _sign(lock, f"{os.getpid()}\n")
+            try:
+                yield
+            finally:
+                _sign(lock, "")
 
     @contextmanager
-    def _hold(self, how: int) -> Iterator[None]:
+    def _hold(self, how: int) -> Iterator[int]:
         deadline = time.monotonic() + self._timeout_seconds
         mask = os.umask(0o077)  # everything below is written while the lock is held, and is the user's alone
         try:
@@ -64,9 +69,7 @@ class StoreLock:
                     self._take(lock, how, deadline)
                 finally:
                     os.close(turnstile)
-                if how == fcntl.LOCK_EX:
-                    _sign(lock)
-                yield
+                yield lock
             finally:
                 os.close(lock)
         finally:
@@ -101,20 +104,22 @@ class StoreLock:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _holder(self) -> str:
-        """Name the process that last took the lock exclusively, where it still lives."""
+        """Name the process that holds the lock exclusively, where it lives."""
         try:
             with open(os.path.join(self._directory, LOCK_FILE), encoding="ascii") as file:
-                pid = int(file.read(20) or 0)
+                pid = int(file.read(_LONGEST_PID))
+            if pid <= 0:
+                return ""
             os.kill(pid, 0)
         except (OSError, ValueError):
             return ""
-        return f": process {pid} holds it" if pid else ""
+        return f": process {pid} holds it"
 
 
-def _sign(descriptor: int) -> None:
-    """Leave our process id in the lock file, for the message of whoever waits; a full disk does not matter here."""
+def _sign(descriptor: int, text: str) -> None:
+    """Put a text into the lock file, for the message of whoever waits; a full disk does not matter here."""
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(descriptor, text.encode(), 0)
     except OSError:
         return

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 
-from scopes.errors import ScopesError
+from scopes.errors import Refused, ScopesError
+from scopes.store.foreign_errors import translated
 from scopes.store.git_program import find_git, run_git
-from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans
+from scopes.store.integrity import ends_with_own_hash
+from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
+from scopes.store.transaction import writing
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
 _SAMPLE_DIRECTORY = "17"
+_OBJECTS_HOOK = "gc.recentObjectsHook"
 
 
 def estimate_loose_objects(repository: Repository) -> int:
@@ -27,8 +31,7 @@ def pack_when_needed(repository: Repository) -> bool:
     if threshold == 0 or estimate_loose_objects(repository) < threshold or find_git() is None:
         return False
     try:
-        with repository.lock.exclusive():
-            finish_pending(repository)
+        with writing(repository):
             if estimate_loose_objects(repository) >= threshold:
                 pack(repository)
     except ScopesError:
@@ -40,11 +43,29 @@ def pack(repository: Repository) -> None:
     """Run git's own gc, with its two-week grace for what nothing refers to; call it under the exclusive lock.
 
     Raises:
+        Refused: the store's configuration would make git run a program.
         Inaccessible: there is no git, or it failed; nothing is lost.
     """
+    _refuse_programs(repository)
     remove_leftovers(repository)
+    _remove_damaged_graph(repository)
     run_git(repository.path, "gc", "--quiet")
     run_git(repository.path, "commit-graph", "write", "--reachable")
+
+
+def _refuse_programs(repository: Repository) -> None:
+    """Refuse the one program of a configuration that no switch of git turns off: its values add up."""
+    if _OBJECTS_HOOK in repository.config.store_level():
+        cure = f"remove it: git --git-dir={repository.path} config --unset-all {_OBJECTS_HOOK}"
+        raise Refused(f"the store's configuration names a program to run: {_OBJECTS_HOOK}", hint=cure)
+
+
+def _remove_damaged_graph(repository: Repository) -> None:
+    """Remove a commit graph that does not match its checksum: git stops at it, and it is written anew."""
+    path = os.path.join(repository.path, "objects", "info", "commit-graph")
+    with translated("read the commit graph", repository.path):
+        if os.path.isfile(path) and not ends_with_own_hash(path):
+            os.unlink(path)
 
 
 def remove_leftovers(repository: Repository) -> list[str]:

@@ -17,15 +17,17 @@ from scopes.ids import Oid
 BLOB = "blob"
 TREE = "tree"
 COMMIT = "commit"
+TAG = "tag"  # never written here; a plain git command may
 EMPTY_TREE = Oid("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
-FILE_MODE = "100644"
-DIRECTORY_MODE = "40000"
+FILE_MODE = b"100644"
+DIRECTORY_MODE = b"40000"
 MAX_TIME_SECONDS = 2**32 - 1  # libgit2 keeps commit times in 32 unsigned bits
 SUBJECT_LENGTH = 72
 
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_SECONDS = re.compile(r"[0-9]{1,18}")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -59,11 +61,11 @@ class Commit:
 
 def format_tree(entries: Iterable[Entry]) -> bytes:
     """Write a tree in git's order: a directory sorts as if its name ended in `/`."""
-    lines = [(e.name.encode() + b"/" if e.is_tree else e.name.encode(), e) for e in entries]
-    lines.sort(key=lambda line: line[0])
+    lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
+    lines.sort(key=lambda line: line[0] + b"/" if line[1].is_tree else line[0])
     return b"".join(
-        (DIRECTORY_MODE if e.is_tree else FILE_MODE).encode() + b" " + e.name.encode() + b"\0" + bytes.fromhex(e.oid)
-        for _, e in lines
+        b"%s %s\0%s" % (DIRECTORY_MODE if entry.is_tree else FILE_MODE, name, bytes.fromhex(entry.oid))
+        for name, entry in lines
     )
 
 
@@ -81,7 +83,7 @@ def parse_tree(data: bytes) -> dict[str, Entry]:
         if space < 0 or end < 0 or end + 21 > len(data):
             raise Corrupt("a tree object is damaged", hint="see: scopes verify")
         name = data[space + 1 : end].decode("utf-8", "surrogateescape")
-        entries[name] = Entry(name, Oid(data[end + 1 : end + 21].hex()), data[position:space] == b"40000")
+        entries[name] = Entry(name, Oid(data[end + 1 : end + 21].hex()), data[position:space] == DIRECTORY_MODE)
         position = end + 21
     return entries
 
@@ -151,10 +153,10 @@ def _header_safe(text: str) -> str:
 
 
 def _parse_signature(value: str) -> tuple[Identity, int]:
-    name, _, rest = value.partition(" <")
+    name, _, rest = value.partition("<")
     email, _, when = rest.partition("> ")
     seconds = when.partition(" ")[0]
-    return Identity(name, email), int(seconds) if seconds.isdigit() else 0
+    return Identity(name.removesuffix(" "), email), int(seconds) if _SECONDS.fullmatch(seconds) else 0
 
 
 def _parse_trailers(rest: str) -> dict[str, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
+from scopes.store.objects import Commit
 from scopes.store.repository import OPERATION_FILE, Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -18,15 +20,18 @@ def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
         Corrupt, NotFound: a record is damaged or missing.
     """
     value = repository.find_ref(names.OPERATIONS)
-    while value is not None:
-        commit = read_commit(repository, Oid(value))
+    commit = None if value is None else read_commit(repository, Oid(value))
+    while commit is not None:
         data = find_blob(repository, commit.tree, OPERATION_FILE)
         if data is None:
-            return
+            raise Corrupt(f"commit {commit.oid} should be an operation", hint="see: scopes verify")
         yield commit.oid, decode_operation(data)
-        value = next((p for p in commit.parents[:1] if _is_operation(repository, p)), None)
+        commit = _read_previous(repository, commit)
 
 
-def _is_operation(repository: Repository, oid: Oid) -> bool:
-    """Tell the previous operation, always the first parent, from the old tip that the first one names there."""
-    return "Scopes-Operation" in read_commit(repository, oid).trailers
+def _read_previous(repository: Repository, commit: Commit) -> Commit | None:
+    """Read the operation before, always the first parent, but the first one names an old tip there."""
+    if not commit.parents:
+        return None
+    parent = read_commit(repository, commit.parents[0])
+    return parent if "Scopes-Operation" in parent.trailers else None

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 
 import pygit2
 
-from scopes.ids import Oid
-from scopes.model.operation import Operation, RefChange, decode_operation
+from scopes.model.operation import Operation, RefChange
 from scopes.store import refs as names
-from scopes.store.foreign_errors import is_locked, translated
-from scopes.store.repository import OPERATION_FILE, Repository, read_commit, read_tree
+from scopes.store.foreign_errors import is_locked, refusal
+from scopes.store.lock import LOCK_FILE
+from scopes.store.repository import Repository
 
 _ORPHAN_AFTER_SECONDS = 1.0
+_TRIES = 5
 
 
 def finish_pending(repository: Repository) -> Operation | None:
@@ -29,15 +30,17 @@ def finish_pending(repository: Repository) -> Operation | None:
         Inaccessible: the disk is still in the way; the operation stays committed and readers see it.
     """
     marker = repository.raw_ref(names.PENDING)
-    if marker is None:
+    pending = repository.find_pending(marker, repository.raw_ref(names.OPERATIONS))
+    if pending is None:
+        if marker is not None:
+            set_ref(repository, RefChange(names.PENDING, marker, None), "finished before")
         return None
-    tree = read_tree(repository, read_commit(repository, Oid(marker)).tree)
-    operation = decode_operation(repository.read(tree[OPERATION_FILE].oid)[1])
-    move_refs(repository, operation, Oid(marker))
+    commit, operation = pending
+    move_refs(repository, operation, commit)
     return operation
 
 
-def move_refs(repository: Repository, operation: Operation, commit: Oid) -> None:
+def move_refs(repository: Repository, operation: Operation, commit: str) -> None:
     """Bring every ref of a committed operation to its new value, then the log, then take the marker away.
 
     Deletions go first, so that a name can become a directory of names. Doing it again is harmless.
@@ -56,17 +59,19 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
 
     A ref that has neither (a plain git command moved it meanwhile) is left as it is, for `verify` to report.
     """
-    current = repository.raw_ref(change.ref)
-    if current == change.new or current != change.old:
-        return
-    with translated(f"move the ref {change.ref}", repository.path):
+    for turns_left in reversed(range(_TRIES)):
+        current = repository.raw_ref(change.ref)
+        if current == change.new or current != change.old:
+            return
         try:
             _set(repository.git, change.ref, change.new, current, reason)
-        except (pygit2.GitError, OSError) as error:
-            if not is_locked(error):
-                raise
+        except (pygit2.GitError, OSError, ValueError) as error:
+            # libgit2 takes a ref out of its copy of packed-refs before it fails to write the file, and next time has
+            # nothing to write.
+            repository.git.set_refdb(pygit2.Refdb.open(repository.git))
+            if not (is_locked(error) and turns_left):
+                raise refusal(f"move the ref {change.ref}", repository.path, error) from error
             remove_orphan_lock(repository, change.ref)
-            _set(repository.git, change.ref, change.new, current, reason)
 
 
 def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None, reason: str) -> None:
@@ -106,12 +111,13 @@ def remove_orphans(paths: Iterable[str]) -> list[str]:
 
 def list_leftovers(repository: Repository) -> Iterator[str]:
     """Yield paths, relative to the store, of lock files and temporary files that a dead process left."""
-    for top, directories, files in os.walk(repository.path):
-        if top.endswith("logs"):
-            directories.clear()
+    for top, _, files in os.walk(repository.path):
         for name in sorted(files):
-            if (name.endswith(".lock") and name != "scopes.lock") or name.startswith(("tmp_", "tmp-")):
-                yield os.path.relpath(os.path.join(top, name), repository.path)
+            path = os.path.relpath(os.path.join(top, name), repository.path)
+            # Below objects/ only: a branch may be called tmp_x.
+            is_temporary = path.startswith("objects/") and name.startswith(("tmp_", ".tmp-"))
+            if is_temporary or (name.endswith(".lock") and path != LOCK_FILE):
+                yield path
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -66,17 +66,29 @@ def check_side_by_side(existing: Iterable[str], added: Iterable[str]) -> None:
         taken[ref.casefold()] = ref
         _note_directories(ref, directories)
     for ref in added:
-        folded = ref.casefold()
-        other = taken.get(folded) or directories.get(folded)
-        parts = folded.split("/")
-        other = other or next((taken[p] for n in range(1, len(parts)) if (p := "/".join(parts[:n])) in taken), None)
+        other = _find_in_the_way(ref, taken, directories)
         if other is not None:
             raise Invalid(
                 f"{_shown(ref)!a} cannot stand beside {_shown(other)!a}",
                 hint="a name cannot also be the first part of another, nor differ in upper and lower case only",
             )
-        taken[folded] = ref
+        taken[ref.casefold()] = ref
         _note_directories(ref, directories)
+
+
+def _find_in_the_way(ref: str, taken: dict[str, str], directories: dict[str, str]) -> str | None:
+    folded = ref.casefold()
+    if folded in taken or folded in directories:
+        return taken.get(folded) or directories[folded]
+    parts = ref.split("/")
+    for depth in range(1, len(parts)):
+        directory = "/".join(parts[:depth]).casefold()
+        if directory in taken:
+            return taken[directory]
+        other = directories.get(directory, ref)
+        if other.split("/")[:depth] != parts[:depth]:
+            return other
+    return None
 
 
 def _note_directories(ref: str, directories: dict[str, str]) -> None:

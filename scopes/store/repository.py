@@ -6,6 +6,7 @@ every reader sees the operation's new values instead of what the ref files say.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,16 +15,18 @@ from typing import Protocol, TypeVar
 import pygit2
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
-from scopes.ids import Oid
-from scopes.model.operation import decode_operation
+from scopes.ids import Oid, is_oid
+from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
 from scopes.store.foreign_errors import refusal, translated
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.loose import find_loose
+from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.ref_files import list_ref_files
 
-KINDS = {1: COMMIT, 2: TREE, 3: BLOB}
+KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
 OPERATION_FILE = "operation.json"
 _Seen = TypeVar("_Seen")
@@ -55,11 +58,16 @@ class Repository:
         self.caller = caller
         self.git = git
         self.config = config
-        self.format_version = config.find_integer("scopes.formatVersion", 0)
+        unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
+        self.format_version = config.find_integer("scopes.formatVersion", unreadable)
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
         self._odb = git.odb
+        self._objects = os.path.join(path, "objects")
+        self._packs = pygit2.Odb()  # libgit2's own reader of loose objects would be asked for every packed one
+        self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
+        self._last_was_packed = True
 
     def require_writable(self) -> None:
         """Refuse to write into a store of a newer format.
@@ -80,14 +88,34 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is there and damaged.
         """
+        if not is_oid(oid):
+            raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
         try:
-            code, data = self._odb.read(oid)
-        except KeyError as error:
-            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify") from error
+            found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
+        if found is None:
+            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
+        return found
+
+    def _find(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Look among the packs first where the object before was there: neighbours lie together, and a miss is dear.
+
+        The packs also come last, since what was loose a moment ago may be packed by now.
+        """
+        found = self._find_packed(oid) if self._last_was_packed else None
+        if found is None:
+            found = find_loose(self._objects, oid)
+            self._last_was_packed = found is None
+        return found or self._find_packed(oid)
+
+    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        try:
+            code, data = self._packs.read(oid)
+        except KeyError:
+            return None
         return KINDS[code], data
 
     def has(self, oid: Oid) -> bool:
@@ -111,6 +139,7 @@ class Repository:
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return every ref below the prefixes (all of them when none is given) with its value, sorted by name."""
         seen, pending = self._consistently(lambda: self._raw_refs(prefixes))
+        seen.pop(names.PENDING, None)
         return _overlaid(seen, pending, prefixes) if pending else seen
 
     def raw_ref(self, name: str) -> str | None:
@@ -124,27 +153,47 @@ class Repository:
         return None if reference is None else _value(reference)
 
     def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        wanted = prefixes or ("refs/",)
         try:
-            found = {r.name: _value(r) for r in self.git.references.iterator() if r.name.startswith(wanted)}
-        except (pygit2.GitError, ValueError) as error:
-            raise Corrupt("a ref of the store is damaged", hint="see: scopes verify") from error
+            return list_ref_files(self.path, prefixes or ("refs/",))
         except OSError as error:
             raise refusal("read the refs", self.path, error) from error
-        return dict(sorted(found.items()))
 
     def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
-        """Look between two readings of the marker until both agree; return also what a pending operation says."""
+        """Look until nothing moved several refs meanwhile; return also what a pending operation says."""
         while True:
-            marker = self.raw_ref(names.PENDING)
+            before = self._standing()
             seen = look()
-            if self.raw_ref(names.PENDING) == marker:
-                return seen, {} if marker is None else self._pending_values(Oid(marker))
+            if self._standing() == before:
+                pending = self.find_pending(*before[:2])
+                return seen, {} if pending is None else _values_after(*pending)
 
-    def _pending_values(self, operation: Oid) -> dict[str, str | None]:
-        tree = read_tree(self, read_commit(self, operation).tree)
-        record = decode_operation(self.read(tree[OPERATION_FILE].oid)[1])
-        return {change.ref: change.new for change in record.changes} | {names.OPERATIONS: operation}
+    def _standing(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
+        """Return what differs once refs may have moved under a reader.
+
+        The marker comes first and the operation log second: an operation that began and ended between two looks has
+        left no marker, but has advanced the log before it took the marker away. Packing moves refs from their files
+        into `packed-refs`, so a reader that has listed one before and reads the other after misses them.
+        """
+        marker, operations = self.raw_ref(names.PENDING), self.raw_ref(names.OPERATIONS)
+        try:
+            status = os.stat(os.path.join(self.path, "packed-refs"))
+        except OSError:
+            return marker, operations, None
+        return marker, operations, (status.st_ino, status.st_mtime_ns)
+
+    def find_pending(self, marker: str | None, operations: str | None) -> tuple[Oid, Operation] | None:
+        """Return the operation whose refs still have to move, given the marker and the log's tip.
+
+        A marker whose operation the log holds came back from the dead (a power cut, or a plain `git pack-refs` beside
+        us): the operation was finished long ago.
+        """
+        if marker is None or marker == operations:
+            return None
+        operation = read_operation(self, Oid(marker))
+        with contextlib.suppress(pygit2.GitError):  # damage further down the log: what the marker says holds
+            if operations and self.git.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
+                return None
+        return Oid(marker), operation
 
 
 def open_repository(
@@ -207,6 +256,18 @@ def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
     return parse_tree(data)
 
 
+def read_operation(objects: Objects, commit: Oid) -> Operation:
+    """Read the record of an operation, or raise NotFound or Corrupt."""
+    entry = read_tree(objects, read_commit(objects, commit).tree).get(OPERATION_FILE)
+    if entry is None:
+        raise Corrupt(f"commit {commit} should be an operation", hint="see: scopes verify")
+    return decode_operation(objects.read(entry.oid)[1])
+
+
+def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
+    return {change.ref: change.new for change in operation.changes} | {names.OPERATIONS: commit}
+
+
 def _value(reference: pygit2.Reference) -> str:
     target = reference.target
     return names.SYMBOLIC + target if isinstance(target, str) else str(target)
@@ -214,7 +275,7 @@ def _value(reference: pygit2.Reference) -> str:
 
 def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
     merged: dict[str, str | None] = {**seen, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
-    return {name: value for name, value in sorted(merged.items()) if value is not None and name != names.PENDING}
+    return {name: value for name, value in sorted(merged.items()) if value is not None}
 
 
 def library_versions() -> str:

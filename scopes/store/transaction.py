@@ -22,7 +22,7 @@ from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
 from scopes.store.foreign_errors import is_locked, is_moved, refusal
-from scopes.store.location import sync_directory
+from scopes.store.location import sync
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
 from scopes.store.repository import OPERATION_FILE, Repository
@@ -118,7 +118,7 @@ def _settle(repository: Repository, ref: str, commit: Oid, error: BaseException)
     if repository.raw_ref(ref) != commit:
         raise refusal(f"move {what}", repository.path, error) from error
     try:
-        sync_directory(os.path.join(repository.path, os.path.dirname(ref)))
+        sync(os.path.join(repository.path, os.path.dirname(ref)))
     except OSError as problem:
         raise Inaccessible(
             f"{what} was recorded as {commit}, but the disk does not confirm that it would survive a power cut",
@@ -143,6 +143,8 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
             set_ref(repository, RefChange(names.PENDING, None, commit), operation.kind)
         except ScopesError as error:
             _settle(repository, names.PENDING, commit, error.__cause__ or error)
+        if repository.raw_ref(names.PENDING) != commit:
+            raise Busy(f"another program keeps moving {names.PENDING}", hint="try again in a moment")
         repository.committed = f"{operation.kind}: {operation.summary}"
         try:
             move_refs(repository, operation, commit)

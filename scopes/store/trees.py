@@ -43,11 +43,14 @@ def read_blob(objects: Objects, oid: Oid) -> bytes:
 
 def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[str, Oid]]:
     """Yield path and blob id of every file below a tree, in stored order."""
-    for name, entry in read_tree(objects, tree).items():
-        if entry.is_tree:
-            yield from walk_blobs(objects, entry.oid, f"{prefix}{name}/")
+    stack = [(prefix, tree, True)]  # of our own: a tree from outside may be deeper than Python recurses
+    while stack:
+        path, oid, is_tree = stack.pop()
+        if is_tree:
+            below = reversed(read_tree(objects, oid).values())
+            stack.extend((f"{path}{e.name}/" if e.is_tree else path + e.name, e.oid, e.is_tree) for e in below)
         else:
-            yield prefix + name, entry.oid
+            yield path, oid
 
 
 def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid:
@@ -64,15 +67,16 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -
         if slash:
             below.setdefault(name, {})[rest] = change
         elif change is None:
-            entries.pop(name, None)
+            if name in entries and not entries[name].is_tree:
+                del entries[name]
         else:
             blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
             entries[name] = Entry(name, blob, is_tree=False)
     for name, inner in below.items():
         old = entries.get(name)
         subtree = _update(objects, old.oid if old is not None and old.is_tree else None, inner)
-        if subtree is None:
-            entries.pop(name, None)
-        else:
+        if subtree is not None:
             entries[name] = Entry(name, subtree, is_tree=True)
+        elif old is not None and old.is_tree:
+            del entries[name]
     return objects.write(TREE, format_tree(entries.values())) if entries else None

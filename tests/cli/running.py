@@ -9,7 +9,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLE = "tests.cli.sample:TABLE"
 PRODUCT = "scopes.cli.table:TABLE"
-PROGRAM = "import sys; from scopes.cli.main import load, main; sys.exit(main(sys.argv[2:], load(sys.argv[1])))"
+PROGRAM = "import sys; from scopes.cli.main import main; from scopes.loading import load; sys.exit(main(sys.argv[2:], load(sys.argv[1])))"
 
 
 def with_options(path):

@@ -158,6 +158,7 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.cli",
         "scopes.cli.candidates",
         "scopes.cli.complete",
+        "scopes.loading",
         "scopes.cli.global_options",
         "scopes.cli.main",
         "scopes.cli.table",

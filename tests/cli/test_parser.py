@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from scopes.cli.main import load, main
+from scopes.cli.main import main
+from scopes.loading import load
 from tests.cli.running import SAMPLE
 
 

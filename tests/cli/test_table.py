@@ -9,8 +9,8 @@ import pytest
 from scopes.cli.description import build_parser, describe
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.help import format_verb
-from scopes.cli.main import load
 from scopes.cli.table import TABLE
+from scopes.loading import load
 from tests.cli.running import imported
 
 every_command = pytest.mark.parametrize("command", TABLE.commands.values(), ids=lambda command: " ".join(command.path))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from scopes.store.config import Setting
 from scopes.store.location import create_store
@@ -45,3 +47,15 @@ def files_of(path: str) -> dict[str, bytes]:
             with open(os.path.join(top, name), "rb") as file:
                 found[os.path.relpath(file.name, path)] = file.read()
     return found
+
+
+def overtake(repository: Repository, act: Callable[[Repository], object]) -> None:
+    """Let another process act while this one waits for the store alone, the first time that it does."""
+    original = repository.lock.exclusive
+
+    def exclusive() -> AbstractContextManager[None]:
+        repository.lock.exclusive = original
+        act(open_store(repository.path, actor="somebody else"))
+        return original()
+
+    repository.lock.exclusive = exclusive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch, default_name, find_both, list_branches
+from scopes.conversation.branch import branch, default_name, list_branches
 from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import new
@@ -206,12 +206,3 @@ def test_branches_are_listed_without_the_abandoned_ones_unless_asked_for(reposit
     abandon(repository, "conv-001", "old")
     assert [b.name for b in list_branches(repository, "conv").branches] == ["main", "fix"]
     assert [b.name for b in list_branches(repository, "conv", abandoned=True).branches] == ["main", "fix", "old"]
-
-
-def test_a_conversation_and_a_branch_are_found_together(repository):
-    history(repository, "main: a", "fix: b")
-    assert find_both(repository, "conv", None) == ("conv-001", "main")
-    assert find_both(repository, "conv/fi", None) == ("conv-001", "fix")
-    assert find_both(repository, "conv-001", "f") == ("conv-001", "fix")
-    with pytest.raises(Invalid, match="name is empty"):
-        find_both(repository, "conv-001", "")

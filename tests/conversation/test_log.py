@@ -214,3 +214,32 @@ def test_how_a_log_is_to_be_drawn_is_carried_along(repository):
     drawn = log(repository, "conv-001", graph=True, oneline=True)
     assert (drawn.graph, drawn.oneline, drawn.conversation) == (True, True, "conv-001")
     assert texts(repository, "conv-001") == ["a"]
+
+
+def edges(repository, where, **options):
+    """Return what a graph connects, as pairs of subjects; a message that is not shown is `?`."""
+    entries = list(log(repository, where, graph=True, **options).items)
+    subjects = {entry.head.oid: entry.head.subject for entry in entries}
+    return {entry.head.subject + subjects.get(parent, "?") for entry in entries for parent in entry.parents}
+
+
+def test_a_graph_connects_every_message_with_its_parents(repository):
+    history(repository, "main: a b c", "fix@b: d e")
+    assert edges(repository, "conv-001", every_branch=True) == {"cb", "ba", "db", "ed"}
+
+
+def test_a_graph_connects_through_messages_that_a_filter_left_out(varied):
+    assert edges(varied, "conv-001", only=LogFilter(author="carol")) == {"jg", "gd", "da"}
+    assert edges(varied, "conv-001", only=LogFilter(author="carol"), limit=2) == {"jg", "g?"}
+
+
+def test_a_graph_that_a_limit_cut_off_has_an_open_end(repository):
+    history(repository, "main: a b c d")
+    assert edges(repository, "conv-001", limit=2) == {"dc", "c?"}
+    assert edges(repository, "conv-001", limit=4) == {"dc", "cb", "ba"}
+
+
+def test_a_graph_is_not_drawn_from_the_oldest(repository):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="newest"):
+        log(repository, "conv-001", graph=True, oldest_first=True)

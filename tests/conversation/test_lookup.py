@@ -10,6 +10,7 @@ from scopes.conversation.lookup import (
     branch_tips,
     conversation_ids,
     find_active_branch,
+    find_both,
     find_branch,
     find_conversation,
     find_place,
@@ -146,3 +147,12 @@ def test_names_are_looked_up_as_they_are_written(repository):
         find_conversation(repository, "login")
     with pytest.raises(NotFound):
         find_branch(repository, "Login", "fix")
+
+
+def test_a_conversation_and_a_branch_are_found_together(repository):
+    history(repository, "main: a", "fix: b")
+    assert find_both(repository, "conv", None) == ("conv-001", "main")
+    assert find_both(repository, "conv/fi", None) == ("conv-001", "fix")
+    assert find_both(repository, "conv-001", "f") == ("conv-001", "fix")
+    with pytest.raises(Invalid, match="name is empty"):
+        find_both(repository, "conv-001", "")

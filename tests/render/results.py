@@ -157,12 +157,20 @@ DECIDED_BODY = body(
     DECIDED, Part("text", {"text": ""}), payload={"topic": "cookies", "decision": "SameSite=Lax", "weight": [1, 2]}
 )
 LONG_BODY = body(LONG, Part("text", {"text": "\n".join(f"line {n}" + " and so on" * (n % 9) for n in range(1, 30))}))
+SHOWN = {of.oid for of in (LONG, DECIDED, SECURE, CALL, PROMPT)}
+
+
+def logged(of, message, *branches):
+    """An entry of the log below, whose first message stands on a root that it does not show."""
+    return LogEntry(head=of, message=message, branches=branches, parents=tuple(p for p in of.parents if p in SHOWN))
+
+
 ENTRIES = (
-    LogEntry(head=LONG, message=LONG_BODY, branches=("main", "fix")),
-    LogEntry(head=DECIDED, message=DECIDED_BODY, branches=()),
-    LogEntry(head=SECURE, message=None, branches=(SECURITY,)),
-    LogEntry(head=CALL, message=CALL_BODY, branches=()),
-    LogEntry(head=PROMPT, message=body(PROMPT), branches=()),
+    logged(LONG, LONG_BODY, "main", "fix"),
+    logged(DECIDED, DECIDED_BODY),
+    logged(SECURE, None, SECURITY),
+    logged(CALL, CALL_BODY),
+    logged(PROMPT, body(PROMPT)),
 )
 
 CREATE = Operation(
@@ -287,7 +295,7 @@ SAMPLES = {
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
-        "redo": Undone(target=CREATE, redo=True, operation=OPERATION),
+        "redo": Undone(target=UNDO, redo=True, operation=OPERATION),
     },
     "imported": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),

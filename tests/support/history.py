@@ -58,10 +58,12 @@ def _read_row(row: str) -> tuple[str, str | None, list[str]]:
     return match["branch"], match["start"], match["words"].split()
 
 
-def say(repository: Repository, where: str, text: str, *, author: str = "carol", **fields: Any) -> MessageAppended:
+def say(
+    repository: Repository, where: str, text: str, *, author: str | dict[str, str] = "carol", **fields: Any
+) -> MessageAppended:
     """Append a message to `CONV` or `CONV/BRANCH`; further fields make it what `append --jsonl` would."""
     conversation, _, name = where.partition("/")
-    if fields:
+    if fields or not isinstance(author, str):
         document = {"author": author, "text": text, **fields}
         message = check_message(document, message_id=new_id(), now=now())
     else:

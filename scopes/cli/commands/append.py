@@ -12,7 +12,7 @@ from scopes.cli.composing import Fields, append_lines, compose, refuse_beside_li
 from scopes.cli.invocation import Invocation
 from scopes.cli.message_input import read_text, walk_documents
 from scopes.conversation.append import append_to
-from scopes.conversation.branch import find_both
+from scopes.conversation.lookup import find_both
 from scopes.store.maintenance import pack_when_needed
 
 

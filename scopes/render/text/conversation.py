@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.show import BranchSummary, ConversationView
-from scopes.render.loading import load
+from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, counted, say_field, say_hint, subject

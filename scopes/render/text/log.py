@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from scopes.clock import format_seconds
 from scopes.conversation.log import Log, LogEntry
-from scopes.render.loading import load
+from scopes.loading import load
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View

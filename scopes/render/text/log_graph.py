@@ -15,10 +15,9 @@ _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 
 
 def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool) -> None:
-    """Say messages beside the drawing of their history; parents that the log leaves out are not drawn."""
+    """Say messages beside the drawing of their history."""
     listed = list(entries)
-    shown = {entry.head.oid for entry in listed}
-    nodes = (Node(entry.head.oid, tuple(p for p in entry.head.parents if p in shown)) for entry in listed)
+    nodes = (Node(entry.head.oid, entry.parents) for entry in listed)
     for entry, picture in zip(listed, draw(nodes), strict=True):
         width = view.width - len(picture.commit) if view.terminal else None
         lines = iter(entry_lines(entry, view, width, oneline=oneline))

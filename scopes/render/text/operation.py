@@ -55,8 +55,8 @@ def operation(result: OperationView, view: View) -> None:
 @render_text.register(Undone)
 def undone(result: Undone, view: View) -> None:
     """Say what was taken back, or done again, and the way back."""
-    verb = "done again: " if result.redo else "undone: "
-    say_outcome(view, result.operation, verb, result.target.summary)
+    done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
+    say_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)
     if view.terminal:
         say_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 

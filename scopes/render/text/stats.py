@@ -28,7 +28,8 @@ def stats(result: Stats, view: View) -> None:
     say_field(view, "Tool calls", f"{result.tool_calls:,}")
     for name, counts in _tallies(result):
         if counts:
-            say_field(view, name.capitalize(), ", ".join(f"{who} {number:,}" for who, number in counts.items()))
+            view.line(Span(f"{name.capitalize()}:", "key"))
+            view.body(", ".join(f"{who} {number:,}" for who, number in counts.items()), indent=4)
 
 
 def _rows(result: Stats) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.list import ConversationList
 from scopes.errors import Invalid
-from tests.render.results import BRANCHES, EMPTY_VIEW, NOW_SECONDS, SUMMARIES, VIEW, branch, head
+from tests.render.results import BRANCHES, EMPTY_VIEW, SUMMARIES, VIEW, branch, head
 from tests.render.showing import piped, seen, seen_lines
 
 LIST = ConversationList(conversations=SUMMARIES)
@@ -135,8 +135,8 @@ def test_a_conversation_without_messages_has_no_recent_activity(at_one_moment):
 
 
 def test_an_old_message_shows_its_date(at_one_moment):
-    view = replace(VIEW, recent=(replace(VIEW.recent[0], time=NOW_SECONDS - 40 * 86_400),))
-    assert seen_lines(view)[-1].startswith("[2025-11-22] code-analyzer: ")
+    view = replace(VIEW, recent=(head("old", "code-analyzer", "long ago", minutes=40 * 24 * 60),))
+    assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
 
 
 def test_colours_say_what_is_what(at_one_moment):

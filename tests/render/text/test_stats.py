@@ -18,9 +18,12 @@ def test_statistics_read_in_a_few_lines():
         "Time: 2025-12-31T22:30:00Z to 2026-01-01T00:00:00Z (1.5h)",
         "Files: 12",
         "Tool calls: 1",
-        "Authors: carol 1,000, planner 200",
-        "Kinds: prompt 1,200",
-        "Tools: Bash 1",
+        "Authors:",
+        "    carol 1,000, planner 200",
+        "Kinds:",
+        "    prompt 1,200",
+        "Tools:",
+        "    Bash 1",
     ]
 
 

@@ -1,0 +1,86 @@
+"""Reading many refs at once from their files: libgit2's iterator takes no prefix and opens every ref of the store.
+
+A ref stands in a file of its own or else in `packed-refs`. The files come first and `packed-refs` after them, as in
+git: packing writes a ref there before it takes its file away.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from scopes.errors import Corrupt
+from scopes.store.refs import SYMBOLIC
+
+_LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
+_LONGEST_REF = 4096
+_HEXADECIMAL = "0123456789abcdef"
+
+
+def list_ref_files(store: str, prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Return every ref whose name begins with one of the prefixes, sorted by name; a symbolic one as `ref: <name>`.
+
+    A ref whose own file is damaged is left out, and so is what `packed-refs` has of it, which is older.
+
+    Raises:
+        Corrupt: `packed-refs` is damaged.
+        OSError: a file cannot be read.
+    """
+    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix))}
+    found = {name: value for name, value in (_read_packed(store, prefixes) | loose).items() if value is not None}
+    return dict(sorted(found.items()))
+
+
+def _split(prefix: str) -> tuple[str, str]:
+    directory, _, start = prefix.rpartition("/")
+    return directory, start
+
+
+def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, str | None]]:
+    """Yield every ref that has a file below a directory, with None for a damaged one."""
+    try:
+        with os.scandir(os.path.join(store, directory)) as entries:
+            here = [entry for entry in entries if entry.name.startswith(start)]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in here:
+        name = f"{directory}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk_loose(store, name, "")
+        elif not name.endswith(".lock"):
+            try:
+                yield name, _read_loose(entry.path)
+            except FileNotFoundError:
+                continue  # deleted, or packed, which is read next
+
+
+def _read_loose(path: str) -> str | None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = os.read(descriptor, _LONGEST_REF)
+    finally:
+        os.close(descriptor)
+    match = _LOOSE.fullmatch(content.decode("utf-8", "surrogateescape"))
+    if match is None:
+        return None
+    return match["oid"] or SYMBOLIC + match["name"]
+
+
+def _read_packed(store: str, prefixes: tuple[str, ...]) -> dict[str, str | None]:
+    try:
+        with open(os.path.join(store, "packed-refs"), encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            *lines, rest = file.read().split("\n")
+    except FileNotFoundError:
+        return {}
+    found: dict[str, str | None] = {}
+    for line in lines:
+        oid, _, name = line.partition(" ")
+        if len(oid) == 40 and name and not oid.strip(_HEXADECIMAL):
+            if name.startswith(prefixes):
+                found[name] = oid
+        elif not line.startswith(("#", "^")):
+            rest += line
+    if rest:
+        raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
+    return found

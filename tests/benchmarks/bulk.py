@@ -1,0 +1,100 @@
+"""Writing very many objects, against `git fast-import` making the same ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from scopes.conversation.heads import MESSAGE_FILE
+from scopes.ids import Oid
+from scopes.model.codec import encode
+from scopes.store.bulk import bulk_objects
+from scopes.store.location import create_store
+from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from tests.benchmarks.measuring import Row, by_turns, run, wall
+from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech, open_store
+from tests.benchmarks.workplace import Workplace
+
+_AUTHOR = Identity("planner", "planner@agents.scopes")
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield the time of three objects a message, synced, until they can be read."""
+    race = Race(work)
+    ours, reference = by_turns(work.repetitions(3), race.run_ours, race.run_reference)
+    yield Row(
+        operation=f"bulk write of {3 * len(race.bodies):,} objects",
+        ours=ours,
+        reference=reference,
+        against="git fast-import",
+        budget=0.5,
+    )
+
+
+class Race:
+    """The same chain of messages, each time into a new store; `bodies` are the lines that the messages are."""
+
+    def __init__(self, work: Workplace) -> None:
+        self._work = work
+        speech = Speech("bulk", 2000)
+        people = itertools.cycle(AGENTS)
+        self.bodies = [encode(speech.message(next(people))) for _ in range(work.amount(13_334))]
+        self._tip = ""
+        self._stream = work.path("fast-import")
+        with open(self._stream, "wb") as file:
+            file.writelines(self._commands())
+
+    def run_ours(self) -> float:
+        path = self._work.new_path("bulk")
+        self._work.settle()
+        create_store(path)
+        repository = open_store(path)
+
+        def write() -> None:
+            tip: tuple[Oid, ...] = ()
+            with bulk_objects(repository) as objects:
+                for number, body in enumerate(self.bodies):
+                    blob = objects.write(BLOB, body)
+                    tree = objects.write(TREE, format_tree([Entry(MESSAGE_FILE, blob, is_tree=False)]))
+                    time = START_SECONDS + number
+                    data = format_commit(
+                        tree=tree,
+                        parents=tip,
+                        author=_AUTHOR,
+                        time=time,
+                        subject="A message",
+                        trailers=_trailers(number),
+                    )
+                    tip = (objects.write(COMMIT, data),)
+            self._tip = tip[0]
+
+        return wall(write)
+
+    def run_reference(self) -> float:
+        path = self._work.new_path("bulk")
+        self._work.settle()
+        run(["git", "init", "--quiet", "--bare", path], self._work.environment)
+        seconds = wall(
+            lambda: run(self._work.git(path, "fast-import", "--quiet"), self._work.environment, self._stream)
+        )
+        tip = run(self._work.git(path, "rev-parse", "refs/heads/main"), self._work.environment).decode().strip()
+        if tip != self._tip:
+            raise RuntimeError(f"fast-import made other objects: {tip}, not {self._tip}")
+        return seconds
+
+    def _commands(self) -> Iterator[bytes]:
+        who = f"{_AUTHOR.name} <{_AUTHOR.email}>".encode()
+        for number, body in enumerate(self.bodies):
+            text = "A message\n\n" + "".join(f"{key}: {value}\n" for key, value in _trailers(number))
+            when = START_SECONDS + number
+            yield b"commit refs/heads/main\nauthor %s %d +0000\ncommitter %s %d +0000\n" % (who, when, who, when)
+            yield b"data %d\n%s\nM 100644 inline message.json\ndata %d\n%s\n" % (
+                len(text),
+                text.encode(),
+                len(body),
+                body,
+            )
+
+
+def _trailers(number: int) -> list[tuple[str, str]]:
+    return [("Scopes-Message", f"{number:026d}"), ("Scopes-Kind", "plain")]

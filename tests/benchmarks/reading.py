@@ -1,0 +1,67 @@
+"""Reading a whole conversation and the end of a long one, against git printing the same objects."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+from scopes.conversation.log import log
+from scopes.conversation.show import show
+from tests.benchmarks.measuring import Row, by_turns, wall
+from tests.benchmarks.stores import open_store
+from tests.benchmarks.workplace import Workplace
+
+_REF = "refs/heads/conv-001/main"
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield bodies and commits of a shorter and a longer conversation, then the last 50 messages of both."""
+    for messages in (1000, 10_000):
+        store = work.store_of(1, messages)
+        blobs = ["log", "--format=%H:message.json", _REF]
+        commits = ["rev-list", _REF]
+        amount = work.amount(messages)
+        yield _row(work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs)
+        yield _row(work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits)
+        yield _row(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits)
+    yield _last(work)
+
+
+def _row(work: Workplace, operation: str, ours, store: str, names: list[str]) -> Row:
+    repetitions = work.repetitions(5)
+    measured = by_turns(repetitions, lambda: wall(ours), lambda: wall(lambda: _print_objects(work, store, names)))
+    against = f"git {' '.join(names[:-1])} | git cat-file --batch"
+    return Row(operation=operation, ours=measured[0], reference=measured[1], against=against, budget=1.0)
+
+
+def _last(work: Workplace) -> Row:
+    long, short = work.store_of(1, 10_000), work.store_of(1, 1000)
+    ours, reference = by_turns(
+        work.repetitions(15),
+        lambda: wall(lambda: read_log(long, limit=50)),
+        lambda: wall(lambda: read_log(short, limit=50)),
+    )
+    return Row(
+        operation=f"log -n 50 of {work.amount(10_000):,}",
+        ours=ours,
+        reference=reference,
+        against=f"of {work.amount(1000):,}",
+        budget=2.0,
+    )
+
+
+def read_log(store: str, *, limit: int | None = None, bodies: bool = True) -> int:
+    """Open the store and read a log to its end; return the number of its messages."""
+    return sum(1 for _ in log(open_store(store), "conv-001", limit=limit, bodies=bodies).items)
+
+
+def read_show(store: str) -> int:
+    """Open the store and describe the conversation; return the number of its messages."""
+    return show(open_store(store), "conv-001").messages
+
+
+def _print_objects(work: Workplace, store: str, names: list[str]) -> None:
+    environment = work.environment
+    with subprocess.Popen(work.git(store, *names), env=environment, stdout=subprocess.PIPE) as first:
+        last = work.git(store, "cat-file", "--batch", "--buffer")
+        subprocess.run(last, env=environment, stdin=first.stdout, stdout=subprocess.DEVNULL, check=True)

@@ -1,0 +1,76 @@
+"""What a process costs before and beside its work, in processor time, against the interpreter alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from tests.benchmarks.measuring import Row, by_turns, process_cpu, process_wall
+from tests.benchmarks.workplace import Workplace, python
+
+_NOTHING = "python -c pass"
+_IMPORT = "python -c 'import pygit2'"
+_COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
+    ("--version", ("--version",), 6),
+    ("--help", ("--help",), 6),
+    ("conv --help", ("conv", "--help"), 8),
+    ("conv append --help", ("conv", "append", "--help"), 8),
+    ("conv list, 500, piped", ("conv", "list"), 11),
+    ("conv list, 500, --json", ("conv", "list", "--json"), 11),
+    ('__complete -- conv ""', ("__complete", "--", "conv", ""), 1.5),
+    ('__complete -- conv show "", 500', ("__complete", "--", "conv", "show", ""), 1.5),
+)
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield every start-up row for each way in that is there."""
+    store = work.store_of(500, 3, 300)
+    environment = work.using(store)
+    for name, begin in entries(work):
+        for what, words, budget in _COMMANDS:
+            command = [*begin, *words]
+            ours, nothing = by_turns(
+                work.repetitions(15),
+                lambda command=command: process_cpu(command, environment),
+                lambda: process_cpu(python("pass"), environment),
+            )
+            yield Row(operation=f"{name} {what}", ours=ours, reference=nothing, against=_NOTHING, budget=budget)
+        yield from _append(work, name, begin, environment)
+
+
+def _append(work: Workplace, name: str, begin: list[str], environment: dict[str, str]) -> Iterator[Row]:
+    command = [*begin, "conv", "append", "conv-001", "--as", "planner", "A sentence as agents write them."]
+    ours, library = by_turns(
+        work.repetitions(15),
+        lambda: process_cpu(command, environment),
+        lambda: process_cpu(python("import pygit2"), environment),
+    )
+    yield Row(operation=f"{name} conv append", ours=ours, reference=library, against=_IMPORT, budget=1.5)
+    ours, library = by_turns(
+        work.repetitions(10),
+        lambda: process_wall(command, environment),
+        lambda: process_wall(python("import pygit2"), environment),
+    )
+    yield Row(operation=f"{name} conv append, wall, synced", ours=ours, reference=library, against=_IMPORT)
+
+
+def entries(work: Workplace) -> Iterator[tuple[str, list[str]]]:
+    """Yield the installed script, which belongs to pip and is not ours to change, and our own function without it."""
+    script = os.path.join(os.path.dirname(sys.executable), "scopes")
+    if os.path.exists(script):
+        yield "scopes", [script]
+    else:
+        work.notes.append(f"no console script {script}: pip install -e . puts it there")
+    yield "main()", python("from scopes.cli.main import main; main()")
+
+
+def measure_library(work: Workplace) -> Iterator[Row]:
+    """Yield what importing the libraries costs that no command can avoid which uses them."""
+    for code in ("import pygit2", "import typer", "import scopes.store.repository", "import scopes.conversation.list"):
+        ours, nothing = by_turns(
+            work.repetitions(15),
+            lambda code=code: process_cpu(python(code), work.environment),
+            lambda: process_cpu(python("pass"), work.environment),
+        )
+        yield Row(operation=f"python -c '{code}'", ours=ours, reference=nothing, against=_NOTHING)

@@ -1,0 +1,78 @@
+"""What every measurement shares: a temporary directory, an environment without the user's settings, and the stores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from tests.benchmarks.stores import make_conversations
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Workplace:
+    """One run; `quick` keeps the amounts small, to see that everything works."""
+
+    def __init__(self, directory: str, *, quick: bool) -> None:
+        self.directory = directory
+        self.quick = quick
+        self.notes: list[str] = []
+        self._count = 0
+        home = self.path("home")
+        os.mkdir(home)
+        self.environment = {
+            "PATH": os.environ.get("PATH", os.defpath), "HOME": home, "LC_ALL": "C.UTF-8", "TERM": "dumb",
+            "PYTHONPATH": str(ROOT), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
+        }  # fmt: skip
+        self.store_of = cache(self._store_of)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    def new_path(self, name: str) -> str:
+        """Return a path that nothing is at yet."""
+        self._count += 1
+        return self.path(f"{name}-{self._count}")
+
+    def copy(self, store: str) -> str:
+        """Copy a store for a repetition that writes into it."""
+        target = self.new_path("copy")
+        subprocess.run(["cp", "-r", store, target], check=True)
+        self.settle()
+        return target
+
+    def settle(self) -> None:
+        """Wait until nothing is left to be written, so that no later fsync pays for it."""
+        if not self.quick:
+            os.sync()
+
+    def amount(self, number: int) -> int:
+        """Scale an amount to the run."""
+        return max(2, number // 50) if self.quick else number
+
+    def repetitions(self, number: int) -> int:
+        return 1 if self.quick else number
+
+    def _store_of(self, conversations: int, messages: int, mean_text_bytes: int = 2000) -> str:
+        """Return a packed store with so many conversations of so many messages, the same one for all who ask."""
+        name = f"store-{conversations}-{messages}-{mean_text_bytes}.git"
+        if conversations == 1:
+            messages = self.amount(messages)
+        else:
+            conversations = self.amount(conversations)
+        store = make_conversations(self.path(name), conversations, messages, mean_text_bytes)
+        self.settle()
+        return store
+
+    def using(self, store: str) -> dict[str, str]:
+        return {**self.environment, "SCOPES_STORE": store}
+
+    def git(self, store: str, *words: str) -> list[str]:
+        return ["git", "-c", "core.fsync=all", f"--git-dir={store}", *words]
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]

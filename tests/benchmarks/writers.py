@@ -1,0 +1,82 @@
+"""Eight processes that append to one branch at once: none of their messages may be missing, and how long they take.
+
+`python -m tests.benchmarks.writers STORE NAME COUNT` is one of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.log import log
+from tests.benchmarks.measuring import Row, Samples, by_turns, wall
+from tests.benchmarks.stores import open_store
+from tests.benchmarks.workplace import Workplace
+
+_WRITERS = 8
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield the seconds of eight beside one, and the messages that are there beside those that were reported."""
+    race = Race(work)
+    each, total = work.amount(100), _WRITERS * work.amount(100)
+    ours, alone = by_turns(work.repetitions(3), lambda: race.run(_WRITERS, each), lambda: race.run(1, total))
+    yield Row(
+        operation=f"{_WRITERS} writers x {each} appends, synced",
+        ours=ours,
+        reference=alone,
+        against=f"1 writer x {total}",
+    )
+    yield Row(
+        operation=f"{_WRITERS} writers: messages kept in the worst run",
+        ours=Samples((race.fewest,)),
+        reference=Samples((total,)),
+        against="reported",
+        budget=1.0,
+        unit="",
+        more_is_better=True,
+    )
+
+
+class Race:
+    """Writers in processes of their own; `fewest` counts the kept messages of the worst run so far."""
+
+    def __init__(self, work: Workplace) -> None:
+        self._work = work
+        self._base = work.store_of(1, 1000)
+        self.fewest = sys.maxsize
+
+    def run(self, writers: int, each: int) -> float:
+        store = self._work.copy(self._base)
+        before = _message_ids(store)
+        reported: list[str] = []
+        seconds = wall(lambda: reported.extend(self._write(store, writers, each)))
+        self.fewest = min(self.fewest, len((_message_ids(store) - before) & set(reported)))
+        return seconds
+
+    def _write(self, store: str, writers: int, each: int) -> list[str]:
+        command = [sys.executable, "-m", "tests.benchmarks.writers", store]
+        processes = [
+            subprocess.Popen(
+                [*command, f"writer-{number}", str(each)], env=self._work.environment, stdout=subprocess.PIPE, text=True
+            )
+            for number in range(writers)
+        ]
+        return [line for process in processes for line in process.communicate()[0].splitlines()]
+
+
+def _message_ids(store: str) -> set[str]:
+    return {entry.head.id for entry in log(open_store(store), "conv-001", bodies=False).items}
+
+
+def write(store: str, name: str, count: int) -> None:
+    """Append so many messages and print the id of each once it is on the disk."""
+    repository = open_store(store)
+    for number in range(count):
+        print(append(repository, "conv-001", plain_message(name, f"message {number}")).id, flush=True)
+
+
+if __name__ == "__main__":
+    write(sys.argv[1], sys.argv[2], int(sys.argv[3]))

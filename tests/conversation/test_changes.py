@@ -1,0 +1,253 @@
+"""`changes`: the change log of a conversation, derived from commits and operations alone (S4-49 to S4-52)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from scopes import clock
+from scopes.conversation.abandon import abandon
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
+from scopes.conversation.changes import changes
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_branch, rename_title
+from scopes.conversation.rewind import rewind
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.undo import undo
+from scopes.errors import Invalid, NotFound
+from tests.conversation.stores import files_of, git, open_store
+from tests.support.history import history, say
+
+
+def found(repository, **options):
+    """Return field path, operation, before, after and cause of each change."""
+    log = changes(repository, "conv-001", **options).items
+    return [(c.field_path, c.operation, c.before, c.after, c.cause) for c in log]
+
+
+def fields(repository, **options):
+    return [(c.field_path, c.operation) for c in changes(repository, "conv-001", **options).items]
+
+
+def test_a_new_conversation_begins_its_log(repository):
+    """S4-50."""
+    made = new(repository, title="Login")
+    assert found(repository) == [
+        ("title", "CREATE", None, "Login", "user:carol"),
+        ("branches.main", "CREATE", None, {"tip": git(repository, "rev-parse", "conv-001/main").strip()}, "user:carol"),
+        ("active_branch", "CREATE", None, "main", "user:carol"),
+    ]
+    assert {change.source for change in changes(repository, "conv-001").items} == {made.operation}
+
+
+@pytest.mark.parametrize(
+    ("author", "cause"),
+    [({"name": "dave", "kind": "agent"}, "agent:dave"), ({"name": "carol", "kind": "human"}, "user:carol"),
+     ({"name": "bash", "kind": "tool"}, "system"), ({"name": "scopes", "kind": "system"}, "system")],
+)  # fmt: skip
+def test_every_message_is_a_change_with_its_own_time_and_cause(repository, author, cause):
+    """S4-49."""
+    new(repository)
+    time = "2026-03-01T10:00:00.250+01:00"
+    said = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
+    [change] = changes(repository, "conv-001", field="messages").items
+    assert (change.operation, change.before, change.time, change.cause, change.source) == (
+        "APPEND",
+        None,
+        time,
+        cause,
+        said.id,
+    )
+    assert change.after == {"id": said.id, "kind": "plain", "from": author["name"], "to": ["erin"], "subject": "hello"}
+
+
+def test_a_participant_appears_with_the_first_message(repository):
+    new(repository)
+    for author in ("dave", "erin", "dave"):
+        say(repository, "conv-001", "x", author=author)
+    say(repository, "conv-001", "x", author={"name": "bash", "kind": "tool"})
+    assert [c[3] for c in found(repository, field="participants")] == ["dave", "erin"]
+
+
+def test_a_branch_is_created_with_what_it_is_for(repository):
+    """S4-50."""
+    drawn = history(repository, "main: a")
+    branch(repository, "conv-001", purpose="analysis", agent="dave", name="x")
+    tip = {"tip": drawn.oids["a"], "purpose": "analysis", "agent": "dave", "parent": "main"}
+    assert found(repository, field="branches.x") == [("branches.x", "CREATE", None, tip, "agent:dave")]
+    assert found(repository, field="active_branch")[-1][1:4] == ("UPDATE", "main", "x")
+
+
+def test_rewind_deletion_and_renaming_are_updates_and_deletions(repository):
+    """S4-50."""
+    drawn = history(repository, "main: a b", "fix: c", "old: d")
+    rewind(repository, "conv-001")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    rename_branch(repository, "conv-001", "old", "newer")
+    branches = [change[:4] for change in found(repository, field="branches")[3:]]
+    assert branches == [
+        ("branches.main", "UPDATE", {"tip": drawn.oids["b"]}, {"tip": drawn.oids["a"]}),
+        ("branches.fix", "DELETE", {"tip": drawn.oids["c"]}, None),
+        ("branches.old", "DELETE", {"tip": drawn.oids["d"]}, None),
+        ("branches.newer", "CREATE", None, {"tip": drawn.oids["d"], "parent": "main"}),
+    ]
+
+
+def test_amending_and_retracting_change_the_message(repository):
+    """S4-50."""
+    drawn = history(repository, "main: a b")
+    better = amend(repository, "conv-001", "main~1", "better", author="dave")
+    retract(repository, "conv-001", "main~1", "no", author="dave")
+    a, b = (f"messages[{drawn.ids[word]}]" for word in "ab")
+    assert found(repository, field=a) == [
+        (a, "UPDATE", {"id": drawn.ids["a"]}, {"amended_by": better.id}, "agent:dave")
+    ]
+    assert found(repository, field=b) == [(b, "DELETE", {"id": drawn.ids["b"]}, None, "agent:dave")]
+
+
+def test_titles_tags_and_states_are_fields_of_their_own(repository):
+    drawn = history(repository, "main: a", "fix: b")
+    rename_title(repository, "conv-001", "one")
+    rename_title(repository, "conv-001", "two")
+    rename_title(repository, "conv-001", "")
+    tag(repository, "conv-001", "v1")
+    delete_tag(repository, "conv-001", "v1")
+    abandon(repository, "conv-001", "fix")
+    abandon(repository, "conv-001", "fix", revive=True)
+    assert [c[1:4] for c in found(repository, field="title")] == [
+        ("CREATE", None, "one"), ("UPDATE", "one", "two"), ("DELETE", "two", None),
+    ]  # fmt: skip
+    assert [c[:4] for c in found(repository, field="tags")] == [
+        ("tags.v1", "CREATE", None, drawn.oids["a"]), ("tags.v1", "DELETE", drawn.oids["a"], None),
+    ]  # fmt: skip
+    assert [c[2:4] for c in found(repository, field="branches.fix.status")] == [
+        ("active", "abandoned"),
+        ("abandoned", "active"),
+    ]
+
+
+def test_undo_is_a_change_like_any_other(repository):
+    """S4-51: nothing is struck out."""
+    history(repository, "main: a", "fix:")
+    switch(repository, "conv-001", "fix")
+    undo(repository)
+    assert [c[2:4] for c in found(repository, field="active_branch")] == [
+        (None, "main"),
+        ("main", "fix"),
+        ("fix", "main"),
+    ]
+
+
+def test_changes_come_in_the_order_of_their_times(repository):
+    new(repository)
+    say(repository, "conv-001", "old", time="2020-01-01T00:00:00Z")
+    say(repository, "conv-001", "new", time="2030-01-01T00:00:00Z")
+    times = [clock.parse_time(change.time) for change in changes(repository, "conv-001").items]
+    assert times == sorted(times)
+    assert fields(repository)[0] == ("participants", "APPEND")
+
+
+def test_the_changes_of_one_operation_share_its_time(repository):
+    """S4-52."""
+    history(repository, "main: a")
+    made = branch(repository, "conv-001", purpose="analysis", agent="dave")
+    batch = [change for change in changes(repository, "conv-001").items if change.source == made.operation]
+    assert len(batch) == 2
+    assert len({change.time for change in batch}) == 1
+
+
+def test_a_message_that_several_branches_have_is_recorded_once(repository):
+    """S4-52: an exact duplicate is not recorded twice."""
+    history(repository, "main: a b", "one:", "two@a:", "three: c")
+    assert [c[3]["subject"] for c in found(repository, field="messages")] == ["a", "b", "c"]
+
+
+def test_the_log_only_grows_while_messages_and_operations_come(repository):
+    """S4-51: append-only."""
+    history(repository, "main: a", "fix: b")
+    steps = (
+        lambda: say(repository, "conv-001", "c"), lambda: tag(repository, "conv-001", "v1"), lambda: undo(repository),
+        lambda: amend(repository, "conv-001", "main", "d", author="dave"), lambda: abandon(repository, "conv-001", "fix"),
+        lambda: rename_branch(repository, "conv-001", "fix", "x"), lambda: rename_title(repository, "conv-001", "t"),
+    )  # fmt: skip
+    before = changes(repository, "conv-001").items
+    for step in steps:
+        step()
+        after = changes(repository, "conv-001").items
+        assert after[: len(before)] == before
+        assert len(after) > len(before)
+        before = after
+
+
+def test_the_same_store_gives_the_same_log_and_so_does_a_mirror(repository, tmp_path):
+    """S4-51: reproducible from git alone; reading it writes nothing."""
+    drawn = history(repository, "main: a b", "fix: c", "old: d")
+    rewind(repository, "conv-001")
+    amend(repository, "conv-001", drawn.ids["a"], "x", author="dave")
+    delete_branch(repository, "conv-001", "old", force=True)
+    before = files_of(repository.path)
+    log = changes(repository, "conv-001").items
+    for number in range(2):
+        mirror = str(tmp_path / f"{number}.git")
+        git(repository, "clone", "-q", "--mirror", repository.path, mirror)
+        git(mirror, "config", "scopes.formatVersion", "1")
+        assert changes(open_store(mirror), "conv-001").items == log
+    assert changes(open_store(repository.path), "conv-001").items == log
+    assert files_of(repository.path) == before
+
+
+FILTERS = {
+    "since": ("2026-03-02T00:00:00Z", {"messages", "participants"}),
+    "field": ("branches", {"branches.main", "branches.fix"}),
+    "cause": ("agent", {"messages", "participants"}),
+    "operation": ("append", {"messages", "participants"}),
+}
+
+
+@pytest.fixture
+def varied(repository):
+    """Make a log with several fields, causes, operations and times."""
+    history(repository, "main: a", "fix: b")
+    for day, author in ((1, "dave"), (2, "erin"), (3, {"name": "zoe", "kind": "human"})):
+        say(repository, "conv-001", "x", author=author, time=f"2026-03-{day:02}T00:00:00Z")
+    return repository
+
+
+@pytest.mark.parametrize("names", [c for n in range(5) for c in itertools.combinations(FILTERS, n)], ids="-".join)
+def test_filters_show_what_fits_all_of_them(varied, names):
+    """S4-51."""
+    whole = changes(varied, "conv-001").items
+    each = [changes(varied, "conv-001", **{name: FILTERS[name][0]}).items for name in names]
+    together = changes(varied, "conv-001", **{name: FILTERS[name][0] for name in names}).items
+    assert list(together) == [change for change in whole if all(change in some for some in each)]
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_each_filter_chooses(varied, name):
+    """S4-51."""
+    value, expected = FILTERS[name]
+    chosen = changes(varied, "conv-001", **{name: value}).items
+    assert {change.field_path for change in chosen} == expected
+    assert 0 < len(chosen) < len(changes(varied, "conv-001").items)
+
+
+@pytest.mark.parametrize(
+    ("option", "count"),
+    [({"cause": "agent:dave"}, 2), ({"cause": "agent:da"}, 0), ({"cause": "user"}, 5), ({"cause": "user:zoe"}, 2), ({"cause": "system"}, 0),
+     ({"field": "branch"}, 0), ({"field": "branches.main"}, 1), ({"operation": "CREATE"}, 3), ({"operation": "nothing"}, 0), ({"field": ""}, 0)],
+)  # fmt: skip
+def test_a_filter_takes_a_whole_name_or_what_lies_below_it(varied, option, count):
+    assert len(changes(varied, "conv-001", **option).items) == count
+
+
+def test_a_bad_moment_or_conversation_is_refused(repository):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="is no moment") as refusal:
+        changes(repository, "conv-001", since="soon")
+    assert refusal.value.hint
+    with pytest.raises(NotFound):
+        changes(repository, "nope")

@@ -1,0 +1,131 @@
+"""`config`: read and write the settings."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.config import get_setting, list_settings, set_setting
+from scopes.errors import Invalid, NotFound
+from scopes.store.config import SETTINGS, Setting
+from scopes.store.repository import open_repository
+from tests.conversation.stores import git, open_store
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Give the user's own file a place of its own."""
+    path = tmp_path / "home"
+    path.mkdir()
+    return str(path)
+
+
+@pytest.mark.parametrize("key", ["scopes.author", "scopes.hints", "scopes.packThreshold", "merge.rule.add-add"])
+def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, key):
+    written = set_setting(repository, home, key, "value", level="store")
+    assert (written.key, written.value, written.origin, written.written) == (key, "value", "store", True)
+    seen = get_setting(open_store(repository.path).config, key)
+    assert (seen.value, seen.written) == ("value", False)
+    assert git(repository, "config", key) == "value\n"
+    assert set_setting(repository, home, key, None, level="store").value is None
+    with pytest.raises(NotFound, match=f"{key} is not set"):
+        get_setting(open_store(repository.path).config, key)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "two words", "a;b#c", 'quo"te', "back\\slash", "tab\there", "new\nline", "日本", "[core]\n\tpager = x"],
+)
+def test_a_value_may_be_any_text_and_forges_no_other_setting(repository, home, value):
+    set_setting(repository, home, "scopes.author", value, level="store")
+    assert get_setting(open_store(repository.path).config, "scopes.author").value == value
+    assert [s.key for s in list_settings(open_store(repository.path).config).settings] == [
+        "scopes.formatversion", "scopes.author", "scopes.durability",
+    ]  # fmt: skip
+
+
+def test_the_users_own_setting_needs_no_store(home):
+    written = set_setting(None, home, "scopes.pager", "less", level="user")
+    assert written.origin == "user"
+    with open(os.path.join(home, ".gitconfig"), encoding="utf-8") as file:
+        assert "pager = less" in file.read()
+
+
+def test_a_stores_setting_needs_one(home):
+    with pytest.raises(NotFound, match="there is no store") as refusal:
+        set_setting(None, home, "scopes.author", "x", level="store")
+    assert refusal.value.hint == "make one: scopes init, or use --level user"
+
+
+@pytest.mark.parametrize(
+    "key", ["scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "Scopes.PAGER"]
+)
+def test_a_setting_that_names_a_command_is_not_kept_in_a_store(repository, home, key):
+    """Catalogue 72: a store may come from somebody else."""
+    with pytest.raises(Invalid, match="names a command") as refusal:
+        set_setting(repository, home, key, "evil", level="store")
+    assert refusal.value.hint == "set it with --level user"
+    assert set_setting(repository, home, key, "less", level="user").written
+
+
+def test_a_command_in_a_received_store_is_not_read(repository):
+    """Catalogue 72."""
+    git(repository, "config", "scopes.pager", "evil")
+    with pytest.raises(NotFound, match=r"scopes\.pager is not set") as refusal:
+        get_setting(open_store(repository.path).config, "scopes.pager")
+    assert refusal.value.hint == f"it is {SETTINGS['scopes.pager']}"
+
+
+@pytest.mark.parametrize("key", ["", "core.pager", "user.name", "scopes", "scopes.", "xscopes.author"])
+def test_a_key_of_somebody_else_is_refused(repository, home, key):
+    for use in (
+        lambda: get_setting(repository.config, key),
+        lambda: set_setting(repository, home, key, "x", level="store"),
+    ):
+        with pytest.raises(Invalid, match="is no setting of scopes") as refusal:
+            use()
+        assert "scopes.author" in refusal.value.hint
+
+
+@pytest.mark.parametrize("level", ["", "system", "Store", "global"])
+def test_another_level_is_refused(repository, home, level):
+    with pytest.raises(Invalid, match="is no level of settings") as refusal:
+        set_setting(repository, home, "scopes.author", "x", level=level)
+    assert refusal.value.hint == "levels: store, user"
+
+
+def test_removing_what_is_not_there_is_refused(repository, home):
+    for level in ("store", "user"):
+        with pytest.raises(NotFound, match=f"scopes.author is not set at the level {level}") as refusal:
+            set_setting(repository, home, "scopes.author", None, level=level)
+        assert refusal.value.hint == "see: scopes config list --show-origin"
+
+
+def test_a_known_setting_that_is_not_set_says_what_it_is(repository):
+    with pytest.raises(NotFound) as refusal:
+        get_setting(repository.config, "scopes.hints")
+    assert refusal.value.hint == f"it is {SETTINGS['scopes.hints']}"
+    with pytest.raises(NotFound) as refusal:
+        get_setting(repository.config, "scopes.unheard")
+    assert refusal.value.hint == "list what is set: scopes config list"
+
+
+def test_the_flag_wins_over_the_environment_over_the_store(repository):
+    git(repository, "config", "scopes.author", "from the store")
+    for origin in ("environment", "flag"):
+        override = {"scopes.author": Setting("scopes.author", f"from the {origin}", origin)}
+        seen = get_setting(open_repository(repository.path, override).config, "scopes.author")
+        assert (seen.value, seen.origin) == (f"from the {origin}", origin)
+    assert get_setting(open_repository(repository.path).config, "scopes.author").origin == "store"
+
+
+def test_all_settings_are_listed_weakest_first_with_their_origin(repository):
+    git(repository, "config", "scopes.author", "carol")
+    override = {"scopes.author": Setting("scopes.author", "dave", "flag")}
+    listed = list_settings(open_repository(repository.path, override).config, show_origin=True)
+    assert listed.show_origin
+    assert [s for s in listed.settings if s.key == "scopes.author"] == [
+        ("scopes.author", "carol", "store"), ("scopes.author", "dave", "flag"),
+    ]  # fmt: skip
+    assert not [s for s in listed.settings if s.key.startswith("core.")]

@@ -1,0 +1,133 @@
+"""`files`: which files a conversation touched, by which messages, and when last (S1-20)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.files import files, touches_of
+from scopes.conversation.new import new
+from scopes.conversation.rewind import rewind
+from scopes.errors import NotFound
+from scopes.model.message import Author, FileTouch, Message, Part
+from tests.support.history import history, say
+
+
+def touch(repository, path, op="edit", where="conv-001", day=1, author="carol", **more):
+    """Say something that touches one file, at noon of a day in February."""
+    file = {"path": path, "op": op, **more}
+    return say(repository, where, op, author=author, time=f"2026-02-{day:02}T12:00:00Z", files=[file])
+
+
+def rows(repository):
+    return {row.path: row for row in files(repository, "conv-001").files}
+
+
+def test_a_file_lists_the_messages_that_touched_it_and_how(repository):
+    """S1-20."""
+    new(repository)
+    said = [touch(repository, "a.py", op) for op in ("read", "edit", "edit")]
+    touch(repository, "b.py", "create")
+    row = rows(repository)["a.py"]
+    assert row.messages == tuple(message.id for message in said)
+    assert row.operations == {"read": 1, "edit": 2}
+    assert set(rows(repository)) == {"a.py", "b.py"}
+
+
+def test_a_row_tells_the_last_touch_by_whom_and_what(repository):
+    """S1-20."""
+    new(repository)
+    touch(repository, "a.py", "create", day=1, author="carol")
+    touch(repository, "a.py", "edit", day=3, author="dave")
+    row = rows(repository)["a.py"]
+    assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-03T12:00:00Z", "dave", "edit")
+
+
+def test_of_two_touches_in_one_second_the_later_message_was_last(repository):
+    """S1-20: an agent writes many a second."""
+    new(repository)
+    touch(repository, "a.py", "create", author="carol")
+    touch(repository, "a.py", "edit", author="dave")
+    row = rows(repository)["a.py"]
+    assert (row.last_author, row.last_operation) == ("dave", "edit")
+
+
+def test_the_last_touch_is_one_message_also_across_branches(repository):
+    """S1-20: author, time and operation belong together, whichever branch is walked last."""
+    history(repository, "main: a", "fix:")
+    touch(repository, "a.py", "edit", where="conv-001/main", day=5, author="carol")
+    touch(repository, "a.py", "read", where="conv-001/fix", day=3, author="dave")
+    touch(repository, "b.py", where="conv-001/fix", day=9)
+    row = rows(repository)["a.py"]
+    assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-05T12:00:00Z", "carol", "edit")
+
+
+def test_files_come_last_touched_first_then_by_path(repository):
+    new(repository)
+    for path, day in (("z.py", 2), ("b.py", 5), ("a.py", 2), ("c.py", 1)):
+        touch(repository, path, day=day)
+    assert [row.path for row in files(repository, "conv").files] == ["b.py", "a.py", "z.py", "c.py"]
+
+
+def test_every_branch_counts_and_each_message_once(repository):
+    history(repository, "main: a", "fix:", "same:")
+    touch(repository, "main.py", where="conv-001/main")
+    touch(repository, "fix.py", where="conv-001/fix")
+    assert {path: len(row.messages) for path, row in rows(repository).items()} == {"main.py": 1, "fix.py": 1}
+
+
+def test_two_touches_by_one_message_are_one_message(repository):
+    new(repository)
+    both = [{"path": "a.py", "op": "read"}, {"path": "a.py", "op": "edit"}]
+    said = say(repository, "conv-001", "x", files=both)
+    assert rows(repository)["a.py"].messages == (said.id,)
+    assert rows(repository)["a.py"].operations == {"read": 1, "edit": 1}
+
+
+def test_a_rename_touches_both_names(repository):
+    new(repository)
+    touch(repository, "new.py", "rename", **{"from": "old.py"})
+    assert {path: row.operations for path, row in rows(repository).items()} == {
+        "new.py": {"rename": 1},
+        "old.py": {"delete": 1},
+    }
+
+
+def test_parts_that_refer_to_files_count_too(repository):
+    new(repository)
+    parts = [{"type": "file_ref", "path": "doc.md", "op": "read"}, {"type": "file_ref", "path": "x.md"}]
+    say(repository, "conv-001", "x", parts=parts)
+    assert {path: row.operations for path, row in rows(repository).items()} == {
+        "doc.md": {"read": 1},
+        "x.md": {"mention": 1},
+    }
+
+
+def test_a_part_without_a_readable_path_touches_nothing():
+    parts = (Part("file_ref", {"path": 7}), Part("file_ref", {}), Part("text", {"path": "a", "text": "x"}))
+    message = Message(id="m", author=Author("carol"), parts=parts, files=(FileTouch("b", "edit"),))
+    assert touches_of(message) == [("b", "edit")]
+
+
+@pytest.mark.parametrize(
+    "path", ["a b.py", "../up.py", "/abs/x", "C:\\x", "日本.md", "\x1b[31m", ".git/config", "a\nb"]
+)
+def test_a_path_is_shown_as_it_was_named(repository, path):
+    """Foreign text: nothing is opened by that name."""
+    new(repository)
+    touch(repository, path)
+    assert list(rows(repository)) == [path]
+
+
+def test_what_was_taken_back_is_not_counted(repository):
+    new(repository)
+    touch(repository, "a.py")
+    touch(repository, "b.py")
+    rewind(repository, "conv-001")
+    assert list(rows(repository)) == ["a.py"]
+
+
+def test_a_conversation_without_files_has_none_and_an_unknown_one_is_refused(repository):
+    history(repository, "main: a")
+    assert files(repository, "conv-001").files == ()
+    with pytest.raises(NotFound):
+        files(repository, "nope")

@@ -1,0 +1,151 @@
+"""`gc`: pack the store; let go only of what was deleted long ago, and only when told to (P7)."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes import clock
+from scopes.conversation.delete import delete
+from scopes.conversation.gc import gc
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.operations import list_operations
+from scopes.conversation.rewind import rewind
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.store import git_program
+from tests.conversation.stores import git, open_store, refs
+from tests.support.history import history, say, texts
+
+
+def loose_objects(repository):
+    return int(git(repository, "count-objects").split()[0])
+
+
+def test_packing_changes_nothing_that_can_be_seen(repository):
+    history(repository, "main: a b c", "fix@b: d")
+    rewind(repository, "conv-001")
+    before, operations = refs(repository), list_operations(repository)
+    done = gc(repository)
+    assert (refs(repository), list_operations(repository)) == (before, operations)
+    assert (done.path, done.expired_operations, done.expired_refs, done.notes) == (repository.path, 0, 0, ())
+    assert loose_objects(repository) == 0
+    assert verify(repository).findings == ()
+
+
+def test_many_messages_take_less_room_packed(repository):
+    history(repository, "main: " + " ".join(f"m{number}" for number in range(30)))
+    done = gc(repository)
+    assert 0 < done.bytes_after < done.bytes_before / 3
+    assert texts(repository, "conv-001")[-1] == "m29"
+
+
+def test_a_packed_store_goes_on(repository):
+    """Also through the very handle that was open before."""
+    history(repository, "main: a")
+    other = open_store(repository.path)
+    gc(repository)
+    say(other, "conv-001", "b")
+    say(repository, "conv-001", "c")
+    gc(other)
+    assert texts(repository, "conv-001") == ["a", "b", "c"]
+
+
+def test_undo_reaches_behind_a_gc(repository):
+    """P7, P9."""
+    drawn = history(repository, "main: a b", "fix: c")
+    rewind(repository, "conv-001")
+    delete(repository, "conv-001")
+    gc(repository)
+    undo(repository)
+    undo(repository)
+    redo(repository)
+    undo(repository)
+    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["b"]
+
+
+def test_what_dead_processes_left_is_removed(repository):
+    """P4."""
+    history(repository, "main: a")
+    names = ("refs/heads/conv-001/main.lock", "packed-refs.lock", "objects/tmp_obj_x")
+    for name in names:
+        open(os.path.join(repository.path, name), "wb").close()
+    gc(repository)
+    assert not [name for name in names if os.path.exists(os.path.join(repository.path, name))]
+    say(repository, "conv-001", "b")
+
+
+def expire_everything(repository):
+    """Let go of all that is undoable, and let git delete it without its two weeks of grace."""
+    done = gc(repository, expire_before="now")
+    git(repository, "reflog", "expire", "--expire=now", "--all")
+    git(repository, "gc", "-q", "--prune=now")
+    return done
+
+
+def test_expiring_lets_go_of_operations_and_their_trash(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    rewind(repository, "conv-001")
+    other = history(repository, "main: d")
+    delete(repository, "conv-002")
+    done = expire_everything(repository)
+    assert (done.expired_operations, done.expired_refs) == (5, 2)
+    assert "two weeks" in done.notes[0].text
+    with pytest.raises(NotFound, match="there is nothing to undo"):
+        undo(repository)
+    survivor = open_store(repository.path)
+    assert not survivor.has(drawn.oids["b"])
+    assert not survivor.has(other.oids["d"])
+    assert texts(survivor, "conv-001/main") == ["a"]
+    assert texts(survivor, "conv-001/fix") == ["a", "c"]
+
+
+def test_only_operations_before_the_moment_expire(repository, monkeypatch):
+    history(repository, "main: a b")
+    gone = rewind(repository, "conv-001")
+    day = 86_400_000_000_000
+    seconds = iter(range(clock.read_clock() + 10 * day, 10**20, 10**9))
+    monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
+    kept = tag(repository, "conv-001", "v1")
+    assert gc(repository, expire_before="20 days ago").expired_operations == 0
+    assert gc(repository, expire_before="3 days ago").expired_operations == 2
+    assert [operation.id for operation in list_operations(repository).operations] == [kept.operation]
+    assert undo(repository).target.id == kept.operation
+    with pytest.raises(NotFound):
+        undo(repository, gone.operation)
+
+
+def test_expiring_twice_does_nothing_the_second_time(repository):
+    history(repository, "main: a")
+    assert gc(repository, expire_before="now").expired_operations == 1
+    again = gc(repository, expire_before="now")
+    assert (again.expired_operations, again.expired_refs, again.notes) == (0, 0, ())
+
+
+def test_a_bad_moment_is_refused_before_anything_happens(repository):
+    history(repository, "main: a")
+    loose = loose_objects(repository)
+    for moment in ("soon", ""):
+        with pytest.raises(Invalid, match="is no moment") as refusal:
+            gc(repository, expire_before=moment)
+        assert refusal.value.hint
+    assert loose_objects(repository) == loose
+
+
+def test_a_store_that_somebody_holds_is_busy(repository):
+    """P7: gc runs alone."""
+    git(repository, "config", "scopes.lockTimeout", "0")
+    with open_store(repository.path).lock.shared(), pytest.raises(Busy, match="the store is busy"):
+        gc(open_store(repository.path))
+
+
+def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
+    history(repository, "main: a")
+    monkeypatch.setattr(git_program, "find_git", lambda: None)
+    with pytest.raises(Inaccessible, match="the git program is not installed") as refusal:
+        gc(repository)
+    assert "install git" in refusal.value.hint
+    assert texts(repository, "conv-001") == ["a"]

@@ -1,0 +1,70 @@
+"""`init`: make a store."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.init import init
+from scopes.conversation.new import new
+from scopes.errors import Invalid
+from tests.conversation.stores import files_of, git, open_store
+
+
+def test_a_store_is_made_and_can_be_used(tmp_path):
+    path = str(tmp_path / "deep" / "s.git")
+    done = init(path)
+    assert (done.path, done.created) == (path, True)
+    assert new(open_store(path)).id == "conv-001"
+
+
+def test_it_is_a_bare_git_repository_with_our_settings(tmp_path):
+    """Storage format."""
+    path = str(tmp_path / "s.git")
+    init(path)
+    for key, value in {
+        "core.bare": "true", "core.logAllRefUpdates": "always", "gc.auto": "0", "commitGraph.generationVersion": "1",
+        "scopes.formatVersion": "1",
+    }.items():  # fmt: skip
+        assert git(path, "config", key).strip() == value
+    assert git(path, "fsck", "--strict") == ""
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o000, 0o077])
+def test_only_its_owner_can_read_it(tmp_path, mask):
+    """P13."""
+    before = os.umask(mask)
+    try:
+        init(str(tmp_path / "s.git"))
+    finally:
+        os.umask(before)
+    for top, directories, files in os.walk(tmp_path / "s.git"):
+        for name in directories + files:
+            assert not os.stat(os.path.join(top, name)).st_mode & 0o077, name
+    assert os.stat(tmp_path / "s.git").st_mode & 0o777 == 0o700
+
+
+def test_making_it_again_leaves_it_as_it_is(repository):
+    new(repository)
+    before = files_of(repository.path)
+    done = init(repository.path)
+    assert (done.path, done.created) == (repository.path, False)
+    assert files_of(repository.path) == before
+
+
+def test_an_empty_directory_becomes_a_store(tmp_path):
+    (tmp_path / "s.git").mkdir()
+    assert init(str(tmp_path / "s.git")).created
+
+
+@pytest.mark.parametrize(
+    "make", [lambda p: p.write_text("x"), lambda p: (p.mkdir(), (p / "a").touch()), lambda p: p.symlink_to("nowhere")]
+)
+def test_what_is_something_else_is_refused_and_left(tmp_path, make):
+    place = tmp_path / "s.git"
+    make(place)
+    with pytest.raises(Invalid, match="exists and is no scopes store") as refusal:
+        init(str(place))
+    assert refusal.value.hint == "name another place with --store"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.git"]

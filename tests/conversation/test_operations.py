@@ -1,0 +1,98 @@
+"""`operations`: the log of everything that moved a ref other than by appending."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.delete import delete
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.rewind import rewind
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import undo
+from scopes.errors import Ambiguous, Invalid, NotFound
+from tests.conversation.stores import git, open_store
+from tests.support.history import history, say
+
+
+def test_operations_are_listed_newest_first(repository):
+    history(repository, "main: a b", "fix:")
+    tag(repository, "conv-001", "v1")
+    undo(repository)
+    kinds = [operation.kind for operation in list_operations(repository).operations]
+    assert kinds == ["undo", "tag", "branch", "new"]
+
+
+def test_an_append_is_none(repository):
+    history(repository, "main: a")
+    before = list_operations(repository)
+    say(repository, "conv-001", "b")
+    assert list_operations(repository) == before
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (2, 2), (9, 3), (None, 3)])
+def test_so_many_are_listed(repository, limit, count):
+    for _ in range(3):
+        new(repository)
+    found = list_operations(repository, limit=limit).operations
+    assert [o.summary for o in found] == ["create conv-003", "create conv-002", "create conv-001"][:count]
+
+
+def test_a_negative_number_is_refused(repository):
+    with pytest.raises(Invalid, match="the number of operations is -3") as refusal:
+        list_operations(repository, limit=-3)
+    assert refusal.value.hint == "for example: -n 20"
+
+
+def test_an_empty_store_has_none(repository):
+    assert list_operations(repository).operations == ()
+
+
+def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
+    drawn = history(repository, "main: a b")
+    done = rewind(repository, "conv-001")
+    seen = show_operation(repository, done.operation[:6])
+    assert seen.operation.id == done.operation
+    assert [(c.old, c.new) for c in seen.operation.changes] == [(drawn.oids["b"], drawn.oids["a"])]
+    assert git(repository, "rev-parse", "refs/scopes/operations").strip() == seen.commit
+
+
+def test_an_operation_can_be_read_with_git_and_json_tools(repository):
+    """S0-9."""
+    history(repository, "main: a b")
+    done = rewind(repository, "conv-001")
+    document = json.loads(git(repository, "show", "refs/scopes/operations:operation.json"))
+    assert (document["id"], document["kind"], document["actor"]) == (done.operation, "rewind", "carol")
+    assert (
+        git(repository, "log", "-1", "--format=%s", "refs/scopes/operations")
+        == "rewind: take back 1 of conv-001/main\n"
+    )
+
+
+def test_old_values_are_parents_so_that_nothing_undo_needs_is_lost(repository):
+    """P7."""
+    drawn = history(repository, "main: a b")
+    rewind(repository, "conv-001")
+    parents = git(repository, "log", "-1", "--format=%P", "refs/scopes/operations").split()
+    assert {drawn.oids["a"], drawn.oids["b"]} <= set(parents)
+
+
+def test_another_process_sees_the_same_log(repository):
+    history(repository, "main: a")
+    delete(repository, "conv-001")
+    assert list_operations(open_store(repository.path)) == list_operations(repository)
+
+
+def test_an_unknown_or_ambiguous_operation_is_refused(repository):
+    ids = [new(repository).operation]
+    while len({identity[0] for identity in ids}) == len(ids):
+        ids.append(new(repository).operation)
+    with pytest.raises(Ambiguous, match="fits 2 operations") as refusal:
+        show_operation(repository, ids[-1][0])
+    assert refusal.value.hint == "type a few more letters"
+    for unknown in ("", "zzzz", ids[0] + "a"):
+        with pytest.raises(NotFound, match="there is no operation") as refusal:
+            show_operation(repository, unknown)
+        assert refusal.value.hint == "list them: scopes conv operations list"

@@ -1,0 +1,170 @@
+"""`verify`: every defect is found and named, and nothing is changed (P10)."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.delete import delete
+from scopes.conversation.new import new
+from scopes.conversation.rewind import rewind
+from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from scopes.store.objects import BLOB, TREE, Entry, format_tree
+from tests.conversation.stores import files_of, git, open_store
+from tests.support.history import history, say
+
+
+def found(repository):
+    """Verify as a new process would; return severity, place and problem of each finding."""
+    return [(f.severity, f.where, f.problem) for f in verify(open_store(repository.path)).findings]
+
+
+def loose(repository, oid):
+    return os.path.join(repository.path, "objects", oid[:2], oid[2:])
+
+
+def overwrite(path, data):
+    os.chmod(path, 0o600)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def commit_of(repository, document, *parents, trailers="Scopes-Kind: plain"):
+    """Write a commit by hand whose message.json is the document."""
+    blob = repository.write(BLOB, document)
+    tree = repository.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
+    words = [word for parent in parents for word in ("-p", parent)]
+    return git(repository, "commit-tree", tree, *words, "-m", f"by hand\n\n{trailers}").strip()
+
+
+def test_a_sound_store_has_no_findings_and_is_counted(repository):
+    history(repository, "main: a b", "fix@a: c", "same:")
+    history(repository, "main: d")
+    new(repository)
+    seen = verify(repository)
+    assert (seen.conversations, seen.branches, seen.messages) == (3, 5, 4)
+    assert (seen.findings, seen.sound, seen.exit_code, seen.path) == ((), True, 0, repository.path)
+
+
+def test_an_empty_store_is_sound(repository):
+    seen = verify(repository)
+    assert (seen.conversations, seen.branches, seen.messages, seen.sound) == (0, 0, 0, True)
+
+
+def test_every_state_that_operations_leave_is_sound(repository):
+    history(repository, "main: a b", "fix: c")
+    rewind(repository, "conv-001")
+    delete(repository, "conv-001")
+    undo(repository)
+    undo(repository)
+    git(repository, "gc", "-q")
+    assert found(repository) == []
+
+
+def test_looking_changes_nothing(repository):
+    """P10."""
+    drawn = history(repository, "main: a b")
+    os.unlink(loose(repository, drawn.oids["a"]))
+    before = files_of(repository.path)
+    assert not verify(repository).sound
+    assert files_of(repository.path) == before
+
+
+def test_a_missing_message_is_an_error_that_names_the_branch(repository):
+    """Catalogue 40; exit 7."""
+    drawn = history(repository, "main: a b", "fix@root: c")
+    os.unlink(loose(repository, drawn.oids["a"]))
+    seen = verify(open_store(repository.path))
+    assert (seen.sound, seen.exit_code) == (False, 7)
+    assert any(f.severity == "error" and f.where.startswith("conv-001/main") for f in seen.findings)
+    assert any("its history breaks off" in f.problem for f in seen.findings)
+    assert not any(f.where.startswith("conv-001/fix") for f in seen.findings)
+
+
+@pytest.mark.parametrize("what", ["conv-001/main", "conv-001/main^{tree}", "conv-001/main:message.json"])
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_every_damaged_object_is_found(repository, what, damage):
+    """Catalogue 36, 37, 40: empty, garbled or gone."""
+    history(repository, "main: a b")
+    path = loose(repository, git(repository, "rev-parse", what).strip())
+    os.unlink(path) if damage is None else overwrite(path, damage)
+    seen = verify(open_store(repository.path))
+    assert (seen.sound, seen.exit_code) == (False, 7)
+    assert all(finding.problem for finding in seen.findings)
+
+
+def test_a_damaged_pack_is_found(repository):
+    """Catalogue 36."""
+    history(repository, "main: a b c")
+    git(repository, "repack", "-adq")
+    directory = os.path.join(repository.path, "objects", "pack")
+    pack = next(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".pack"))
+    with open(pack, "rb") as file:
+        data = bytearray(file.read())
+    data[len(data) // 2] ^= 1
+    overwrite(pack, bytes(data))
+    assert any(where.endswith(".pack") and "checksum" in problem for _, where, problem in found(repository))
+
+
+def test_a_branch_that_vanished_without_an_operation_is_found(repository):
+    """Catalogue 39: packed-refs has no checksum."""
+    drawn = history(repository, "main: a", "fix: b")
+    git(repository, "update-ref", "-d", "refs/heads/conv-001/fix")
+    [finding] = verify(repository).findings
+    assert (finding.severity, finding.where, finding.problem) == (
+        "error",
+        "conv-001/fix",
+        "it is gone, and no operation removed it",
+    )
+    assert finding.cure.endswith(f"update-ref refs/heads/conv-001/fix {drawn.oids['a']}")
+
+
+def test_a_branch_that_git_made_is_a_warning(repository):
+    """Catalogue 43."""
+    drawn = history(repository, "main: a")
+    git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
+    assert found(repository) == [("warning", "conv-001/mine", "no operation made it: a git command did")]
+    assert verify(repository).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "trailers", "problem"),
+    [
+        (b"{}", "Scopes-Kind: plain", "a stored message is damaged"),
+        (b"not json", "Scopes-Kind: plain", ""),
+        (b'{"id":"x","v":1}', "Scopes-Message: y", "commit and message disagree about its id"),
+        (b'{"id":"x"}', "Scopes-Kind: root", "the root of a conversation is damaged"),
+    ],
+)
+def test_a_message_that_is_none_is_found(repository, document, trailers, problem):
+    """Catalogue 43: git commits anything."""
+    drawn = history(repository, "main: a")
+    commit = commit_of(repository, document, drawn.oids["a"], trailers=trailers)
+    git(repository, "update-ref", "refs/heads/conv-001/main", commit)
+    assert any(severity == "error" and problem in text for severity, _, text in found(repository))
+
+
+def test_a_history_without_a_root_is_found(repository):
+    commit = commit_of(repository, b'{"id":"x","v":1}', trailers="Scopes-Message: x")
+    git(repository, "update-ref", "refs/heads/conv-001/main", commit)
+    assert ("error", "conv-001/main", "its history does not begin with the root of a conversation") in found(repository)
+
+
+def test_what_a_dead_process_left_is_a_warning(repository):
+    """P4."""
+    history(repository, "main: a")
+    for name in ("refs/heads/conv-001/main.lock", "objects/tmp_obj_x"):
+        open(os.path.join(repository.path, name), "wb").close()
+    assert {(severity, where) for severity, where, _ in found(repository)} == {
+        ("warning", "refs/heads/conv-001/main.lock"), ("warning", "objects/tmp_obj_x"),
+    }  # fmt: skip
+
+
+def test_a_message_after_a_defect_is_still_written(repository):
+    """A damaged conversation does not keep another from being used."""
+    drawn = history(repository, "main: a")
+    history(repository, "main: b")
+    os.unlink(loose(repository, drawn.oids["a"]))
+    assert say(open_store(repository.path), "conv-002", "c").branch == "main"

@@ -1,0 +1,38 @@
+"""An empty store for every test; libgit2 sees no configuration but the sealed home's."""
+
+from __future__ import annotations
+
+import os
+
+import pygit2
+import pytest
+from pygit2.enums import ConfigLevel
+
+from tests.support.store import make_store
+
+AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--")
+
+
+@pytest.fixture(autouse=True)
+def sealed_configuration(sealed_world):
+    """Point libgit2 at the sealed home: it remembers the home that it was loaded in."""
+    levels = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
+    before = {level: pygit2.settings.search_path[level] for level in levels}
+    for level in levels:
+        pygit2.settings.search_path[level] = str(sealed_world) if level == ConfigLevel.GLOBAL else ""
+    yield
+    for level, paths in before.items():
+        pygit2.settings.search_path[level] = paths
+    pygit2.settings.enable_fsync_gitdir(False)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Make an empty store that does not wait for the disk."""
+    return make_store(tmp_path / "store.git")
+
+
+def pytest_runtest_setup(item):
+    """Leave out what only root may do."""
+    if item.get_closest_marker("needs_root") and os.geteuid() != 0:
+        pytest.skip("needs root")

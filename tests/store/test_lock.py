@@ -1,0 +1,202 @@
+"""The store's lock, held by real processes: who waits, who is named, and what the kernel does with the dead."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+
+import pytest
+
+from scopes.errors import Busy, Inaccessible
+from scopes.store.lock import LOCK_FILE, TURNSTILE_FILE, StoreLock
+from tests.support.store import Process, run, write_bytes
+
+HOLD = """
+from scopes.store.lock import StoreLock
+with getattr(StoreLock(path), sys.argv[2])():
+    print('held', os.getpid(), flush=True)
+    sys.stdin.read()
+"""
+
+
+class Holder:
+    """A process that holds the lock until it is let go."""
+
+    def __init__(self, directory, how):
+        self.process = Process(HOLD, directory, how)
+        self.pid = int(self.process.read_line().split()[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        if self.process.popen.returncode is None:
+            self.process.kill()
+
+
+def take(directory, how="exclusive", seconds=0):
+    with getattr(StoreLock(str(directory), seconds), how)():
+        return True
+
+
+def test_appenders_share_the_lock(tmp_path):
+    with Holder(tmp_path, "shared"), Holder(tmp_path, "shared"):
+        assert take(tmp_path, "shared")
+
+
+@pytest.mark.parametrize(("held", "wanted"), [("exclusive", "shared"), ("exclusive", "exclusive"), ("shared", "exclusive")])
+def test_nobody_is_beside_the_one_who_wants_to_be_alone(tmp_path, held, wanted):
+    with Holder(tmp_path, held), pytest.raises(Busy):
+        take(tmp_path, wanted)
+    assert take(tmp_path, wanted)
+
+
+def test_after_the_timeout_the_refusal_names_the_process_that_holds_the_store(tmp_path):
+    """E48."""
+    with Holder(tmp_path, "exclusive") as holder:
+        began = time.monotonic()
+        with pytest.raises(Busy, match=f"process {holder.pid} holds it") as caught:
+            take(tmp_path, seconds=1)
+    assert 1 <= time.monotonic() - began < 3
+    assert caught.value.exit_code == 6
+    assert caught.value.retryable
+
+
+def test_a_process_that_let_go_is_not_named_for_what_others_hold(tmp_path):
+    """The one that held it once is this very process, which lives."""
+    assert take(tmp_path)
+    with Holder(tmp_path, "shared"), pytest.raises(Busy) as caught:
+        take(tmp_path)
+    assert caught.value.message == "the store is busy"
+
+
+def test_a_refused_taker_leaves_the_holders_name_where_it_is(tmp_path):
+    with Holder(tmp_path, "exclusive") as holder:
+        for _ in range(2):
+            with pytest.raises(Busy, match=str(holder.pid)):
+                take(tmp_path)
+
+
+@pytest.mark.parametrize("what", [b"garbage", b"\xff\xfe", b"0", b"-1", b"99999999", b"9" * 30])
+def test_a_lock_file_that_names_nobody_alive_names_nobody(tmp_path, what):
+    with Holder(tmp_path, "shared"):
+        write_bytes(tmp_path / LOCK_FILE, what)
+        with pytest.raises(Busy) as caught:
+            take(tmp_path)
+    assert caught.value.message == "the store is busy"
+
+
+@pytest.mark.parametrize("how", ["shared", "exclusive"])
+def test_a_holder_that_is_killed_lets_go(tmp_path, how):
+    """E49."""
+    with Holder(tmp_path, how) as holder:
+        holder.process.kill()
+        assert take(tmp_path)
+
+
+def test_a_taker_gets_the_lock_as_soon_as_it_is_free(tmp_path):
+    with Holder(tmp_path, "exclusive") as holder:
+        waiter = Process("from scopes.store.lock import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path)
+        holder.process.finish()
+        assert waiter.finish() == "got it"
+
+
+def test_one_who_wants_to_be_alone_is_not_starved_by_a_stream_of_appenders(tmp_path):
+    """E50: four processes share the lock without a moment in which nobody has it."""
+    code = """
+from scopes.store.lock import StoreLock
+lock = StoreLock(path)
+print('go', flush=True)
+end = time.monotonic() + 8
+while time.monotonic() < end and not os.path.exists(path + '/stop'):
+    with lock.shared(): time.sleep(0.02)
+"""
+    stream = [Process(code, tmp_path) for _ in range(4)]
+    assert [process.read_line() for process in stream] == ["go"] * 4
+    waits = []
+    for _ in range(5):
+        began = time.monotonic()
+        take(tmp_path, seconds=5)
+        waits.append(time.monotonic() - began)
+    write_bytes(tmp_path / "stop", b"")
+    assert max(waits) < 2, waits
+    assert [process.finish() for process in stream] == [""] * 4
+
+
+@pytest.mark.parametrize("umask", ["0", "0o22"])
+def test_the_lock_files_are_the_users_alone_and_the_umask_comes_back(tmp_path, umask):
+    """P13: the bits that a careless umask would give away."""
+    code = f"""
+from scopes.store.lock import StoreLock
+os.umask({umask})
+with StoreLock(path).exclusive(): write_bytes(path + '/inside', b'')
+write_bytes(path + '/after', b'')
+"""
+    run(code, tmp_path)
+    modes = {name: stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in os.listdir(tmp_path)}
+    after = 0o666 & ~int(umask, 0)
+    assert modes == {LOCK_FILE: 0o600, TURNSTILE_FILE: 0o600, "inside": 0o600, "after": after}
+
+
+@pytest.mark.parametrize("name", [LOCK_FILE, TURNSTILE_FILE])
+def test_a_link_in_the_place_of_a_lock_file_is_not_followed(tmp_path, name):
+    """P13: opened O_NOFOLLOW."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    os.symlink(victim, tmp_path / name)
+    for how in ("shared", "exclusive"):
+        with pytest.raises(Inaccessible, match="cannot lock the store"):
+            take(tmp_path, how)
+    assert victim.read_text() == "precious"
+
+
+def test_a_place_that_does_not_exist_cannot_be_locked(tmp_path):
+    with pytest.raises(Inaccessible, match="No such file or directory") as caught:
+        take(tmp_path / "gone")
+    assert caught.value.exit_code == 8
+
+
+def test_a_block_that_fails_lets_go_and_restores_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with pytest.raises(KeyError), StoreLock(str(tmp_path)).exclusive():
+            raise KeyError
+        assert take(tmp_path)
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+
+
+def test_no_descriptor_is_left_open(tmp_path):
+    take(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    with Holder(tmp_path, "shared"):
+        inside = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            with pytest.raises(Busy):
+                take(tmp_path)
+        assert len(os.listdir("/proc/self/fd")) == inside
+    take(tmp_path)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_threads_keep_each_other_out_too(tmp_path):
+    """One lock object each: the kernel tells open files apart, not threads."""
+    inside = threading.Event()
+    leave = threading.Event()
+
+    def hold():
+        with StoreLock(str(tmp_path)).exclusive():
+            inside.set()
+            leave.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert inside.wait(10)
+    with pytest.raises(Busy):
+        take(tmp_path)
+    leave.set()
+    holder.join()
+    assert take(tmp_path)

@@ -1,0 +1,111 @@
+"""Loose objects read by hand: what git wrote, and every way in which a file can be damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import zlib
+
+import pytest
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.store.loose import find_loose
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE
+from tests.support.store import Process, git, loose_path, outcome, read_bytes, write_bytes, write_message
+
+READ = outcome("print(open_store(path).read(sys.argv[2])[0])")
+
+
+@pytest.fixture
+def objects(repository):
+    return os.path.join(repository.path, "objects")
+
+
+def put(objects, oid, stored):
+    write_bytes(os.path.join(objects, oid[:2], oid[2:]), stored)
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\0\xff\r\n" * 1000, random.Random(1).randbytes(200_000)], ids=len)
+def test_what_git_and_libgit2_wrote_is_read(repository, objects, data):
+    theirs = git(repository, "hash-object", "-w", "--stdin", stdin=data).strip()
+    assert find_loose(objects, theirs) == (BLOB, data)
+    os.unlink(loose_path(repository, theirs))
+    assert repository.write(BLOB, data) == theirs
+    assert find_loose(objects, theirs) == (BLOB, data)
+
+
+def test_every_kind_of_object_is_told(repository, objects):
+    commit = write_message(repository, "one")
+    repository.write(TREE, b"")
+    tag = git(
+        repository, "mktag", stdin=f"object {commit}\ntype commit\ntag v1\ntagger t <t@t> 1 +0000\n\nx\n".encode()
+    ).strip()
+    assert [find_loose(objects, oid)[0] for oid in (commit, EMPTY_TREE, tag)] == [COMMIT, TREE, "tag"]
+
+
+def test_what_is_no_loose_object_is_none(objects):
+    assert find_loose(objects, Oid("0" * 40)) is None
+
+
+def test_every_truncation_is_damage_and_none_hangs(repository, objects):
+    """D37; libgit2 1.9.7 spins for ever on most of these lengths (issue 7342)."""
+    oid = repository.write(BLOB, random.Random(1).randbytes(500))
+    stored = read_bytes(loose_path(repository, oid))
+    for length in range(len(stored)):
+        put(objects, oid, stored[:length])
+        with pytest.raises(Corrupt, match=f"object {oid} is damaged"):
+            find_loose(objects, oid)
+
+
+def test_every_flipped_bit_is_damage(repository, objects):
+    """D36."""
+    oid = repository.write(BLOB, b"some text" * 3)
+    stored = read_bytes(loose_path(repository, oid))
+    for place in range(len(stored) * 8):
+        flipped = bytearray(stored)
+        flipped[place // 8] ^= 1 << place % 8
+        put(objects, oid, bytes(flipped))
+        try:
+            assert find_loose(objects, oid) == (BLOB, b"some text" * 3), place  # a bit that zlib ignores
+        except Corrupt:
+            continue
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"blob",
+        b"blob 3",
+        b"blob 3\0four",
+        b"blob 99\0x",
+        b"blob x\0y",
+        b"blob -1\0",
+        b"blob 1 \0x",
+        b"blb 1\0x",
+        b"\xff 1\0x",
+        b"blob 01\0x",
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_damage(objects, content):
+    """A size that is too small makes libgit2 write beyond its buffer (issue 7177)."""
+    oid = Oid(hashlib.sha1(content).hexdigest())
+    put(objects, oid, zlib.compress(content))
+    with pytest.raises(Corrupt):
+        find_loose(objects, oid)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "missing", "sound"])
+def test_a_command_meets_a_damaged_object_and_ends(repository, damage):
+    """D36, D37, D40: in a process of its own, with a limit on its time."""
+    oid = write_message(repository, "one" * 100)
+    path = loose_path(repository, oid)
+    stored = read_bytes(path)
+    write_bytes(path, {"truncated": stored[: len(stored) // 2], "empty": b""}.get(damage, stored))
+    if damage == "missing":
+        os.unlink(path)
+    said = Process(READ, repository.path, oid).finish(timeout=10)
+    expected = {"sound": "commit", "missing": f"not-found|4|object {oid} is not in the store"}
+    assert said.startswith(expected.get(damage, f"corrupt|7|object {oid} is damaged"))

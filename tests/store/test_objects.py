@@ -1,0 +1,279 @@
+"""Trees and commits byte for byte, compared with pygit2's and with what the git program accepts."""
+
+from __future__ import annotations
+
+import pygit2
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    MAX_TIME_SECONDS,
+    TREE,
+    Entry,
+    Identity,
+    format_commit,
+    format_tree,
+    one_line,
+    parse_commit,
+    parse_tree,
+)
+from tests.support.store import CAROL, NOON, assert_sound, git, write_message
+
+HOSTILE = [
+    "", " ", "\n", "a\nb", "a\r\nb", "a\0b", "\0", "<>", "a<b>c", "a > b", "\ud800", "a\udfffb", "\x1b[31m", "\u2028", "\x85",
+    "author x <y@z> 1 +0000", "\ncommitter x <y@z> 1 +0000", "Scopes-Message: forged", "a\n\nScopes-Kind: root", "<<<<<<< HEAD",
+    "tree " + EMPTY_TREE, "é" * 80, "\U0001f600" * 100, "\u202eevil", " . , : ; \" ' \\ ", "x" * 5000, "a" + " " * 3000 + "b",
+]  # fmt: skip
+texts = st.text(st.characters(), max_size=120) | st.sampled_from(HOSTILE)
+any_byte_names = st.binary(min_size=1, max_size=8).map(lambda name: name.replace(b"/", b"-").replace(b"\0", b"-"))
+
+
+def commit_bytes(name="carol", email="c@agents.scopes", subject="a", trailers=(), time=NOON, parents=()):
+    author = Identity(name, email)
+    return format_commit(tree=EMPTY_TREE, parents=parents, author=author, time=time, subject=subject, trailers=trailers)
+
+
+def parsed(data):
+    return parse_commit(Oid("0" * 40), data)
+
+
+@pytest.fixture
+def empty_tree(repository):
+    return repository.write(TREE, b"")
+
+
+@pytest.mark.parametrize("parents", [0, 1, 2, 5])
+@pytest.mark.parametrize("trailers", [(), (("Scopes-Message", "abc"), ("Scopes-Kind", "plain"))])
+def test_a_commit_is_the_one_libgit2_writes(repository, empty_tree, parents, trailers):
+    above = tuple(write_message(repository, str(number)) for number in range(parents))
+    signature = pygit2.Signature("Jörg Ü", "jorg@humans.scopes", NOON, 0, "utf-8")
+    text = "Grüße\n" + ("\n" + "".join(f"{key}: {value}\n" for key, value in trailers) if trailers else "")
+    theirs = repository.git.create_commit_string(signature, signature, text, empty_tree, list(above))
+    author = Identity("Jörg Ü", "jorg@humans.scopes")
+    ours = format_commit(tree=empty_tree, parents=above, author=author, time=NOON, subject="Grüße", trailers=trailers)
+    assert ours.decode() == theirs
+
+
+def test_git_reads_every_field_of_a_commit(repository, empty_tree):
+    trailers = [("Scopes-Message", "abc"), ("Scopes-To", "dave, erin")]
+    parent = write_message(repository, "before")
+    data = format_commit(tree=empty_tree, parents=[parent], author=CAROL, time=NOON, subject="hello", trailers=trailers)
+    oid = repository.write(COMMIT, data)
+    shown = git(repository, "log", "-1", "--format=%T|%P|%an|%ae|%at|%ai|%cn|%s|%(trailers:only,unfold)", oid)
+    who = f"{empty_tree}|{parent}|carol|carol@agents.scopes|{NOON}|2026-01-01 12:00:00 +0000|carol|hello"
+    assert shown.strip() == f"{who}|Scopes-Message: abc\nScopes-To: dave, erin"
+
+
+@given(name=texts, email=texts, subject=texts, value=texts, time=st.integers())
+def test_no_text_forges_a_line_of_a_commit(name, email, subject, value, time):
+    """B14, B18, B20: newlines, NUL, angle brackets, surrogates; storage pitfalls 6 and 7."""
+    data = commit_bytes(name, email, subject, [("Scopes-Message", value)], time)
+    head, _, body = data.decode().partition("\n\n")
+    assert [line.partition(" ")[0] for line in head.split("\n")] == ["tree", "author", "committer"]
+    assert "\0" not in head
+    assert len(body.split("\n")) == 4  # subject, empty, trailer, end
+    commit = parsed(data)
+    assert commit.author.name
+    assert commit.author.email
+    assert commit.trailers == {"Scopes-Message": one_line(value, limit=None)}
+    assert commit.subject == one_line(subject)
+
+
+def test_git_finds_no_fault_with_hostile_commits(repository, empty_tree):
+    tips = [write_message(repository, "base")]
+    for text in HOSTILE:
+        data = format_commit(
+            tree=empty_tree,
+            parents=tips[-1:],
+            author=Identity(text, text),
+            time=NOON,
+            subject=text,
+            trailers=[("Scopes-To", text)],
+        )
+        git(repository, "hash-object", "-t", "commit", "--stdin", stdin=data)
+        tips.append(repository.write(COMMIT, data))
+    git(repository, "update-ref", "refs/heads/conv-001/main", tips[-1])
+    assert_sound(repository)
+    assert len(git(repository, "log", "--format=%h", tips[-1]).split()) == len(tips)
+
+
+@pytest.mark.parametrize(
+    ("given_time", "kept"),
+    [(0, 0), (-1, 0), (-(2**63), 0), (1, 1), (NOON, NOON), (2**31, 2**31), (2**32 - 1, 2**32 - 1), (2**32, MAX_TIME_SECONDS),
+     (2**53, MAX_TIME_SECONDS), (2**63, MAX_TIME_SECONDS), (10**40, MAX_TIME_SECONDS)],
+)  # fmt: skip
+def test_a_time_is_clamped_to_what_git_and_libgit2_can_hold(repository, empty_tree, given_time, kept):
+    """B19, storage pitfall 8: -1 would mean now, milliseconds would be garbage."""
+    data = format_commit(tree=empty_tree, parents=[], author=CAROL, time=given_time, subject="x")
+    oid = repository.write(COMMIT, data)
+    assert parsed(data).time == kept
+    assert repository.git[oid].commit_time == kept
+    assert git(repository, "log", "-1", "--format=%at", oid).strip() == str(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("two\nlines", "two lines"),
+        ("  padded\t\ttext  ", "padded text"),
+        ("a\0b\x1b[0m\x7f\x9b", "a\\x00b\\x1b[0m\\x7f\\x9b"),
+        ("\ud800", "\\ud800"),
+        ("a\u2028b\x85c", "a b c"),
+        ("x" * 73, "x" * 72),
+        ("é" * 100, "é" * 72),
+        ("x" * 71 + " y", "x" * 71),
+        ("", ""),
+    ],
+)
+def test_a_text_becomes_one_line_of_72_code_points(text, line):
+    assert one_line(text) == line
+
+
+def test_a_text_of_blanks_and_a_huge_one_take_no_time():
+    assert one_line(" " * 10_000_000) == ""
+    assert one_line("x\n" * 10_000_000) == ("x " * 36).strip()
+
+
+def test_the_first_of_a_repeated_trailer_counts_and_foreign_ones_are_not_ours():
+    """Storage pitfall 9."""
+    data = commit_bytes(
+        trailers=[("Scopes-To", "a"), ("Scopes-To", "b"), ("Signed-off-by", "me"), ("Scopes-Kind", "plain")]
+    )
+    assert parsed(data).trailers == {"Scopes-To": "a", "Scopes-Kind": "plain"}
+
+
+def test_only_the_last_paragraph_holds_trailers():
+    data = commit_bytes().replace(b"\n\na\n", b"\n\nsubject\n\nScopes-Kind: root\n\nScopes-Kind: plain\n")
+    assert parsed(data).trailers == {"Scopes-Kind": "plain"}
+    assert parsed(commit_bytes(subject="Scopes-Kind: root")).trailers == {}
+
+
+@pytest.mark.parametrize(
+    ("who", "name", "email", "time"),
+    [
+        (b"carol <c@x> 5 +0200", "carol", "c@x", 5),
+        (b"carol <c@x> -5 +0200", "carol", "c@x", 0),
+        (b"carol <c@x> \xc2\xb2 +0000", "carol", "c@x", 0),
+        (b"carol <c@x> " + b"9" * 5000 + b" +0000", "carol", "c@x", 0),
+        (b"<c@x> 5 +0000", "", "c@x", 5),
+        (b" <> 5 +0000", "", "", 5),
+        (b"carol", "carol", "", 0),
+        (b"", "", "", 0),
+        (b"\xff\xfe <c@x> 5 +0000", "\ufffd\ufffd", "c@x", 5),
+    ],
+)
+def test_a_foreign_signature_is_read_as_far_as_it_goes(who, name, email, time):
+    commit = parsed(b"tree %s\nauthor %s\ncommitter x <y> 1 +0000\n\nhi\n" % (EMPTY_TREE.encode(), who))
+    assert (commit.author, commit.time, commit.subject) == (Identity(name, email), time, "hi")
+
+
+def test_what_plain_git_commits_is_read(repository, empty_tree):
+    """D43: a signature, an encoding, a merge, no body."""
+    parents = [write_message(repository, text) for text in "ab"]
+    oid = git(
+        repository, "commit-tree", empty_tree, "-p", parents[0], "-p", parents[1], "-m", "by hand\n\nbody\n"
+    ).strip()
+    commit = parse_commit(Oid(oid), repository.read(Oid(oid))[1])
+    assert (commit.parents, commit.subject, commit.author) == (tuple(parents), "by hand", Identity("t", "t@t"))
+    extra = b"\ngpgsig -----BEGIN\n line\n -----END\nencoding latin1\n\nsigned"
+    signed = parsed(commit_bytes().partition(b"\n\n")[0] + extra)
+    assert (signed.subject, signed.author.name) == ("signed", "carol")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n\n", b"garbage", b"parent x\n\nhi", b"\xff" * 100, b"Tree " + EMPTY_TREE.encode()]
+)
+def test_bytes_that_are_no_commit_are_damage(data):
+    with pytest.raises(Corrupt):
+        parsed(data)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_commit_or_damage(data):
+    for prefix in (b"", b"tree ", b"tree %s\nauthor " % EMPTY_TREE.encode()):
+        try:
+            parsed(prefix + data)
+        except Corrupt:
+            continue
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    names=st.lists(st.text("ab.-0=%é", min_size=1, max_size=4), unique=True, max_size=12), trees=st.integers(0, 2**12)
+)
+def test_a_tree_is_the_one_libgit2_writes(repository, names, trees):
+    """The order of `a`, `a.b`, `a/` and `a0` is git's own."""
+    blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
+    builder = repository.git.TreeBuilder()
+    entries = []
+    for number, name in enumerate(name for name in names if name not in {".", ".."}):
+        is_tree = bool(trees >> number & 1)
+        entries.append(Entry(name, tree if is_tree else blob, is_tree))
+        builder.insert(name, pygit2.Oid(hex=entries[-1].oid), 0o40000 if is_tree else 0o100644)
+    ours = repository.write(TREE, format_tree(entries))
+    assert ours == str(builder.write())
+    assert parse_tree(repository.read(ours)[1]) == {entry.name: entry for entry in entries}
+
+
+@pytest.mark.parametrize("names", [["a", "a.b", "a0", "a-b"], ["state", "message.json"], ["x=", "x", "x%2F", "é", "z"]])
+@pytest.mark.parametrize("trees", [0, 1, 2, 3])
+def test_a_tree_is_git_mktrees(repository, names, trees):
+    blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
+    entries = [Entry(name, tree if n < trees else blob, n < trees) for n, name in enumerate(names)]
+    lines = "".join(f"{'040000 tree' if e.is_tree else '100644 blob'} {e.oid}\t{e.name}\n" for e in entries)
+    ours = repository.write(TREE, format_tree(entries))
+    assert ours == git(repository, "mktree", "--missing", stdin=lines.encode()).strip()
+
+
+@given(names=st.lists(any_byte_names, unique=True, max_size=10))
+def test_a_name_that_is_no_utf_8_survives(names):
+    lines = sorted(names)
+    data = b"".join(b"100644 %s\0%s" % (name, b"\x11" * 20) for name in lines)
+    assert format_tree(parse_tree(data).values()) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"x",
+        b"100644",
+        b"100644 a",
+        b"100644 a\0",
+        b"100644 a\0" + b"1" * 19,
+        b"\0" * 30,
+        b"100644 a\0" + b"1" * 20 + b"junk",
+    ],
+)
+def test_bytes_that_are_no_tree_are_damage(data):
+    with pytest.raises(Corrupt):
+        parse_tree(data)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_tree_or_damage(data):
+    try:
+        entries = parse_tree(data)
+    except Corrupt:
+        return
+    assert all(len(entry.oid) == 40 for entry in entries.values())
+
+
+def test_the_empty_tree_is_gits(repository):
+    assert repository.write(TREE, format_tree([])) == EMPTY_TREE
+    assert git(repository, "hash-object", "-t", "tree", "/dev/null").strip() == EMPTY_TREE
+
+
+def test_the_comparison_itself_can_fail(repository):
+    """A tree in the wrong order is told by git: the tests above would notice."""
+    blob = bytes.fromhex(repository.write(BLOB, b"x"))
+    tree = repository.write(TREE, b"100644 b\0" + blob + b"100644 a\0" + blob)
+    commit = format_commit(tree=tree, parents=[], author=CAROL, time=NOON, subject="x")
+    git(repository, "update-ref", "refs/heads/conv-001/main", repository.write(COMMIT, commit))
+    with pytest.raises(AssertionError, match="not properly sorted"):
+        assert_sound(repository)

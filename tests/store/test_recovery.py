@@ -1,0 +1,289 @@
+"""What a dead process left behind, and what may never be taken for it."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from scopes.errors import Corrupt, Inaccessible, NotFound
+from scopes.model.operation import RefChange
+from scopes.store import recovery, refs
+from scopes.store.maintenance import remove_leftovers
+from scopes.store.operation_log import walk_operations
+from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
+from scopes.store.transaction import append, commit_operation, writing
+from tests.support.store import (
+    HEADS,
+    MAIN,
+    Process,
+    assert_sound,
+    git,
+    make_branch,
+    move,
+    open_store,
+    operation,
+    write_bytes,
+    write_chain,
+    write_message,
+)
+
+MOVES = 6  # four refs, the operation log, the marker
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Believe a lock file's death sooner than after a second."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+
+
+def die_at(repository, turn, *changes):
+    """Commit an operation and die before its turn-th change of a file; the commit point itself is turn 0."""
+    real, left = recovery._set, iter(range(turn))
+
+    def change(*arguments):
+        if next(left, None) is None:
+            raise Killed
+        return real(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed), writing(repository):
+        patch.setattr(recovery, "_set", change)
+        commit_operation(repository, operation(*(RefChange(*change) for change in changes)))
+
+
+@pytest.fixture
+def drawn(repository):
+    """Draw three refs and a symbolic one, and say how an operation changes them all."""
+    one, two = write_chain(repository, "one", "two")
+    active = refs.active_ref("conv-001")
+    move(repository, (MAIN, None, one), (HEADS + "old", None, two), (active, None, f"ref: {MAIN}"))
+    before = repository.list_refs()
+    changes = [
+        (MAIN, one, two),
+        (HEADS + "old", two, None),
+        (HEADS + "old/new", None, one),
+        (active, f"ref: {MAIN}", f"ref: {HEADS}old/new"),
+    ]
+    after = {MAIN: two, HEADS + "old/new": one, active: f"ref: {HEADS}old/new"}
+    return before, changes, after
+
+
+def without_log(values):
+    return {name: value for name, value in values.items() if name != refs.OPERATIONS}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("turn", range(MOVES + 1))
+def test_whoever_dies_half_way_has_done_nothing_or_everything(repository, drawn, turn, packed):
+    """P3, P4: readers see it before anybody has repaired anything, and the next writer repairs it."""
+    before, changes, after = drawn
+    if packed:
+        git(repository, "pack-refs", "--all")
+    die_at(repository, turn, *changes)
+    survivor = open_store(repository)
+    assert without_log(survivor.list_refs()) == (without_log(before) if turn == 0 else after)
+    assert len(list(walk_operations(survivor))) == (1 if turn == 0 else 2)
+    with writing(survivor):
+        pass
+    assert survivor.raw_ref(refs.PENDING) is None
+    assert without_log(open_store(repository).list_refs()) == (without_log(before) if turn == 0 else after)
+    assert_sound(repository)
+
+
+@pytest.mark.parametrize("turn", range(1, MOVES))
+def test_an_append_after_a_death_goes_onto_the_finished_operation(repository, drawn, turn):
+    _, changes, after = drawn
+    die_at(repository, turn, *changes)
+    survivor = open_store(repository)
+    oid = append(survivor, MAIN, lambda tip: write_message(survivor, "next", tip), "append")
+    assert git(repository, "rev-parse", f"{oid}^").strip() == after[MAIN]
+    assert survivor.raw_ref(refs.PENDING) is None
+
+
+def test_the_one_who_repairs_may_die_too(repository, drawn):
+    """P4: every roll-forward is cut short after one more step."""
+    _, changes, after = drawn
+    die_at(repository, 1, *changes)
+    for _ in range(MOVES):
+        with pytest.MonkeyPatch.context() as patch:
+            real, left = recovery._set, iter(range(1))
+
+            def change(*arguments, real=real, left=left):
+                if next(left, None) is None:
+                    raise Killed
+                return real(*arguments)
+
+            patch.setattr(recovery, "_set", change)
+            try:
+                with writing(open_store(repository)):
+                    pass
+            except Killed:
+                assert without_log(open_store(repository).list_refs()) == after
+    assert repository.raw_ref(refs.PENDING) is None
+    assert without_log(open_store(repository).list_refs()) == after
+
+
+def test_finishing_twice_is_harmless(repository, drawn):
+    _, changes, after = drawn
+    die_at(repository, 3, *changes)
+    with repository.lock.exclusive():
+        assert finish_pending(repository).kind == "test"
+        assert finish_pending(repository) is None
+    assert without_log(repository.list_refs()) == after
+
+
+def test_a_disk_that_refuses_leaves_the_operation_committed(repository, drawn, monkeypatch):
+    """P3: the command succeeded, readers see it, and a later writer moves the refs."""
+    _, changes, after = drawn
+    real, left = recovery._set, iter(range(2))
+
+    def change(*arguments):
+        if next(left, None) is None:
+            raise OSError(28, "No space left on device")
+        return real(*arguments)
+
+    monkeypatch.setattr(recovery, "_set", change)
+    commit = move(repository, *changes)
+    assert open_store(repository).find_ref(refs.OPERATIONS) == commit
+    assert without_log(open_store(repository).list_refs()) == after
+    with pytest.raises(Inaccessible, match="the disk is full"), writing(open_store(repository)):
+        pass
+    monkeypatch.undo()
+    with writing(repository):
+        pass
+    assert without_log(repository.list_refs()) == after
+
+
+def test_a_ref_that_git_moved_meanwhile_is_left_where_it_is(repository, drawn):
+    """D43: nobody's commit is thrown away by a roll-forward."""
+    _, changes, after = drawn
+    die_at(repository, 1, *changes)
+    by_hand = write_message(repository, "by hand")
+    git(repository, "update-ref", MAIN, by_hand)
+    with writing(repository):
+        pass
+    assert without_log(open_store(repository).list_refs()) == after | {MAIN: by_hand}
+
+
+@pytest.mark.parametrize("marker", ["garbage", "0" * 40])
+def test_a_marker_that_cannot_be_read_stops_writers_and_is_named(repository, marker):
+    make_branch(repository, "one")
+    write_bytes(f"{repository.path}/{refs.PENDING}", marker.encode())
+    with pytest.raises((Corrupt, NotFound), match=f"{refs.PENDING}|{marker}"), writing(open_store(repository)):
+        pass
+
+
+def test_a_marker_that_is_no_operation_stops_writers(repository):
+    (tip,) = make_branch(repository, "one")
+    git(repository, "update-ref", refs.PENDING, write_message(repository, "other"))
+    with pytest.raises(Corrupt, match="should be an operation"), writing(open_store(repository)):
+        pass
+    assert repository.raw_ref(MAIN) == tip
+
+
+# Real deaths
+
+ENDLESS = """
+repository = open_store(path)
+one, two = sys.argv[2:4]
+names = [f"{HEADS}b{number}" for number in range(8)]
+print("go", flush=True)
+while True:
+    move(repository, *((name, one, two) for name in names))
+    one, two = two, one
+"""
+
+
+def test_a_process_that_is_killed_at_any_time_leaves_a_whole_store(repository):
+    """P3, P4: SIGKILL, ten times, at moments nobody chose."""
+    one, two = write_chain(repository, "one", "two")
+    names = [f"{HEADS}b{number}" for number in range(8)]
+    move(repository, *((name, None, one) for name in names))
+    for _ in range(10):
+        tip = repository.find_ref(names[0])
+        writer = Process(ENDLESS, repository.path, tip, two if tip == one else one)
+        assert writer.read_line() == "go"
+        time.sleep(random.random() * 0.05)
+        writer.kill()
+        seen = open_store(repository).list_refs(HEADS)
+        assert list(seen) == names
+        assert len(set(seen.values())) == 1
+        repository = open_store(repository)
+        with writing(repository):
+            remove_leftovers(repository)
+        assert repository.list_refs(HEADS) == seen
+    assert_sound(repository)
+
+
+# Files nobody will remove
+
+
+def test_what_a_dead_process_leaves_is_found(repository):
+    """P4, E47: locks anywhere, temporary files below objects/."""
+    left = [
+        "HEAD.lock", "config.lock", "packed-refs.lock", f"{MAIN}.lock", "refs/scopes/pending.lock", f"logs/{MAIN}.lock",
+        "objects/12/tmp_obj_a", "objects/pack/tmp_pack_b", "objects/pack/tmp_idx_c", "objects/pack/.tmp-12-pack-d.pack",
+        "objects/info/commit-graph.lock", "objects/ab/tmp_object_git2_e",
+    ]  # fmt: skip
+    make_branch(repository, "one")
+    for name in left:
+        write_bytes(f"{repository.path}/{name}", b"")
+    assert sorted(list_leftovers(repository)) == sorted(left)
+
+
+NAMES = ["tmp_fix", "tmp-fix", ".tmp-x", "logs/x", "lock", "x.lock.y"]
+
+
+def test_a_branch_that_is_called_like_a_temporary_file_is_nobodys_leftover(repository, quick):
+    """A name of the user's choice, in refs and in reflogs."""
+    names = [HEADS + name for name in NAMES if not name.startswith(".")]
+    names += ["refs/heads/tmp_conversation/logs", "refs/scopes/meta/tmp_conversation", "refs/scopes/active/tmp-x"]
+    tip = write_message(repository, "one")
+    move(repository, *((name, None, tip) for name in names))
+    before = repository.list_refs()
+    assert list(list_leftovers(repository)) == []
+    with writing(repository):
+        assert remove_leftovers(repository) == []
+    assert open_store(repository).list_refs() == before
+
+
+def test_a_file_that_stays_the_same_is_removed_and_one_that_lives_is_not(tmp_path, quick):
+    dead, living, ends = (str(tmp_path / name) for name in ("dead", "living", "ends"))
+    for path in (dead, living, ends):
+        write_bytes(path, b"")
+    stop = threading.Event()
+
+    def live():
+        while not stop.wait(0.01):
+            os.utime(living, ns=(time.time_ns(), time.time_ns()))
+
+    threads = [threading.Thread(target=live), threading.Timer(0.05, os.unlink, [ends])]
+    for thread in threads:
+        thread.start()
+    assert remove_orphans([dead, living, ends, str(tmp_path / "gone")]) == [dead]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert os.listdir(tmp_path) == ["living"]
+
+
+def test_nothing_to_remove_takes_no_time(tmp_path):
+    began = time.monotonic()
+    assert remove_orphans([str(tmp_path / "gone")]) == []
+    assert time.monotonic() - began < 0.5
+
+
+def test_a_change_that_is_done_already_is_not_done_again(repository):
+    one, two = write_chain(repository, "one", "two")
+    set_ref(repository, RefChange(MAIN, None, one), "first")
+    for change in ((MAIN, None, one), (MAIN, two, None), (MAIN, None, two), (HEADS + "gone", one, None)):
+        set_ref(repository, RefChange(*change), "again")
+        assert repository.list_refs() == {MAIN: one}
+    assert git(repository, "reflog", "show", "--format=%gs", MAIN).split() == ["first"]

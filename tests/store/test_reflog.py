@@ -1,0 +1,112 @@
+"""Where a ref was: git's reflog, also when its ref is gone, and what a damaged one gives."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.store.reflog import NOTHING, Move, find_value_at, list_logged_refs, walk_moves
+from scopes.store.transaction import append
+from tests.support.store import HEADS, MAIN, git, make_branch, move, write_bytes, write_chain, write_message
+
+ONE, TWO = "1" * 40, "2" * 40
+
+
+def line(old, new, seconds, reason="append: x", who="scopes <scopes@systems.scopes>", zone="+0000"):
+    return f"{old} {new} {who} {seconds} {zone}\t{reason}\n".encode()
+
+
+@pytest.fixture
+def log(repository):
+    make_branch(repository, "one")
+    path = f"{repository.path}/logs/{MAIN}"
+    return lambda *lines: write_bytes(path, b"".join(lines))
+
+
+def test_every_move_of_a_ref_is_remembered_newest_first(repository):
+    one, two, three = write_chain(repository, "one", "two", "three")
+    move(repository, (MAIN, None, one))
+    append(repository, MAIN, lambda tip: two, "append: two")
+    move(repository, (MAIN, two, three))
+    seen = list(walk_moves(repository, MAIN))
+    assert [(m.old, m.new, m.reason) for m in seen] == [
+        (two, three, "test: of a test"),
+        (one, two, "append: two"),
+        (NOTHING, one, "test: of a test"),
+    ]
+    shown = git(repository, "reflog", "show", "--format=%H %gs", MAIN).splitlines()
+    assert shown == [f"{m.new} {m.reason}" for m in seen]
+
+
+def test_who_moved_it_is_scopes_and_not_whoever_git_thinks_we_are(repository):
+    make_branch(repository, "one")
+    assert "scopes <scopes@systems.scopes>" in git(repository, "reflog", "show", "--format=%gn <%ge>", MAIN)
+
+
+def test_a_ref_without_a_reflog_has_no_moves(repository):
+    assert list(walk_moves(repository, MAIN)) == []
+    assert find_value_at(repository, MAIN, 2**40) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "value"),
+    [(99, None), (100, ONE), (150, ONE), (199, ONE), (200, TWO), (10**12, TWO), (-1, None), (0, None)],
+)
+def test_the_value_at_a_moment_is_what_it_was_moved_to_last(repository, log, seconds, value):
+    """`conv-001@{2 hours ago}`."""
+    log(line(NOTHING, ONE, 100), line(ONE, TWO, 200))
+    assert find_value_at(repository, MAIN, seconds) == value
+
+
+def test_two_moves_in_one_second_give_the_later(repository, log):
+    log(line(NOTHING, ONE, 100), line(ONE, TWO, 100))
+    assert find_value_at(repository, MAIN, 100) == TWO
+
+
+def test_a_moment_at_which_the_branch_was_deleted_has_no_value(repository, log):
+    log(line(NOTHING, ONE, 100), line(ONE, NOTHING, 200), line(NOTHING, TWO, 300))
+    assert [find_value_at(repository, MAIN, at) for at in (150, 250, 350)] == [ONE, None, TWO]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"garbage\n", b"\n\n", b"\0" * 60, b"\xff\xfe\n", line(ONE, TWO, 5)[:50], b"z" * 200, line(ONE, TWO, "²")],
+)
+def test_a_damaged_line_is_passed_over(repository, log, damage):
+    """D38: a torn last line is what a power cut leaves."""
+    log(line(NOTHING, ONE, 100), damage)
+    assert [m.new for m in walk_moves(repository, MAIN)] == [ONE]
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (line(ONE, TWO, 7, "bad \udcff".encode("utf-8", "surrogateescape").decode("utf-8", "replace")), "bad \ufffd"),
+        (f"{ONE} {TWO} J\xf6rg <j@x> 7 +0200\tb\xf6se\n".encode("latin-1"), "b\ufffdse"),
+        (line(ONE, TWO, 7, who="a > b <c@d>", zone="-1200"), "append: x"),
+        (line(ONE, TWO, 7, "tab\tand > 9 +0000"), "tab\tand > 9 +0000"),
+        (f"{ONE} {TWO} x <y> 7 +0000\n".encode(), ""),
+    ],
+)
+def test_what_others_wrote_is_read(repository, log, raw, reason):
+    log(raw)
+    assert list(walk_moves(repository, MAIN)) == [Move(ONE, TWO, 7, reason)]
+
+
+def test_a_reflog_without_its_ref_is_still_read(repository):
+    """D39: what is left of a branch that vanished from packed-refs."""
+    (tip,) = make_branch(repository, "one")
+    os.unlink(f"{repository.path}/{MAIN}")
+    assert [m.new for m in walk_moves(repository, MAIN)] == [tip]
+    assert list_logged_refs(repository, (HEADS,)) == [MAIN]
+
+
+def test_the_reflog_goes_with_its_ref(repository):
+    tip = write_message(repository, "one")
+    move(repository, (MAIN, None, tip), (HEADS + "a/b", None, tip))
+    write_bytes(f"{repository.path}/logs/{MAIN}.lock", b"")
+    assert list_logged_refs(repository, (HEADS,)) == [HEADS + "a/b", MAIN]
+    move(repository, (MAIN, tip, None))
+    assert list_logged_refs(repository, (HEADS,)) == [HEADS + "a/b"]
+    assert list_logged_refs(repository, ("refs/none/",)) == []

@@ -1,0 +1,311 @@
+"""An open store: what is read, what is refused, and what a reader sees while others move refs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from scopes.errors import Corrupt, NotFound, TooNew
+from scopes.ids import Oid
+from scopes.model.operation import RefChange
+from scopes.store import refs
+from scopes.store.objects import BLOB, COMMIT, TREE
+from scopes.store.recovery import set_ref
+from scopes.store.repository import open_repository, read_commit, read_operation, read_tree
+from scopes.store.transaction import append, write_operation, writing
+from tests.support.store import (
+    HEADS,
+    MAIN,
+    Process,
+    assert_sound,
+    git,
+    make_branch,
+    make_store,
+    move,
+    open_store,
+    operation,
+    read_bytes,
+    state_of,
+    write_bytes,
+    write_chain,
+    write_message,
+)
+
+
+def set_marker(repository, *changes):
+    """Take an operation to its commit point and no further."""
+    what = operation(*(RefChange(*change) for change in changes))
+    previous = repository.raw_ref(refs.OPERATIONS)
+    commit = write_operation(repository, what, previous)
+    set_ref(repository, RefChange(refs.PENDING, None, commit), "test")
+    return commit
+
+
+# Opening
+
+
+def test_a_place_without_a_store_is_not_found(tmp_path):
+    for path in (tmp_path / "gone", tmp_path):
+        with pytest.raises(NotFound, match="there is no store"):
+            open_repository(str(path))
+
+
+def test_another_repository_is_no_store(tmp_path):
+    """D43: nobody's working repository is taken for a store of ours."""
+    subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
+    for path in (tmp_path / "project", tmp_path / "project" / ".git"):
+        with pytest.raises(Corrupt, match="is no scopes store"):
+            open_repository(str(path))
+
+
+@pytest.mark.parametrize("extension", ["objectFormat = sha256", "refStorage = reftable", "partialClone = origin"])
+def test_a_kind_of_repository_that_libgit2_cannot_read_is_named(repository, extension):
+    """Storage pitfall 14."""
+    with open(os.path.join(repository.path, "config"), "a") as file:
+        file.write(f"[core]\nrepositoryformatversion = 1\n[extensions]\n{extension}\n")
+    with pytest.raises(Corrupt, match="a kind of git repository that cannot be opened") as caught:
+        open_store(repository)
+    assert "not supported" in caught.value.hint
+
+
+@pytest.mark.parametrize("lost", ["HEAD", "objects", "refs"])
+def test_a_store_that_lost_a_part_is_refused(repository, lost):
+    os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
+    with pytest.raises(Corrupt, match="cannot open the store"):
+        open_store(repository)
+
+
+@pytest.mark.parametrize("version", ["2", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
+def test_a_newer_format_is_read_and_never_written(repository, version):
+    """P17, D46: a version that cannot be understood is newer than all that can."""
+    (tip,) = make_branch(repository, "one")
+    git(repository, "config", "scopes.formatVersion", version)
+    newer = open_store(repository)
+    before = state_of(newer)
+    assert newer.find_ref(MAIN) == tip
+    assert read_commit(newer, tip).subject == "one"
+    for act in (lambda: append(newer, MAIN, lambda tip: tip, "x"), lambda: move(newer, (HEADS + "x", None, tip))):
+        with pytest.raises(TooNew, match="the store has format"):
+            act()
+    assert state_of(newer) == before
+
+
+def test_a_store_without_a_version_is_an_early_one(repository):
+    make_branch(repository, "one")
+    git(repository, "config", "--unset", "scopes.formatVersion")
+    git(repository, "config", "scopes.durability", "fast")
+    older = open_store(repository)
+    assert older.format_version == 0
+    make_branch(older, "two", ref=HEADS + "two")
+
+
+# Objects
+
+
+def test_what_is_written_is_read_by_another(repository):
+    """P2."""
+    for kind, data in ((BLOB, b"\0\xff\r\n"), (BLOB, b""), (TREE, b"")):
+        oid = repository.write(kind, data)
+        assert open_store(repository).read(oid) == (kind, data)
+        assert repository.has(oid)
+
+
+def test_what_lies_in_a_pack_is_read_just_as_well(repository):
+    commits = make_branch(repository, "one", "two")
+    before = [repository.read(oid) for oid in commits]
+    git(repository, "gc", "-q")
+    for reader in (repository, open_store(repository)):
+        assert [reader.read(oid) for oid in commits] == before
+
+
+def test_a_tag_made_with_plain_git_is_an_object_too(repository):
+    tip = make_branch(repository, "one")[-1]
+    git(repository, "tag", "-a", "-m", "x", "v1", tip)
+    value = Oid(repository.find_ref("refs/tags/v1"))
+    assert repository.read(value)[0] == "tag"
+    git(repository, "gc", "-q")
+    assert open_store(repository).read(value)[0] == "tag"
+
+
+def test_an_object_of_another_kind_is_damage(repository):
+    blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
+    with pytest.raises(Corrupt, match="should be a commit"):
+        read_commit(repository, tree)
+    with pytest.raises(Corrupt, match="should be a tree"):
+        read_tree(repository, blob)
+    with pytest.raises(Corrupt, match="should be an operation"):
+        read_operation(repository, write_message(repository, "one"))
+
+
+@pytest.mark.parametrize(
+    "oid", ["", "abc", "z" * 40, "A" * 40, "../" * 13 + "x", "/dev/zero", "a/" * 20, "1" * 39, "1" * 41, "\0" * 40]
+)
+def test_an_id_that_is_none_is_damage_and_no_path(repository, oid):
+    """A commit from outside may name anything as its tree."""
+    with pytest.raises(Corrupt, match="should be the id of an object"):
+        repository.read(Oid(oid))
+
+
+def test_a_commit_that_names_a_path_as_its_tree_reads_nothing(repository):
+    oid = repository.write(COMMIT, b"tree ../../../../../../../../etc/passwd\nauthor a <b> 1 +0000\n\nx\n")
+    with pytest.raises(Corrupt):
+        read_tree(repository, read_commit(repository, oid).tree)
+
+
+# Refs
+
+
+def test_refs_are_listed_by_prefix_and_sorted(repository):
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (HEADS + "b", None, one), (HEADS + "a", None, two), ("refs/heads/conv-0012/main", None, one))
+    move(repository, (refs.ACTIVE + "conv-001", None, f"ref: {HEADS}a"))
+    assert list(repository.list_refs(HEADS).items()) == [(HEADS + "a", two), (HEADS + "b", one)]
+    assert list(repository.list_refs(HEADS, refs.ACTIVE)) == [HEADS + "a", HEADS + "b", refs.ACTIVE + "conv-001"]
+    assert repository.find_ref(refs.ACTIVE + "conv-001") == f"ref: {HEADS}a"
+    assert len(repository.list_refs()) == 5
+    git(repository, "pack-refs", "--all")
+    assert repository.find_ref(HEADS + "b") == one
+    assert len(repository.list_refs()) == 5
+
+
+@pytest.mark.parametrize("name", [HEADS + "none", HEADS.rstrip("/"), "refs/heads", "refs/heads/conv-001/a/b/c"])
+def test_a_name_that_is_no_ref_is_none(repository, name):
+    make_branch(repository, "one")
+    assert repository.find_ref(name) is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage\n", b"ref: \n", b"5ffbbbb4384b96cc\n", b"\0" * 41, b"z" * 40 + b"\n", b"\xff"]
+)
+def test_a_damaged_ref_is_damage_and_leaves_the_others_alone(repository, content):
+    """D38: a truncated ref is what a power cut leaves."""
+    (tip,) = make_branch(repository, "one")
+    write_bytes(f"{repository.path}/{HEADS}bad", content)
+    with pytest.raises(Corrupt, match=r"bad is damaged") as caught:
+        repository.find_ref(HEADS + "bad")
+    assert caught.value.hint == "see: scopes verify"
+    assert repository.list_refs(HEADS) == {MAIN: tip}
+
+
+@pytest.mark.parametrize("line", [b"garbage", b"zz refs/heads/x", b"\xff\xfe\0", b"0" * 40])
+def test_damaged_packed_refs_are_damage_and_never_another_value(repository, line):
+    """D39: libgit2 searches a single name without reading the rest."""
+    (tip,) = make_branch(repository, "one")
+    git(repository, "pack-refs", "--all")
+    packed = read_bytes(f"{repository.path}/packed-refs")
+    write_bytes(f"{repository.path}/packed-refs", packed + line + b"\n")
+    with pytest.raises(Corrupt, match="a ref of the store is damaged"):
+        open_store(repository).list_refs()
+    assert open_store(repository).find_ref(MAIN) == tip
+
+
+# What a reader sees of an operation
+
+
+def test_a_pending_operation_is_seen_whole(repository):
+    """P3: the refs have not moved yet, and nobody can tell."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (MAIN, None, one), (HEADS + "old", None, one), (refs.ACTIVE + "conv-001", None, f"ref: {MAIN}"))
+    active = f"ref: {HEADS}new"
+    moves = ((MAIN, one, two), (HEADS + "old", one, None), (HEADS + "new", None, two))
+    pending = set_marker(repository, *moves, (refs.ACTIVE + "conv-001", f"ref: {MAIN}", active))
+    for reader in (repository, open_store(repository)):
+        assert reader.list_refs(HEADS) == {MAIN: two, HEADS + "new": two}
+        assert (reader.find_ref(HEADS + "old"), reader.find_ref(HEADS + "new")) == (None, two)
+        assert reader.find_ref(refs.ACTIVE + "conv-001") == active
+        assert reader.find_ref(refs.OPERATIONS) == pending
+        assert refs.PENDING not in reader.list_refs()
+        assert reader.raw_ref(MAIN) == one
+
+
+@pytest.mark.parametrize("later", [0, 1, 3])
+def test_a_marker_that_came_back_hides_nothing(repository, later):
+    """A power cut, or a plain `git pack-refs` beside us, may bring back the marker of an operation that is done."""
+    one, two = write_chain(repository, "one", "two")
+    done = move(repository, (MAIN, None, one))
+    for number in range(later):
+        move(repository, (f"{HEADS}b{number}", None, one))
+    append(repository, MAIN, lambda tip: two, "append")
+    git(repository, "update-ref", refs.PENDING, done)
+    before = git(repository, "for-each-ref", "refs/heads", refs.OPERATIONS)
+    assert open_store(repository).find_ref(MAIN) == two
+    assert open_store(repository).list_refs(HEADS)[MAIN] == two
+    with writing(repository):
+        pass
+    assert git(repository, "for-each-ref", "refs/heads", refs.OPERATIONS) == before
+    assert repository.raw_ref(refs.PENDING) is None
+
+
+def test_an_operation_that_begins_and_ends_while_a_reader_looks_is_seen_whole(repository, monkeypatch):
+    """P6: the marker is absent before and after."""
+    one, two = write_chain(repository, "one", "two")
+    names = [f"{HEADS}b{number}" for number in range(4)]
+    move(repository, *((name, None, one) for name in names))
+    reader = open_store(repository)
+    look = reader._raw_refs
+
+    def look_slowly(prefixes):
+        monkeypatch.setattr(reader, "_raw_refs", look)
+        first = look(prefixes)
+        move(repository, *((name, one, two) for name in names))
+        return {name: value if name < names[2] else look(prefixes)[name] for name, value in first.items()}
+
+    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    assert set(reader.list_refs(HEADS).values()) == {two}
+
+
+WRITER = """
+repository = open_store(path)
+one, two = sys.argv[2:4]
+names = [f"{HEADS}b{number:02}" for number in range(30)]
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    move(repository, *((name, one, two) for name in names))
+    one, two = two, one
+"""
+
+
+def test_readers_see_every_operation_whole_while_it_happens(repository):
+    """P3, P6: thirty refs that always move together."""
+    one, two = write_chain(repository, "one", "two")
+    names = [f"{HEADS}b{number:02}" for number in range(30)]
+    move(repository, *((name, None, one) for name in names))
+    writer = Process(WRITER, repository.path, one, two)
+    seen = set()
+    looks = 0
+    while writer.popen.poll() is None:
+        values = open_store(repository).list_refs(HEADS)
+        assert len(values) == 30
+        assert len(set(values.values())) == 1
+        seen |= set(values.values())
+        looks += 1
+    writer.finish()
+    assert seen == {one, two}
+    assert looks > 50
+    assert_sound(repository)
+
+
+def test_readers_see_every_ref_while_refs_are_packed(repository):
+    """P6: packing writes all refs into one file, then takes their own files away."""
+    one, two = write_chain(repository, "one", "two")
+    names = [f"{HEADS}b{number:03}" for number in range(200)]
+    move(repository, *((name, None, one) for name in names))
+    code = "git(path, 'pack-refs', '--all')"
+    for old, new in ((one, two), (two, one), (one, two)):
+        packer = Process(code, repository.path)
+        while packer.popen.poll() is None:
+            assert list(repository.list_refs(HEADS)) == names
+            assert repository.find_ref(names[-1]) == old
+        packer.finish()
+        move(repository, *((name, old, new) for name in names))
+
+
+def test_a_store_in_a_strange_place_is_a_store_like_any_other(tmp_path):
+    for name in ("a b", "é\u2028", "it's", "-x", "already exists", "$(touch pwned)", "x" * 200):
+        store = make_store(tmp_path / name / "store.git")
+        make_branch(store, "one", "two")
+        git(store, "gc", "-q")
+        assert len(open_store(store).list_refs(HEADS)) == 1
+    assert not os.path.exists("pwned")

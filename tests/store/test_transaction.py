@@ -1,0 +1,427 @@
+"""Moving refs: appends that lose nothing however many write, and operations that happen wholly or not at all."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.model.operation import RefChange
+from scopes.store import recovery, refs, transaction
+from scopes.store.operation_log import walk_operations
+from scopes.store.reflog import walk_moves
+from scopes.store.repository import read_commit
+from scopes.store.transaction import append, commit_operation, writing
+from tests.support.store import (
+    HEADS,
+    MAIN,
+    Process,
+    assert_sound,
+    git,
+    make_branch,
+    make_store,
+    move,
+    open_store,
+    operation,
+    state_of,
+    subjects,
+    write_bytes,
+    write_chain,
+    write_message,
+)
+
+
+def say(repository, text, ref=MAIN):
+    return append(repository, ref, lambda tip: write_message(repository, text, tip), f"append: {text}")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Believe a lock file's death sooner than after a second."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.2)
+
+
+# Appending
+
+
+def test_an_append_puts_a_commit_on_the_tip_and_says_so_in_the_reflog(repository):
+    (root,) = make_branch(repository, "one")
+    oid = say(repository, "two")
+    assert repository.find_ref(MAIN) == oid
+    assert read_commit(repository, oid).parents == (root,)
+    first = next(walk_moves(repository, MAIN))
+    assert (first.old, first.new, first.reason) == (root, oid, "append: two")
+    assert repository.committed == "append: two"
+    assert_sound(repository)
+
+
+def test_an_append_to_a_branch_that_lies_in_packed_refs_is_an_append_like_any_other(repository):
+    make_branch(repository, "one")
+    git(repository, "pack-refs", "--all")
+    say(repository, "two")
+    assert subjects(open_store(repository)) == ["two", "one"]
+
+
+def test_an_append_to_nothing_is_not_found(repository):
+    with pytest.raises(NotFound, match="there is no conv-001/main"):
+        say(repository, "one")
+    assert repository.list_refs() == {}
+
+
+def test_whoever_was_faster_is_kept_and_the_commit_is_built_again(repository):
+    """E52: the race is lost once, on purpose."""
+    make_branch(repository, "one")
+    other, tips = open_store(repository), []
+
+    def build(tip):
+        tips.append(tip)
+        if len(tips) == 1:
+            say(other, "faster")
+        return write_message(repository, "two", tip)
+
+    append(repository, MAIN, build, "append")
+    assert len(tips) == 2
+    assert subjects(repository) == ["two", "faster", "one"]
+
+
+def test_one_who_loses_every_race_takes_the_store_for_himself(repository):
+    """A plain git command knows no lock of ours and is faster every time, up to a point."""
+    make_branch(repository, "one")
+    turns = []
+
+    def build(tip):
+        turns.append(tip)
+        if len(turns) <= 10:
+            git(repository, "update-ref", MAIN, write_message(repository, f"git {len(turns)}", tip))
+        return write_message(repository, "two", tip)
+
+    append(repository, MAIN, build, "append")
+    assert subjects(repository) == ["two", *(f"git {n}" for n in range(10, 0, -1)), "one"]
+
+
+def test_one_who_never_wins_is_told_so(repository, quick):
+    make_branch(repository, "one")
+
+    def build(tip):
+        git(repository, "update-ref", MAIN, write_message(repository, "git", tip))
+        return write_message(repository, "two", tip)
+
+    with pytest.raises(Busy, match="another program keeps refs/heads/conv-001/main locked"):
+        append(repository, MAIN, build, "append")
+    assert "two" not in subjects(repository)
+
+
+def test_a_branch_that_is_deleted_meanwhile_is_not_made_again(repository):
+    make_branch(repository, "one")
+
+    def build(tip):
+        git(repository, "update-ref", "-d", MAIN)
+        return write_message(repository, "two", tip)
+
+    with pytest.raises(NotFound):
+        append(repository, MAIN, build, "append")
+    assert repository.find_ref(MAIN) is None
+
+
+def test_a_commit_that_cannot_be_built_changes_nothing_and_frees_the_store(repository):
+    make_branch(repository, "one")
+    before = state_of(repository)
+    with pytest.raises(Inaccessible), writing(repository):
+        raise Inaccessible("no")
+
+    def build(tip):
+        raise Inaccessible("no")
+
+    with pytest.raises(Inaccessible):
+        append(repository, MAIN, build, "append")
+    assert state_of(repository) == before
+    say(repository, "two")
+
+
+def test_a_commit_that_does_not_exist_is_never_pointed_at(repository):
+    """Storage, write path: what libgit2's create_commit did on a full disk."""
+    make_branch(repository, "one")
+    before = state_of(repository)
+    with pytest.raises((Inaccessible, transaction.ScopesError)):
+        append(repository, MAIN, lambda tip: "1" * 40, "append")
+    assert state_of(repository) == before
+
+
+APPENDER = """
+repository = open_store(path)
+for number in range(int(sys.argv[3])):
+    text = f"{sys.argv[2]}-{number}"
+    append(repository, MAIN, lambda tip: write_message(repository, text, tip), "append")
+"""
+MOVER = """
+repository = open_store(path)
+one, two = sys.argv[2:4]
+names = [f"{HEADS}b{number}" for number in range(5)]
+for turn in range(40):
+    move(repository, *((name, None, one) for name in names))
+    move(repository, *((name, one, two) for name in names))
+    move(repository, *((name, two, None) for name in names))
+print("moved")
+"""
+PACKER = """
+from scopes.store.maintenance import pack
+repository = open_store(path)
+for turn in range(6):
+    with writing(repository): pack(repository)
+    time.sleep(0.05)
+print("packed")
+"""
+
+
+def appended(processes, count):
+    return sorted(f"{writer}-{number}" for writer in range(processes) for number in range(count))
+
+
+def test_eight_processes_lose_nothing_of_eight_hundred_appends(repository):
+    """P5: 800 of 800, none twice; and each process's own messages stand in its order."""
+    make_branch(repository, "root")
+    writers = [Process(APPENDER, repository.path, writer, 100) for writer in range(8)]
+    for writer in writers:
+        writer.finish()
+    said = subjects(repository)[:-1]
+    assert sorted(said) == appended(8, 100)
+    for writer in range(8):
+        mine = [int(text.split("-")[1]) for text in reversed(said) if text.startswith(f"{writer}-")]
+        assert mine == list(range(100))
+    assert len(list(walk_moves(repository, MAIN))) == 801
+    assert_sound(repository)
+
+
+def test_appends_operations_and_packing_do_not_starve_or_hurt_each_other(repository):
+    """P5, P7, E50: four appenders, one that moves refs by fives, one that packs."""
+    make_branch(repository, "root")
+    one, two = write_chain(repository, "one", "two")
+    others = [Process(MOVER, repository.path, one, two), Process(PACKER, repository.path)]
+    writers = [Process(APPENDER, repository.path, writer, 50) for writer in range(4)]
+    for writer in writers:
+        writer.finish()
+    assert [other.finish() for other in others] == ["moved", "packed"]
+    assert sorted(subjects(repository)[:-1]) == appended(4, 50)
+    assert len(list(walk_operations(repository))) == 121
+    assert list(repository.list_refs(HEADS)) == [MAIN]
+    assert_sound(repository)
+
+
+# Locks that others left or hold
+
+
+@pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
+def test_the_lock_of_a_dead_process_does_not_stop_anything(repository, quick, lock):
+    """E47: the append, the commit point, the moves, the log."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (MAIN, None, one), (HEADS + "old", None, one))
+    git(repository, "pack-refs", "--all")
+    write_bytes(f"{repository.path}/{lock}.lock", b"")
+    say(repository, "hello")
+    tip = repository.find_ref(MAIN)
+    move(repository, (MAIN, tip, two), (HEADS + "old", one, None), (HEADS + "new", None, one))
+    say(repository, "again")
+    assert open_store(repository).list_refs(HEADS) == {MAIN: repository.raw_ref(MAIN), HEADS + "new": one}
+    assert repository.raw_ref(refs.PENDING) is None
+    assert repository.raw_ref(HEADS + "old") is None
+
+
+@pytest.mark.parametrize("lock", [MAIN, "packed-refs"])
+def test_a_living_git_is_waited_for_and_its_lock_is_left_alone(repository, monkeypatch, lock):
+    """E48."""
+    make_branch(repository, "one")
+    git(repository, "pack-refs", "--all")
+    path = f"{repository.path}/{lock}.lock"
+    write_bytes(path, b"")
+    removed = []
+    unlink = os.unlink
+    monkeypatch.setattr(recovery.os, "unlink", lambda victim: removed.append(victim) or unlink(victim))
+    git_is_done = threading.Timer(0.4, unlink, [path])
+    git_is_done.start()
+    say(repository, "two")
+    move(repository, (MAIN, repository.find_ref(MAIN), None))
+    git_is_done.join()
+    assert repository.find_ref(MAIN) is None
+    assert [victim for victim in removed if victim.endswith(".lock")] == []
+
+
+# Operations
+
+
+def test_an_operation_moves_everything_it_names(repository):
+    one, two = write_chain(repository, "one", "two")
+    active = refs.active_ref("conv-001")
+    move(repository, (MAIN, None, one), (HEADS + "old", None, one), (active, None, f"ref: {MAIN}"))
+    moves = (
+        (MAIN, one, two),
+        (HEADS + "old", one, None),
+        (HEADS + "new", None, one),
+        (active, f"ref: {MAIN}", f"ref: {HEADS}new"),
+    )
+    oid = move(repository, *moves)
+    assert open_store(repository).list_refs() == {
+        MAIN: two,
+        HEADS + "new": one,
+        active: f"ref: {HEADS}new",
+        refs.OPERATIONS: oid,
+    }
+    assert repository.committed == "test: of a test"
+    assert_sound(repository)
+
+
+def test_an_operation_keeps_what_undo_needs(repository):
+    """P7: the values before and after are parents of its record, and the log is the first."""
+    one, two = write_chain(repository, "one", "two")
+    first = move(repository, (MAIN, None, one))
+    second = move(repository, (MAIN, one, two), (refs.active_ref("conv-001"), None, f"ref: {MAIN}"))
+    third = move(repository, (MAIN, two, None))
+    assert [read_commit(repository, oid).parents for oid in (first, second, third)] == [
+        (one,),
+        (first, one, two),
+        (second, two),
+    ]
+    git(repository, "gc", "-q", "--prune=now")
+    assert open_store(repository).has(two)
+
+
+def test_an_operation_on_what_has_moved_is_refused_and_changes_nothing(repository):
+    """E52: moved, gone, there already; the other changes of the operation do not happen either."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (MAIN, None, two))
+    before = state_of(repository)
+    for wrong in ((MAIN, one, two), (MAIN, None, one), (HEADS + "gone", one, two), (HEADS + "gone", one, None)):
+        with pytest.raises(Busy, match="was moved by somebody else"):
+            move(repository, (HEADS + "other", None, one), wrong)
+        assert state_of(repository) == before
+        assert repository.raw_ref(refs.PENDING) is None
+
+
+@pytest.mark.parametrize("name", ["main/x", "MAIN", "Main/x", "main/x/y"])
+def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(repository, name):
+    """A5, storage pitfall 10."""
+    (tip,) = make_branch(repository, "one")
+    before = state_of(repository)
+    with pytest.raises(Invalid, match="cannot stand beside"):
+        move(repository, (HEADS + "other", None, tip), (HEADS + name, None, tip))
+    assert state_of(repository) == before
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("old", "new"), [("x", "x/y"), ("x/y", "x"), ("x/y/z", "x/y"), ("x", "X"), ("a/x", "A/x")])
+def test_a_name_may_become_a_directory_or_change_its_case_in_one_operation(repository, old, new, packed):
+    tip = make_branch(repository, "one", ref=HEADS + old)[-1]
+    for _ in range(2):
+        if packed:
+            git(repository, "pack-refs", "--all")
+        move(repository, (HEADS + old, tip, None), (HEADS + new, None, tip))
+        assert open_store(repository).list_refs(HEADS) == {HEADS + new: tip}
+        move(repository, (HEADS + new, tip, None), (HEADS + old, None, tip))
+        assert open_store(repository).list_refs(HEADS) == {HEADS + old: tip}
+    assert_sound(repository)
+
+
+def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch):
+    """A plain git command set it meanwhile: the operation has not happened, and must not say so."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (MAIN, None, one))
+    write = transaction.write_operation
+
+    def write_and_interfere(*arguments):
+        commit = write(*arguments)
+        git(repository, "update-ref", refs.PENDING, repository.raw_ref(refs.OPERATIONS))
+        return commit
+
+    monkeypatch.setattr(transaction, "write_operation", write_and_interfere)
+    with pytest.raises(Busy, match="refs/scopes/pending"):
+        move(repository, (MAIN, one, two))
+    monkeypatch.undo()
+    assert open_store(repository).find_ref(MAIN) == one
+    move(repository, (MAIN, one, two))
+
+
+# What a failed update left behind
+
+
+def test_a_failure_after_the_move_is_a_success_when_the_disk_confirms_it(repository, monkeypatch):
+    """F57: the ref stands there, but the sync of its directory failed."""
+    (tip,) = make_branch(repository, "one")
+    transaction._settle(repository, MAIN, tip, OSError("sync"))
+
+    def fail(path):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(transaction, "sync", fail)
+    with pytest.raises(Inaccessible, match=f"conv-001/main was recorded as {tip}, but") as caught:
+        transaction._settle(repository, MAIN, tip, OSError("sync"))
+    assert "do not repeat" in caught.value.hint
+
+
+def test_a_failure_before_the_move_says_that_nothing_moved(repository):
+    make_branch(repository, "one")
+    with pytest.raises(Inaccessible, match="cannot move conv-001/main: Input/output error"):
+        transaction._settle(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))
+
+
+# The model: a dictionary of refs
+
+
+names = st.sampled_from([HEADS + name for name in ("a", "b", "c", "a/x", "B", "d")])
+steps = st.lists(
+    st.tuples(st.dictionaries(names, st.sampled_from([None, 0, 1, 2]), min_size=1, max_size=4), st.integers(0, 9)),
+    max_size=8,
+)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def dying(monkeypatch, turn):
+    """Die before the turn-th change of a ref's file."""
+    real, left = recovery._set, iter(range(turn))
+
+    def change(*arguments):
+        if next(left, None) is None:
+            raise Killed
+        return real(*arguments)
+
+    monkeypatch.setattr(recovery, "_set", change)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_refs_behave_like_a_dictionary_whatever_dies(tmp_path_factory, steps):
+    """P3, P4, P16: every operation may die at any of its changes; readers see the dictionary before or after."""
+    repository = make_store(tmp_path_factory.mktemp("model") / "store.git")
+    values = write_chain(repository, "zero", "one", "two")
+    model = {}
+    for wanted, turn in steps:
+        changes = {
+            n: None if v is None else values[v]
+            for n, v in wanted.items()
+            if (None if v is None else values[v]) != model.get(n)
+        }
+        what = operation(*(RefChange(n, model.get(n), v) for n, v in changes.items()))
+        after = {n: v for n, v in {**model, **changes}.items() if v is not None}
+        with pytest.MonkeyPatch.context() as patch:
+            try:
+                with writing(repository):
+                    dying(patch, turn)
+                    commit_operation(repository, what)
+                model = after
+            except Invalid:
+                assert any(n.casefold().startswith(m.casefold()) for n in after for m in after if m != n)
+            except Killed:
+                model = after if turn > 0 else model
+        repository = open_store(repository)
+        assert repository.list_refs(HEADS) == dict(sorted(model.items()))
+    with writing(repository):
+        pass
+    assert repository.raw_ref(refs.PENDING) is None
+    assert git(repository, "for-each-ref", "--format=%(refname) %(objectname)", HEADS).split() == [
+        word for pair in sorted(model.items()) for word in pair
+    ]

@@ -1,0 +1,204 @@
+"""Stores in a test's own directory, drawn by hand: commits without a conversation, operations without a verb.
+
+`Process` runs a piece of Python in a process of its own: damage is judged there, since libgit2 remembers what it has
+read, and so is everything about locks, limits and death.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from scopes import clock
+from scopes.ids import Oid, OperationId
+from scopes.model.operation import Operation, RefChange
+from scopes.store.config import Setting
+from scopes.store.location import create_store
+from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.repository import Caller, Objects, Repository, open_repository
+from scopes.store.transaction import commit_operation, writing
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+IMPATIENT = FAST | {"scopes.lockTimeout": Setting("scopes.lockTimeout", "0", "flag")}
+CAROL = Identity("carol", "carol@agents.scopes")
+NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
+HEADS = "refs/heads/conv-001/"
+MAIN = HEADS + "main"
+PRELUDE = """
+import os, sys, time
+from scopes.errors import ScopesError
+from scopes.store import refs
+from scopes.store.transaction import append, commit_operation, writing
+from tests.support.store import *
+path = sys.argv[1]
+"""
+
+
+def make_store(path: object, overrides: Mapping[str, Setting] = FAST) -> Repository:
+    """Make an empty store and open it."""
+    create_store(str(path))
+    return open_store(path, overrides)
+
+
+def open_store(store: object, overrides: Mapping[str, Setting] = FAST) -> Repository:
+    """Open a store, or one that is open already once more, as another process would."""
+    path = store.path if isinstance(store, Repository) else str(store)
+    return open_repository(path, overrides, Caller("carol", "scopes test"))
+
+
+def write_message(objects: Objects, text: str, *parents: str, time: int = NOON) -> Oid:
+    """Write a commit that looks like a message's and says `text`."""
+    blob = objects.write(BLOB, text.encode())
+    tree = objects.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
+    trailers = [("Scopes-Message", text)]
+    commit = format_commit(
+        tree=tree, parents=map(Oid, parents), author=CAROL, time=time, subject=text, trailers=trailers
+    )
+    return objects.write(COMMIT, commit)
+
+
+def write_chain(objects: Objects, *texts: str) -> list[Oid]:
+    """Write messages one on top of the other, oldest first."""
+    tips: list[Oid] = []
+    for text in texts:
+        tips.append(write_message(objects, text, *tips[-1:]))
+    return tips
+
+
+def operation(*changes: RefChange, kind: str = "test", time: str = "2026-01-01T12:00:00.000Z") -> Operation:
+    """Make an operation of these changes."""
+    name = OperationId(clock.new_id())
+    return Operation(
+        id=name, kind=kind, summary="of a test", command="scopes test", actor="carol", time=time, changes=changes
+    )
+
+
+def move(repository: Repository, *changes: tuple[str, str | None, str | None], time: str | None = None) -> Oid:
+    """Move refs from old to new values as one operation; return its commit."""
+    what = operation(*(RefChange(*change) for change in changes), **({} if time is None else {"time": time}))
+    with writing(repository):
+        return commit_operation(repository, what)
+
+
+def make_branch(repository: Repository, *texts: str, ref: str = MAIN) -> list[Oid]:
+    """Make a branch of these messages; return its commits, oldest first."""
+    commits = write_chain(repository, *texts)
+    move(repository, (ref, None, commits[-1]))
+    return commits
+
+
+def subjects(repository: Repository, ref: str = MAIN) -> list[str]:
+    """Return what the messages of a branch say, newest first, in git's own words."""
+    return git(repository, "log", "--format=%s", ref).splitlines()
+
+
+def git(store: Repository | str, *words: str, stdin: bytes | None = None) -> str:
+    """Run plain git on a store and return what it prints."""
+    path = store if isinstance(store, str) else store.path
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", f"--git-dir={path}", "-c", "user.name=t", "-c", "user.email=t@t", *words]
+    done = subprocess.run(command, env=environment, input=stdin, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def assert_sound(store: Repository | str) -> None:
+    """Let git look for damage: none is there, nor a half-written file."""
+    assert git(store, "fsck", "--strict", "--full", "--no-dangling") == ""
+    path = store if isinstance(store, str) else store.path
+    assert [name for name in files_of(path) if name.endswith(".lock") and name != "scopes.lock"] == []
+
+
+def loose_path(repository: Repository, oid: str) -> str:
+    """Return where a loose object lies, made writable."""
+    path = os.path.join(repository.path, "objects", oid[:2], oid[2:])
+    os.chmod(path, 0o600)
+    return path
+
+
+def read_bytes(path: object) -> bytes:
+    """Return what a file holds."""
+    with open(str(path), "rb") as file:
+        return file.read()
+
+
+def write_bytes(path: object, data: bytes) -> None:
+    """Put bytes into a file, whatever its mode was."""
+    if os.path.exists(str(path)):
+        os.chmod(str(path), 0o600)
+    os.makedirs(os.path.dirname(str(path)), exist_ok=True)
+    with open(str(path), "wb") as file:
+        file.write(data)
+
+
+def files_of(path: str) -> dict[str, bytes]:
+    """Return every file of a directory with its bytes."""
+    found = {}
+    for top, _, names in os.walk(path):
+        for name in names:
+            file = os.path.join(top, name)
+            found[os.path.relpath(file, path)] = read_bytes(file) if os.path.isfile(file) else b""
+    return found
+
+
+def state_of(repository: Repository) -> dict[str, bytes]:
+    """Return what must not change when nothing happens: every file but unreferenced objects and the lock files."""
+    return {
+        name: data
+        for name, data in files_of(repository.path).items()
+        if not name.startswith(("objects/", "scopes.")) or name.startswith("objects/pack")
+    }
+
+
+class Process:
+    """A piece of Python with the names of this module and `path`, running beside the test."""
+
+    def __init__(
+        self, code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()
+    ) -> None:
+        environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        command = [*before, sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
+        pipe = subprocess.PIPE
+        self.popen = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/")
+
+    def read_line(self) -> str:
+        """Wait for one line of output."""
+        assert self.popen.stdout is not None
+        return self.popen.stdout.readline().strip()
+
+    def finish(self, timeout: float = 60) -> str:
+        """End its input and wait for its end, which must be a good one; return the rest of what it printed."""
+        try:
+            out, err = self.popen.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+        assert self.popen.returncode == 0, (self.popen.returncode, out, err)
+        assert not err, err
+        return out.strip()
+
+    def kill(self) -> None:
+        """End it as the kernel would, without a last word."""
+        self.popen.kill()
+        self.popen.communicate()
+
+
+def run(code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()) -> str:
+    """Run a piece of Python to its end and return what it printed."""
+    return Process(code, *arguments, env=env, before=before).finish()
+
+
+def outcome(code: str) -> str:
+    """Wrap a piece of Python so that it prints a refusal's kind, exit code, message and hint instead of raising."""
+    lines = "\n".join("    " + line for line in code.strip().splitlines())
+    tail = "\nexcept ScopesError as error:\n    print(error.kind, error.exit_code, error.message, error.hint, sep='|')\n"
+    return f"try:\n{lines}{tail}"
+
+
+def walk_lines(text: str) -> Iterator[list[str]]:
+    """Yield the words of every line."""
+    for line in text.splitlines():
+        yield line.split()
