@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha1
 
 from scopes.clock import format_seconds
@@ -32,6 +33,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.model.codec import encode
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
@@ -173,6 +175,30 @@ ENTRIES = (
     logged(PROMPT, body(PROMPT)),
 )
 
+OPERATION = message_id("operate")
+IMPORTED = Imported(
+    sources=(
+        SourceImported(
+            path="/home/carol/.claude/projects/shop/s1.jsonl", format="claude-code", records=40, messages=24, unparsed=1,
+            new=True, size=90_100, message_bytes=80_000, state_bytes=10_000, unparsed_bytes=100,
+            problems=("byte 90000: not valid JSON",),
+        ),
+        SourceImported(
+            path="run.jsonl", format="codex", records=3, messages=2, unparsed=0, new=False, size=900, message_bytes=700,
+            state_bytes=200, unparsed_bytes=0,
+        ),
+    ),
+    conversations=(
+        ConversationImported(
+            id=CONVERSATION, uuid=UUID, title="Login fails", messages=24, new_messages=20, branches=2
+        ),
+        ConversationImported(id="conv-002", uuid=UUID, title=None, messages=2, new_messages=0, branches=1),
+    ),
+    skipped=("notes.json",),
+    operation=OPERATION,
+    notes=(Note("session s9 was deleted here and stays so", "bring it back with --again"),),
+)  # fmt: skip
+
 CREATE = Operation(
     id=message_id("create"), kind="branch", summary=f"create {CONVERSATION}/{SECURITY}", actor="carol", time=CREATED,
     command="scopes conv branch conv-001 --purpose analysis --agent 'code analyzer'",
@@ -186,7 +212,6 @@ UNDO = Operation(
     id=message_id("takeback"), kind="undo", summary=f"undo {CREATE.summary}", actor="carol", time="2025-12-31T23:59:00.000Z",
     command="scopes undo", changes=(), undoes=CREATE.id, details={"why": "a test"},
 )  # fmt: skip
-OPERATION = message_id("operate")
 
 
 def change(path, verb, before, after, cause="agent:planner", source="callit"):
@@ -300,6 +325,8 @@ SAMPLES = {
     "imported": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
+        "sources": IMPORTED,
+        "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
     },
     "change": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from scopes.conversation.import_sample import SampleImported
+from scopes.importers.results import Imported, SourceImported
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, say_outcome
-from scopes.render.view import Span, View
+from scopes.render.text.wording import counted, say_hint, say_outcome, size
+from scopes.render.view import Column, Span, View
 
 
 @render_text.register(SampleImported)
@@ -17,3 +18,59 @@ def sample_imported(result: SampleImported, view: View) -> None:
         say_outcome(view, name, "the sample is here already: ", name, f", {extent}")
     else:
         say_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
+
+
+@render_text.register(Imported)
+def imported(result: Imported, view: View) -> None:
+    """Say what came in, a row a conversation, then what was passed over; with a report also where every byte went."""
+    if result.report:
+        _report(result.sources, view)
+    columns = (
+        Column("ID", style="id"),
+        Column("Title", flexible=True),
+        Column("Messages", align="right"),
+        Column("New", align="right"),
+        Column("Branches", align="right"),
+        Column("UUID", hidden=True),
+    )
+    rows = (
+        (row.id, row.title or "", str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
+        for row in result.conversations
+    )
+    view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
+    if view.terminal:
+        _totals(result, view)
+
+
+def _totals(result: Imported, view: View) -> None:
+    unparsed = sum(source.unparsed for source in result.sources)
+    view.line(
+        f"{counted(len(result.sources), 'source')}, {size(sum(source.size for source in result.sources))}: ",
+        f"{sum(row.new_messages for row in result.conversations)} new messages, ",
+        Span(
+            f"{counted(unparsed, 'record')} could not be read and are kept as they are", "warn" if unparsed else "dim"
+        ),
+    )
+    for source in result.sources:
+        for problem in source.problems[:3]:
+            view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
+    for path in result.skipped:
+        view.line(Span(f"passed over, in no known format: {path}", "dim"))
+    if result.operation is not None:
+        say_hint(view, "undo with: scopes undo")
+
+
+def _report(sources: tuple[SourceImported, ...], view: View) -> None:
+    columns = (
+        Column("Source", flexible=True),
+        Column("Format"),
+        Column("Bytes", align="right"),
+        Column("Messages", align="right"),
+        Column("State", align="right"),
+        Column("Unparsed", align="right"),
+    )
+    rows = (
+        (s.path, s.format, str(s.size), str(s.message_bytes), str(s.state_bytes), str(s.unparsed_bytes))
+        for s in sources
+    )
+    view.rows(columns, rows, title="Where Every Byte Went")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.import_sample import SampleImported
+from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 
@@ -17,4 +18,44 @@ def sample_imported(result: SampleImported) -> dict[str, object]:
         new_messages=result.new_messages,
         branches=result.branches,
         operation=result.operation,
+    )
+
+
+@to_wire.register(Imported)
+def imported(result: Imported) -> dict[str, object]:
+    """Account for every source and every conversation; `warnings` are what a person is told beside it."""
+    return known(
+        kind="import",
+        sources=[_source(source, report=result.report) for source in result.sources],
+        conversations=[_conversation(row) for row in result.conversations],
+        skipped=list(result.skipped) or None,
+        warnings=[note.text for note in result.notes],
+        dry_run=result.dry_run or None,
+        operation=result.operation,
+    )
+
+
+def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
+    account = {"message": source.message_bytes, "state": source.state_bytes, "unparsed": source.unparsed_bytes}
+    return known(
+        path=source.path,
+        format=source.format,
+        records=source.records,
+        messages=source.messages,
+        unparsed=source.unparsed,
+        new=source.new,
+        problems=list(source.problems) or None,
+        size_bytes=source.size if report else None,
+        account_bytes=account if report else None,
+    )
+
+
+def _conversation(row: ConversationImported) -> dict[str, object]:
+    return known(
+        id=row.id,
+        uuid=row.uuid,
+        title=row.title,
+        messages=row.messages,
+        new_messages=row.new_messages,
+        branches=row.branches,
     )
