@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scopes.conversation
+import scopes.importers
 from scopes.render.json_line import result_line
 from scopes.render.loading import NOUN_OF, load_renderings
 from scopes.render.text.dispatch import render_text
@@ -24,7 +25,9 @@ from tests.render.results import SAMPLES
 from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
-    importlib.import_module(f"scopes.conversation.{m.name}") for m in pkgutil.iter_modules(scopes.conversation.__path__)
+    importlib.import_module(f"{package.__name__}.{module.name}")
+    for package in (scopes.conversation, scopes.importers)
+    for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
 
