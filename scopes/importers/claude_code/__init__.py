@@ -1,0 +1,1 @@
+"""Transcripts of Claude Code: JSON lines that link to their parents, several lines to a message."""

@@ -1,0 +1,66 @@
+"""The format itself: what tells a Claude Code transcript from others, and its events in order.
+
+A file is a log of records. Messages are contracted from them as the file is read, so that a fork remains only where
+somebody really went back: one answer is several lines, and telemetry stands between the messages of the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from scopes.importers.claude_code.head import read_head
+from scopes.importers.claude_code.history import History
+from scopes.importers.claude_code.records import NAME, text_of
+from scopes.importers.format import Source
+from scopes.importers.json_lines import walk_records
+from scopes.importers.projection import Event
+
+_OTHER_AGENT = "session-"  # iFlow writes the same fields, and its session ids begin so
+_STATES = {  # records of the session that have no links, and a field that each of them has
+    "summary": "leafUuid",
+    "file-history-snapshot": "snapshot",
+    "queue-operation": "operation",
+    "permission-mode": "permissionMode",
+    "last-prompt": "leafUuid",
+    "ai-title": "aiTitle",
+    "custom-title": "customTitle",
+}
+
+
+class ClaudeCode:
+    """Claude Code, in all versions that write `isSidechain`."""
+
+    name = NAME
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell from its first 256 KiB whether a source is in this format."""
+        records = list(walk_records(BytesIO(head), len(head)))
+        if len(records) == 1 and records[0].problem is not None:
+            other = b'"sessionId":"' + _OTHER_AGENT.encode()
+            return b'"isSidechain":' in head and b'"parentUuid":' in head and other not in head
+        values = [record.value for record in records if isinstance(record.value, dict)]
+        foreign = any((text_of(value, "sessionId") or "").startswith(_OTHER_AGENT) for value in values)
+        return not foreign and any(map(_is_own, values))
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the session, its messages and states, and the ending.
+
+        Raises:
+            CannotImport: no record names a session.
+        """
+        head = read_head(source)
+        yield head.session()
+        history = History(source, head)
+        with source.open() as stream:
+            for record in walk_records(stream, source.size):
+                yield from history.take(record)
+        yield from history.end()
+
+
+def _is_own(value: dict[str, Any]) -> bool:
+    kind = text_of(value, "type")
+    if isinstance(value.get("isSidechain"), bool) and text_of(value, "sessionId"):
+        return kind is not None
+    return kind in _STATES and _STATES[kind] in value

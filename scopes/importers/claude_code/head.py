@@ -1,0 +1,76 @@
+"""Whose history a file is: read from its first records, so that a file keeps its identity while it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.errors import CannotImport
+from scopes.importers.claude_code.records import NAME, field_of, is_spoken, text_of, time_of
+from scopes.importers.format import SNIFF_BYTES, Source
+from scopes.importers.json_lines import walk_records
+from scopes.importers.projection import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the records up to the first message tell.
+
+    `part` is the agent's id where the file is a sub-agent's. `aliases` are other sessions that stand in the first
+    256 KiB: a resumed session takes over what it goes on from. `base` is the session whose copy this one began as.
+    """
+
+    session_id: str
+    part: str | None
+    created: str | None
+    cwd: str | None
+    version: str | None
+    base: str | None
+    aliases: tuple[str, ...]
+
+    def session(self) -> Session:
+        """Describe the session."""
+        details = {"version": self.version, "aliases": list(self.aliases) or None}
+        return Session(
+            format=NAME,
+            native_id=self.session_id,
+            part=self.part,
+            created=self.created,
+            cwd=self.cwd,
+            base=self.base,
+            details={name: detail for name, detail in details.items() if detail is not None},
+        )
+
+
+def read_head(source: Source) -> Head:
+    """Read a file up to its first message.
+
+    Raises:
+        CannotImport: no record names a session.
+    """
+    names: dict[str, None] = {}
+    first: dict[str, Any] = {}
+    created = cwd = version = None
+    with source.open() as stream:
+        for record in walk_records(stream, source.size):
+            if first and record.span.offset >= SNIFF_BYTES:
+                break
+            value = record.value if isinstance(record.value, dict) else {}
+            names |= dict.fromkeys(filter(None, [text_of(value, "sessionId")]))
+            if not first:
+                created, cwd = created or time_of(value), cwd or text_of(value, "cwd")
+                version = version or text_of(value, "version")
+                first = value if is_spoken(value) else first
+    session_id = text_of(first, "sessionId") or next(iter(names), None)
+    if session_id is None:
+        raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")
+    base = text_of(field_of(first, "forkedFrom"), "sessionId")
+    return Head(
+        session_id=session_id,
+        part=text_of(first, "agentId") if first.get("isSidechain") is True else None,
+        created=created,
+        cwd=text_of(first, "cwd") or cwd,
+        version=text_of(first, "version") or version,
+        base=base if base != session_id else None,
+        aliases=tuple(name for name in names if name != session_id),
+    )

@@ -1,0 +1,81 @@
+"""Where a record stands: the message that it follows, found through records that are no messages.
+
+Nothing is kept of a record but its uuid and the key of the message that it leads to. Claude Code itself writes links to
+records that it never wrote; whoever follows such a link loses everything before it. Here the message then follows the
+one before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.importers.claude_code.records import text_of
+
+_NO_LINK = object()
+_UNNAMED = 8  # characters of a uuid that name a sub-agent without a name
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The message before, the sub-agent's line where it is not the main one, and the link that leads nowhere."""
+
+    parent: str | None
+    side: str | None
+    missing: str | None = None
+
+
+class Tree:
+    """The links of a file, as far as it was read. `part` is the agent whose file it is."""
+
+    def __init__(self, part: str | None) -> None:
+        self._part = part
+        self._leads: dict[str, str | None] = {}
+        self._sides: dict[str, str] = {}
+        self._lasts: dict[str | None, str] = {}
+
+    def __contains__(self, uuid: object) -> bool:
+        """Tell whether a record of this uuid was read."""
+        return uuid in self._leads
+
+    def place(self, value: dict[str, Any], *, cut: bool = False) -> Place:
+        """Find out where a record stands; `cut` begins a line of history in spite of its link."""
+        named, logical = text_of(value, "parentUuid"), text_of(value, "logicalParentUuid")
+        side = self._side_of(value, named)
+        compacts = value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary"
+        if cut or (value.get("parentUuid", _NO_LINK) is None and logical is None and not compacts):
+            return Place(None, side)
+        followed = named if named is not None else logical
+        if followed not in self._leads:
+            return Place(self._lasts.get(side), side, named)
+        parent = self._leads[followed]
+        if parent is not None and self._sides.get(parent) != side:
+            parent = self._lasts.get(side)
+        return Place(parent, side)
+
+    def lead(self, value: dict[str, Any], key: str | None) -> None:
+        """Remember which message a record leads to."""
+        uuid = text_of(value, "uuid")
+        if uuid is not None:
+            self._leads[uuid] = key
+
+    def begin(self, key: str, side: str | None) -> None:
+        """Remember a new message as the last one of its line."""
+        self._lasts[side] = key
+        if side is not None:
+            self._sides[key] = side
+
+    def last(self, side: str | None) -> str | None:
+        """Return the last message of a line, in file order."""
+        return self._lasts.get(side)
+
+    def _side_of(self, value: dict[str, Any], named: str | None) -> str | None:
+        """Name the sub-agent that a record belongs to: by its id, by its parent's, or by the record that begins it."""
+        if value.get("isSidechain") is not True:
+            return None
+        agent = text_of(value, "agentId")
+        if agent is not None or self._part is not None:
+            return None if agent in {None, self._part} else agent
+        parent = self._leads.get(named) if named is not None else None
+        known = self._sides.get(parent) if parent is not None else None
+        return known or (text_of(value, "uuid") or "sidechain")[:_UNNAMED]
