@@ -77,7 +77,7 @@ def import_sources(
         Busy, Inaccessible: nothing was brought in.
     """
     skipped: list[str] = []
-    works = _in_order(_open_all(sources, formats, skipped))
+    works = _in_order(_told_apart(_open_all(sources, formats, skipped), skipped))
     with writing_beside(repository), bulk_objects(repository, keep=not dry_run) as objects:
         run = Run(repository, objects, Homes(repository, objects))
         for work in works:
@@ -115,6 +115,32 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
     return works
 
 
+def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
+    """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
+    by_key: dict[str, list[Work]] = {}
+    for work in works:
+        session = work.session
+        by_key.setdefault(source_key(session.format, session.native_id, session.part), []).append(work)
+    kept = []
+    for copies in by_key.values():
+        copies.sort(key=lambda work: (-work.source.size, work.source.path))
+        longest = copies[0]
+        kept.append(longest)
+        for work in copies[1:]:
+            digest = _digest(work.source, work.source.size)
+            if digest == _digest(longest.source, work.source.size):
+                skipped.append(work.source.path)
+            else:
+                part = f"{work.session.part or 'copy'}-{digest[:SHORT_ID]}"
+                kept.append(replace(work, session=replace(work.session, part=part)))
+    return kept
+
+
+def _digest(source: Source, size: int) -> str:
+    with source.open() as stream:
+        return digest_of(stream, size)
+
+
 def _in_order(works: list[Work]) -> list[Work]:
     """Sort: what others began from first, then by creation time, then by native id; the same on every machine."""
     works.sort(key=lambda work: (work.session.part is not None, work.session.native_id, work.session.part or ""))
@@ -140,14 +166,14 @@ def _read(run: Run, work: Work) -> None:
     """Weave the sessions of one source and keep its bytes, unless the store has them all already."""
     session = work.session
     key = source_key(session.format, session.native_id, session.part)
-    with work.source.open() as stream:
-        digest = digest_of(stream, work.source.size)
+    digest = _digest(work.source, work.source.size)
     previous = run.repository.find_ref(SOURCES + key)
     stored = None if previous is None else read_source_record(run.objects, Oid(previous))
     segments: list[Segment] = []
     events = work.format.walk_events(work.source)
     root: Oid | None = None
     while isinstance(opening := next(events, None), Session):
+        opening = replace(opening, part=work.session.part)
         thread, home = _weave(run, opening, events)
         root = root or home.root
         segments += thread.segments
