@@ -1,0 +1,124 @@
+"""Reading a source that a test made up, with the checks that hold for every format and every source."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from io import BytesIO
+
+import pytest
+
+from scopes.ids import MessageId
+from scopes.importers.format import Source
+from scopes.importers.identity import essence
+from scopes.importers.projection import Draft, Ending, Session, State, Unparsed
+from scopes.model.codec import decode, encode
+from scopes.model.message import Message
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NEARBY = os.path.join(HERE, "..", "..", "..", "shared", "transcripts")
+TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", NEARBY)  # read here: a test's own environment is sealed
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Source):
+    """A source that is bytes."""
+
+    data: bytes = b""
+
+    def open(self):
+        return BytesIO(self.data)
+
+
+def memory(data, path="/transcript"):
+    """Make a source of bytes."""
+    return Memory(path, len(data), data)
+
+
+def events_of(form, data, path="/transcript"):
+    """Read bytes with a format; returns the events, checked."""
+    events = list(form.walk_events(memory(data, path)))
+    check(events, len(data))
+    return events
+
+
+def check(events, size):
+    """Assert what holds for every source: sessions that end, spans that tile it, messages that can be stored."""
+    assert isinstance(events[0], Session)
+    assert isinstance(events[-1], Ending)
+    check_spans(events, size)
+    session = []
+    for event in events:
+        session.append(event)
+        if isinstance(event, Ending):
+            check_session(session)
+            session = []
+    assert not session
+
+
+def check_spans(events, size):
+    """Assert that every byte is in exactly one event."""
+    kept = [event for event in events if isinstance(event, Draft | State | Unparsed)]
+    at = 0
+    for span in sorted((span for event in kept for span in event.spans), key=lambda span: span.offset):
+        assert span.offset == at
+        assert span.length > 0
+        at += span.length
+    assert at == size
+
+
+def check_session(events):
+    """Assert the order of one session's events, and that what a message refers to came before it."""
+    assert isinstance(events[0], Session)
+    assert isinstance(events[-1], Ending)
+    known = []
+    for event in events[1:-1]:
+        assert isinstance(event, Draft | State | Unparsed)
+        if isinstance(event, Draft):
+            assert event.key not in known
+            assert {event.parent, event.reply_to} <= {None, *known}
+            assert event.spans
+            known.append(event.key)
+            check_storable(event)
+    assert events[-1].open == (known[-1] if known else None)
+    assert events[-1].active in {None, *known}
+
+
+def check_storable(draft):
+    """Write a draft as a message, as the machine will, and read it again."""
+    assert essence(draft)
+    extra = {"usage": draft.usage, "spawned_by": draft.spawned_by, **draft.extra}
+    message = Message(
+        id=MessageId("a" * 26), author=draft.author, parts=draft.parts, kind=draft.kind, time=draft.time, files=draft.files,
+        tool=draft.tool, model=draft.model, status=draft.status, stop_reason=draft.stop_reason,
+        extra={name: value for name, value in extra.items() if value is not None},
+    )  # fmt: skip
+    assert decode(encode(message)).kind == draft.kind
+
+
+def drafts(events):
+    """Return the messages."""
+    return [event for event in events if isinstance(event, Draft)]
+
+
+def states(events):
+    """Return the keys of the states."""
+    return [event.key for event in events if isinstance(event, State)]
+
+
+def unparsed(events):
+    """Return why what was not read was not."""
+    return [event.reason for event in events if isinstance(event, Unparsed)]
+
+
+def real_transcript(*names):
+    """Return the path of a real transcript; the test is skipped where there are none."""
+    path = os.path.join(TRANSCRIPTS, *names)
+    if not os.path.exists(path):
+        pytest.skip("no real transcripts here")
+    return path
+
+
+def source_of(path):
+    """Make a source of a file."""
+    return Source(str(path), os.path.getsize(path))
