@@ -1,0 +1,60 @@
+"""Which message a usage is put to: the answer it was told of, as long as that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scopes.importers.codex.assembly import Assembly
+from scopes.importers.codex.building import MODEL_KINDS, Building
+from scopes.importers.codex.envelope import Line
+from scopes.importers.codex.usage import Meter, add_usage
+from scopes.importers.projection import Span
+
+
+class Billing:
+    """Puts usages to answers.
+
+    Most are told behind an answer. Some versions tell them behind its tools' results; a closed answer does not change,
+    so they go to those. The oldest tell them before the answer's first item.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._meter = Meter()
+        self._owed = False
+        self._early: Mapping[str, Any] | None = None
+        self._early_spans: list[Span] = []
+
+    def read_count(self, line: Line) -> bool:
+        """Take a running total; tells whether it ended the open answer."""
+        return self._put(line, self._meter.read_total(line.payload.get("info")))
+
+    def read_record(self, line: Line) -> bool:
+        """Take an answer's own record; tells whether it ended the open answer."""
+        return self._put(line, self._meter.read_record(line.payload))
+
+    def begin_answer(self, message: Building) -> None:
+        """Give a new answer what was told ahead of it."""
+        self._owed = self._early is None and not message.copied
+        if self._early is not None:
+            message.pay(self._early, self._early_spans)
+            self._early, self._early_spans = None, []
+
+    def finish(self) -> None:
+        """Keep as states what no answer followed."""
+        if self._early_spans:
+            self._assembly.keep_spans("event_msg/token_count", self._early_spans)
+
+    def _put(self, line: Line, usage: Mapping[str, Any] | None) -> bool:
+        message = self._assembly.open
+        if usage is None or self._assembly.copying:
+            self._assembly.keep(line)
+            return False
+        if message is not None and (self._owed or message.kind in MODEL_KINDS):
+            message.pay(usage, [line.span])
+            self._owed = False
+            return True
+        self._early = add_usage(self._early, usage)
+        self._early_spans.append(line.span)
+        return False
