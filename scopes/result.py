@@ -31,3 +31,13 @@ class Stream(Result):
     """An outcome that comes item by item: one JSON line each for machines, one view of all of them for people."""
 
     items: Iterable[Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(Result):
+    """An outcome that is a document in a form of its own: its bytes go out as they are, for people and machines."""
+
+    @property
+    def pieces(self) -> Iterable[bytes]:
+        """The bytes in order, to be read once; a document in text is UTF-8, and no piece ends inside a character."""
+        raise NotImplementedError

@@ -21,7 +21,10 @@ CHUNKS = "chunks/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
-    """The description of a stored source; `path` is where it was last seen and may be gone."""
+    """The description of a stored source; `path` is where it was last seen and may be gone.
+
+    `root` begins the conversation that it went into, `more_roots` those of a source that holds several.
+    """
 
     format: str
     native_id: str
@@ -31,6 +34,7 @@ class SourceRecord:
     parser: int
     path: str
     root: Oid
+    more_roots: tuple[Oid, ...] = ()
 
 
 def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
@@ -50,6 +54,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
             **rest,
         }:
             part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
+            more = rest.get("more_roots")
             return SourceRecord(
                 format=name,
                 native_id=native,
@@ -59,6 +64,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 parser=parser if isinstance(parser, int) else 0,
                 path=path if isinstance(path, str) else "",
                 root=Oid(root),
+                more_roots=tuple(Oid(str(other)) for other in more) if isinstance(more, list) else (),
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
 

@@ -171,14 +171,14 @@ def _read(run: Run, work: Work) -> None:
     stored = None if previous is None else read_source_record(run.objects, Oid(previous))
     segments: list[Segment] = []
     events = work.format.walk_events(work.source)
-    root: Oid | None = None
+    roots: dict[Oid, None] = {}
     while isinstance(opening := next(events, None), Session):
         opening = replace(opening, part=work.session.part)
         thread, home = _weave(run, opening, events)
-        root = root or home.root
+        roots[home.root] = None
         segments += thread.segments
     run.sources.append(_account(work, segments, new=stored is None or stored.digest != digest))
-    if root is not None and (stored is None or stored.digest != digest):
+    if roots and (stored is None or stored.digest != digest):
         record = SourceRecord(
             format=session.format,
             native_id=session.native_id,
@@ -187,7 +187,8 @@ def _read(run: Run, work: Work) -> None:
             digest=digest,
             parser=PARSER_VERSION,
             path=work.source.path,
-            root=root,
+            root=next(iter(roots)),
+            more_roots=tuple(roots)[1:],
         )
         with work.source.open() as stream:
             time = seconds_of(session.created or UNDATED)

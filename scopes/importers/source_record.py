@@ -85,7 +85,9 @@ def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[b
 
 
 def _description(record: SourceRecord) -> dict[str, Any]:
-    known = {"part": record.part} if record.part is not None else {}
+    known: dict[str, Any] = {"part": record.part} if record.part is not None else {}
+    if record.more_roots:
+        known["more_roots"] = list(record.more_roots)
     return {
         "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
         "parser": record.parser, "essence": ESSENCE_VERSION, "path": record.path, "root": record.root, **known,

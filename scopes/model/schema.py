@@ -15,6 +15,8 @@ from scopes.errors import Invalid
 from scopes.ids import MessageId, parse_agent_name
 from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payload_key
 
+# What a message is, where it stands and what it says of others is not for its author to say; exports carry it.
+RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at")
 Checked = TypeVar("Checked", bound=BaseModel)
 NonEmpty = Annotated[str, Field(min_length=1)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -183,7 +185,7 @@ def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
     """
     given = _validate(MessageInput, document, "message")
     extra = dict(given.model_extra or {})
-    for reserved in ("id", "v", "amends", "retracts"):
+    for reserved in RESERVED:
         extra.pop(reserved, None)
     payload = check_payload(given.kind, extra.pop(payload_key(given.kind))) if given.kind in PAYLOADS else None
     parts = [Part("text", {"text": given.text})] if given.text is not None else []

@@ -37,6 +37,17 @@ class Channel:
         except OSError as error:
             raise _refusal(error) from error
 
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are, behind the text that was flushed.
+
+        Raises:
+            Inaccessible: they cannot be written; BrokenPipeError passes, since nobody reads any more.
+        """
+        try:
+            self.stream.buffer.write(data)
+        except OSError as error:
+            raise _refusal(error) from error
+
     def flush(self) -> None:
         """Hand over what was written, so that its failure is seen here.
 

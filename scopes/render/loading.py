@@ -30,6 +30,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.tag": "tag",
     "scopes.conversation.undo": "operation",
     "scopes.conversation.verify": "store",
+    "scopes.exporters.saving": "exported",
     "scopes.importers.results": "imported",
 }
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from scopes.errors import ScopesError
+from scopes.errors import Refused, ScopesError
 from scopes.loading import load
 from scopes.render.channel import Channel
 from scopes.render.clean import clean, clean_line
@@ -15,7 +15,7 @@ from scopes.render.colour import Style, paint
 from scopes.render.loading import load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
-from scopes.result import Result, Stream
+from scopes.result import Document, Result, Stream
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
@@ -55,10 +55,14 @@ class Output:
     def show(self, result: Result) -> None:
         """Show a result whole, through the pager where a screen is too small, and then its notes.
 
+        A document goes out as it is, also under `--json`.
+
         Raises:
             Inaccessible: it cannot be written; BrokenPipeError passes.
         """
-        if not self.settings.json:
+        if isinstance(result, Document):
+            self._hand_over(result)
+        elif not self.settings.json:
             with self._opened() as write:
                 self._render(result, self._view(write))
             self.stdout.flush()
@@ -104,6 +108,18 @@ class Output:
     def _render(self, result: Result, view: View) -> None:
         load_renderings("text", type(result))
         render_text(result, view)
+
+    def _hand_over(self, document: Document) -> None:
+        """Write a document to the byte; at a terminal show it, made safe, where it is text."""
+        self.stdout.flush()
+        if self.stdout.terminal:
+            with self._opened() as write:
+                for piece in document.pieces:
+                    write(clean(_as_text(piece)))
+        else:
+            for piece in document.pieces:
+                self.stdout.write_bytes(piece)
+        self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
         load_renderings("wire", type(result))
@@ -157,3 +173,10 @@ class Output:
     def _labelled(self, label: str, style: Style, text: str) -> str:
         shown = paint(f"{label}:", style) if self.stderr.colour else f"{label}:"
         return f"{shown} {clean_line(text)}\n"
+
+
+def _as_text(piece: bytes) -> str:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("these bytes are no text", hint="write them to a file with --output, or into a pipe") from error

@@ -33,6 +33,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.exporters.saving import ExportSaved
 from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.model.codec import encode
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -327,6 +328,13 @@ SAMPLES = {
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
         "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
+    },
+    "exported": {
+        "file": ExportSaved(conversation=CONVERSATION, path="login.md", form="markdown", messages=24, size_bytes=6465),
+        "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", form="original", messages=None, size_bytes=12_582_912),
+        "directory": ExportSaved(
+            conversation=CONVERSATION, path="backup", form="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
+        ),
     },
     "change": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),

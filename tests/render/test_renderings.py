@@ -14,19 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scopes.conversation
+import scopes.exporters
 import scopes.importers
 from scopes.render.json_line import result_line
 from scopes.render.loading import NOUN_OF, load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.wire.dispatch import to_wire
-from scopes.result import Result
+from scopes.result import Document, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
 from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
-    for package in (scopes.conversation, scopes.importers)
+    for package in (scopes.conversation, scopes.exporters, scopes.importers)
     for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
@@ -37,6 +38,7 @@ KINDS = [
     for module in MODULES
     for thing in vars(module).values()
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
+    if not issubclass(thing, Document)  # which is its own rendering
 ]
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)

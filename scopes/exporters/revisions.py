@@ -1,0 +1,63 @@
+"""Which messages of a line of history were amended or retracted, and by which message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scopes.conversation.heads import STATE_DIRECTORY, MessageHead, read_message
+from scopes.ids import MessageId, Oid
+from scopes.model import canonical
+from scopes.model.claims import content_hash
+from scopes.model.keys import decode_component
+from scopes.model.message import Message
+from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.trees import find_entry, read_blob
+
+_MESSAGES = f"{STATE_DIRECTORY}/messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A message that says how an earlier one is to be read: by its own text, or not at all."""
+
+    by: Message
+    retracted: bool
+
+
+def find_revisions(repository: Repository, tip: Oid, heads: Iterable[MessageHead]) -> Mapping[MessageId, Revision]:
+    """Return what holds at `tip`, by the message that is concerned; bodies are only read where something does."""
+    claims = _read_claims(repository, tip)
+    found: dict[MessageId, Revision] = {}
+    for head in heads if claims else ():
+        message = read_message(repository, head.oid)
+        target = MessageId(message.retracts or message.amends or "")
+        claim = claims.get(target)
+        if claim == {"retracted": True} and message.retracts is not None:
+            found[target] = Revision(message, retracted=True)
+        elif message.amends is not None and claim == {"amended": content_hash(message)}:
+            found[target] = Revision(message, retracted=False)
+    return found
+
+
+def latest(message: Message, revisions: Mapping[MessageId, Revision]) -> Message | None:
+    """Return the message whose text a message has by now; None where it was retracted."""
+    met = set()
+    while message.id in revisions and message.id not in met:
+        met.add(message.id)
+        revision = revisions[message.id]
+        if revision.retracted:
+            return None
+        message = revision.by
+    return message
+
+
+def _read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
+    entry = find_entry(repository, read_commit(repository, tip).tree, _MESSAGES)
+    if entry is None or not entry.is_tree:
+        return {}
+    leaves = read_tree(repository, entry.oid)
+    return {
+        MessageId(decode_component(name.removesuffix("="))): canonical.load(read_blob(repository, leaf.oid))
+        for name, leaf in leaves.items()
+    }

@@ -1,0 +1,71 @@
+"""What the tests of the exports build: messages with parts, histories that no command makes yet, and what comes out."""
+
+from __future__ import annotations
+
+import json
+
+from scopes.conversation.heads import ID_TRAILER, KIND_TRAILER, identity_of
+from scopes.conversation.message_commit import write_message_blob, write_message_commit
+from scopes.conversation.operating import perform
+from scopes.exporters.run import export
+from scopes.model.message import Author, Message, Part
+from scopes.model.operation import RefChange
+from scopes.store.objects import COMMIT, format_commit
+from scopes.store.repository import read_commit
+from scopes.store.transaction import writing
+
+TIME = "2026-03-01T10:00:00Z"
+
+
+def exported(repository, where="conv-001", form="json", **options):
+    """Return an export as text."""
+    return b"".join(export(repository, where, form=form, **options).pieces).decode()
+
+
+def document(repository, where="conv-001", **options):
+    """Return a JSON export as a value."""
+    return json.loads(exported(repository, where, **options))
+
+
+def message(identity, text="", *parts, author="bot", kind="agent", **fields):
+    """Make a message whose id is its name, filled up to the length of an id."""
+    said = (Part("text", {"text": text}),) if text else ()
+    return Message(
+        id=identity.ljust(26, "a"), author=Author(author, kind), parts=(*said, *parts), time=TIME, **fields
+    )  # fmt: skip
+
+
+def call(identity, name="Bash", **fields):
+    """Make a tool call."""
+    return Part("tool_call", {"call_id": identity, "name": name, **fields})
+
+
+def result(identity, **fields):
+    """Make what a tool gave back."""
+    return Part("tool_result", {"call_id": identity, **fields})
+
+
+def put(repository, branch, parent, *messages, conversation="conv-001"):
+    """Write messages on top of a commit, let a branch end there, and return the tip."""
+    tip = parent
+    for each in messages:
+        tip = write_message_commit(repository, tip, each, write_message_blob(repository, each))
+    point(repository, branch, tip, conversation=conversation)
+    return tip
+
+
+def point(repository, branch, tip, *, conversation="conv-001"):
+    """Let a branch end at a commit."""
+    ref = f"refs/heads/{conversation}/{branch}"
+    with writing(repository):
+        perform(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
+
+
+def join(repository, first, second, said):
+    """Write a message with two parents, as a merge does."""
+    below = read_commit(repository, write_message_commit(repository, first, said, write_message_blob(repository, said)))
+    data = format_commit(
+        tree=below.tree, parents=(first, second), author=identity_of("carol", "human"), time=below.time,
+        subject="merge", trailers=[(ID_TRAILER, said.id), (KIND_TRAILER, "merge")],
+    )  # fmt: skip
+    return repository.write(COMMIT, data)

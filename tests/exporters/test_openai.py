@@ -1,0 +1,243 @@
+"""A branch as chat completion messages: what a model would be given now."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.import_sample import import_sample
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.new import new
+from scopes.errors import Invalid
+from scopes.exporters.run import export
+from scopes.importers.format import Source
+from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers.run import import_sources
+from scopes.model.message import Part
+from tests.conversation.stores import make_store
+from tests.exporters.building import call, document, exported, message, put, result
+from tests.support.history import history, say
+
+
+def entries(repository, where="conv-001"):
+    """Return an export as values."""
+    return json.loads(exported(repository, where, "openai"))
+
+
+def entries_of(repository, *messages):
+    """Return what messages become."""
+    if not repository.find_ref("refs/heads/conv-001/main"):
+        new(repository)
+    put(repository, "x", branch_tips(repository, "conv-001")["main"], *messages)
+    return entries(repository, "conv-001/x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "role"),
+    [
+        ("human", "user"),
+        ("agent", "assistant"),
+        ("system", "system"),
+        ("injected", "system"),
+        ("tool", "user"),
+        ("new", "user"),
+    ],
+)
+def test_an_author_has_a_role(repository, kind, role):
+    assert entries_of(repository, message("b", "hello", kind=kind)) == [{"role": role, "content": "hello"}]
+
+
+def test_a_conversation_without_messages_is_an_empty_list(repository):
+    new(repository)
+    assert entries(repository) == []
+
+
+def test_calls_have_their_arguments_as_json_text(repository):
+    calls = call("1", input={"z": [1], "a": "é"}), call("2", input="text"), call("3", input_text='{"a":1.0}'), call("4")
+    (entry,) = entries_of(repository, message("b", "", *calls))
+    assert (entry["role"], entry["content"]) == ("assistant", None)
+    assert [each["function"]["arguments"] for each in entry["tool_calls"]] == [
+        '{"z":[1],"a":"é"}', '"text"', '{"a":1.0}', "null",
+    ]  # fmt: skip
+    assert [each["id"] for each in entry["tool_calls"]] == ["1", "2", "3", "4"]
+    assert {(each["type"], each["function"]["name"]) for each in entry["tool_calls"]} == {("function", "Bash")}
+
+
+def test_a_tool_that_takes_text_is_a_custom_one(repository):
+    (entry,) = entries_of(repository, message("b", "", call("1", "apply_patch", input_text="*** Begin")))
+    assert entry["tool_calls"] == [
+        {"id": "1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin"}}
+    ]
+
+
+def test_results_follow_their_call_one_by_one(repository):
+    results = (
+        result("1", output="one"),
+        result("2", output=[{"type": "text", "text": "two"}]),
+        result("3", output={"n": 3}),
+    )
+    tool = message("c", "", *results, result("4", output_text="1.0"), author="tool", kind="tool")
+    found = entries_of(repository, message("b", "go", call("1")), tool)
+    assert [(entry["role"], entry.get("tool_call_id"), entry["content"]) for entry in found[1:]] == [
+        ("tool", "1", "one"), ("tool", "2", [{"type": "text", "text": "two"}]), ("tool", "3", '{"n":3}'), ("tool", "4", "1.0"),
+    ]  # fmt: skip
+
+
+def test_results_inside_an_answer_follow_it_and_those_of_others_come_first(repository):
+    answer = message("b", "done", call("1"), result("1", output="ok"))
+    user = message("c", "and now?", result("2", output="late"), kind="human")
+    assert [entry["role"] for entry in entries_of(repository, answer, user)] == ["assistant", "tool", "tool", "user"]
+
+
+def test_several_texts_stay_apart(repository):
+    (entry,) = entries_of(repository, message("b", "one", Part("text", {"text": "two"})))
+    assert entry["content"] == [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+
+
+def test_a_refusal_is_one(repository):
+    refusal = Part("text", {"text": "no", "refusal": True})
+    assert entries_of(repository, message("b", "", refusal)) == [
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        (Part("image", {"media_type": "image/png", "data": "aaaa"}), {"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}}),
+        (Part("image", {"path": "https://example.org/a.png"}), {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}),
+        (Part("image", {"path": "shot.png"}), {"type": "text", "text": "[image: shot.png]"}),
+        (Part("file", {"media_type": "text/csv", "data": "aaaa"}), {"type": "file", "file": {"file_data": "data:text/csv;base64,aaaa"}}),
+        (Part("file", {}), {"type": "text", "text": "[file: unknown]"}),
+    ],
+)  # fmt: skip
+def test_images_and_files_go_along_with_a_user(repository, part, block):
+    (entry,) = entries_of(repository, message("b", "look", part, kind="human"))
+    assert entry["content"] == [{"type": "text", "text": "look"}, block]
+
+
+def test_an_image_of_an_answer_is_only_named(repository):
+    (entry,) = entries_of(repository, message("b", "", Part("image", {"media_type": "image/png", "data": "aaaa"})))
+    assert entry["content"] == "[image: image/png]"
+
+
+def test_what_a_list_has_no_place_for_is_left_out(repository):
+    quiet = message(
+        "b",
+        "",
+        Part("reasoning", {"text": "hm"}),
+        Part("file_ref", {"path": "a", "op": "read"}),
+        Part("raw", {"json": 1}),
+    )
+    assert entries_of(repository, quiet) == []
+    assert entries_of(repository, message("b", "x", *quiet.parts)) == [{"role": "assistant", "content": "x"}]
+
+
+def test_the_document_of_a_typed_message_stands_in_for_its_text(repository):
+    new(repository)
+    say(repository, "conv-001", "", kind="decision", decision={"topic": "db", "decision": "SQLite"})
+    say(repository, "conv-001", "we take it", kind="decision", decision={"topic": "db", "decision": "SQLite"})
+    found = entries(repository)
+    assert found[0]["content"][1]["text"] == '{"decision":{"decision":"SQLite","topic":"db"}}'
+    assert found[1]["content"] == "we take it"
+
+
+def test_authors_are_named_where_a_role_has_several(repository):
+    said = [
+        message("b", "1", author="Code Analyzer"),
+        message("c", "2", author="é" * 80),
+        message("d", "3", author="carol", kind="human"),
+    ]
+    assert [entry.get("name") for entry in entries_of(repository, *said)] == ["Code-Analyzer", "-", None]
+
+
+def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
+    new(repository)
+    first = say(
+        repository,
+        "conv-001",
+        "old",
+        author="bot",
+        parts=[{"type": "tool_call", "call_id": "1", "name": "x", "input": {}}],
+    )
+    say(repository, "conv-001", "next", author="bot")
+    amend(repository, "conv-001", first.id, "new", author="bot")
+    found = entries(repository)
+    assert [entry["content"] for entry in found] == ["new", "next"]
+    assert found[0]["tool_calls"][0]["id"] == "1"
+
+
+def test_a_retracted_message_takes_the_results_of_its_calls_along(repository):
+    new(repository)
+    root = branch_tips(repository, "conv-001")["main"]
+    tool = message("c", "", result("1", output="one"), result("9", output="nine"), author="tool", kind="tool")
+    put(repository, "main", root, message("b", "go", call("1")), tool, message("d", "after"))
+    retract(repository, "conv-001", "b".ljust(26, "a"), "wrong", author="bot")
+    assert [entry["content"] for entry in entries(repository)] == ["nine", "after"]
+
+
+def test_an_amendment_of_what_is_not_on_the_branch_speaks_for_itself(repository):
+    assert [e["content"] for e in entries_of(repository, message("b", "still said", amends="z" * 26))] == ["still said"]
+
+
+def test_a_list_holds_one_branch(repository):
+    history(repository, "main: a", "fix: b")
+    assert [entry["content"] for entry in entries(repository, "conv-001/fix")] == ["a", "b"]
+    with pytest.raises(Invalid, match="holds one branch") as refusal:
+        export(repository, "conv-001", form="openai", every_branch=True)
+    assert refusal.value.hint == "name the branch: CONV/BRANCH"
+
+
+def said(repository, where="conv-001"):
+    """Return texts, calls and results of a branch, for comparing two stores."""
+    found = []
+    for each in document(repository, where)["messages"]:
+        texts = [part["text"] for part in each["parts"] if part["type"] == "text"]
+        calls = [{k: v for k, v in p.items() if k != "type"} for p in each["parts"] if p["type"] == "tool_call"]
+        found += [*texts, *calls]
+        found += [(p.get("call_id"), p["output"]) for p in each["parts"] if p["type"] == "tool_result"]
+    return found
+
+
+def imported_again(repository, tmp_path, where="conv-001"):
+    """Import an export into a store of its own, and return that."""
+    path = tmp_path / "list.json"
+    path.write_text(exported(repository, where, "openai"))
+    other = make_store(tmp_path / "other.git")
+    import_sources(other, [Source(str(path), path.stat().st_size)], [OpenAIMessages()])
+    return other
+
+
+def test_the_sample_comes_back_through_the_importer(repository, tmp_path):
+    import_sample(repository)
+    assert said(imported_again(repository, tmp_path)) == said(repository)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(), x, max_size=3),
+)
+INPUTS = st.one_of(
+    st.dictionaries(st.text(), VALUES, max_size=3).map(lambda value: {"input": value}),
+    st.text().map(lambda text: {"input_text": f"* {text}"}),
+)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    texts=st.lists(st.text(min_size=1), min_size=1, max_size=4), inputs=st.lists(INPUTS, max_size=3), output=st.text()
+)
+def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts, inputs, output):
+    tmp_path = tmp_path_factory.mktemp("round")
+    repository = make_store(tmp_path / "one.git")
+    new(repository)
+    calls = [call(f"c{number}", "Tool", **fields) for number, fields in enumerate(inputs)]
+    results = [result(f"c{number}", output=output) for number in range(len(inputs))]
+    spoken = [message("bc"[n % 2] * (n + 1), text, kind=("human", "agent")[n % 2]) for n, text in enumerate(texts)]
+    tool = [message("d", "", *calls), message("e", "", *results, author="tool", kind="tool")] if calls else []
+    put(repository, "main", branch_tips(repository, "conv-001")["main"], *spoken, *tool)
+    assert said(imported_again(repository, tmp_path)) == said(repository)

@@ -1,0 +1,220 @@
+"""The bytes of what was imported come back, all of them and no others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.operating import perform
+from scopes.conversation.rename import rename_conversation
+from scopes.conversation.source_record import SOURCES, read_source_record, walk_chunks
+from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
+from scopes.exporters.original import StoredSource, name_files
+from scopes.exporters.run import export
+from scopes.ids import Oid
+from scopes.importers import source_record as writing_sources
+from scopes.importers.format import Source
+from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers.run import import_sources
+from scopes.model import canonical
+from scopes.model.operation import RefChange
+from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.repository import read_commit
+from scopes.store.transaction import writing
+from scopes.store.trees import find_blob, update_tree
+from tests.conversation.stores import make_store
+from tests.importers.toy import Toy, line, write
+from tests.support.history import history
+
+
+def bring(repository, *sources):
+    """Import with the toy format."""
+    return import_sources(repository, sources, (Toy(),))
+
+
+def original(repository, where="conv-001", **options):
+    """Return the bytes of an export."""
+    return b"".join(export(repository, where, form="original", **options).pieces)
+
+
+def names(repository, **options):
+    """Return the names of the files that an export would write."""
+    return [file.name for file in export(repository, "conv-001", form="original", **options).files]
+
+
+@pytest.fixture
+def session(repository, tmp_path):
+    """A session with two sub-agents, and another session that is none of theirs."""
+    sources = [
+        write(tmp_path / "main.jsonl", *line("s1", "a b c")),
+        write(tmp_path / "one.jsonl", *line("s1", "d e", part="helper-1")),
+        write(tmp_path / "two.jsonl", *line("s1", "f", part="helper-2")),
+        write(tmp_path / "other.jsonl", *line("s2", "g")),
+    ]
+    bring(repository, *sources)
+    return {Path(source.path).name: Path(source.path).read_bytes() for source in sources}
+
+
+def test_one_source_comes_back_byte_for_byte(repository, session):
+    assert original(repository, "conv-002") == session["other.jsonl"]
+    exported = export(repository, "conv-002", form="original")
+    assert (exported.conversation, exported.messages) == ("conv-002", None)
+
+
+def test_bytes_that_no_format_could_read_come_back_too(repository, tmp_path):
+    path = tmp_path / "odd.jsonl"
+    data = b'{"session":"s1"}\r\n\n\n{"id":"a","by":"user","say":"x"}\n\xff\xfe not json \x00\n{"id":"b","by":"bot","say":"\\ud800"}{"title":"t"}\n{"cut'
+    path.write_bytes(data)
+    bring(repository, Source(str(path), len(data)))
+    assert original(repository) == data
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.binary(max_size=40), max_size=12))
+def test_any_lines_come_back(tmp_path_factory, lines):
+    folder = tmp_path_factory.mktemp("any")
+    data = b'{"session":"s1"}\n' + b"\n".join(lines)
+    (folder / "x").write_bytes(data)
+    repository = make_store(folder / "store.git")
+    bring(repository, Source(str(folder / "x"), len(data)))
+    assert original(repository) == data
+
+
+def test_a_large_source_comes_in_pieces(repository, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b c d e f"))
+    bring(repository, source)
+    pieces = list(export(repository, "conv-001", form="original").pieces)
+    assert len(pieces) > 3
+    assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_a_source_that_has_grown_comes_back_as_it_was_last_seen(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b")))
+    bring(repository, write(path, *line("s1", "a b c")))
+    assert original(repository) == path.read_bytes()
+
+
+def test_a_source_of_several_conversations_belongs_to_each(repository, tmp_path):
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps([{"role": "user", "content": text}]) + "\n" for text in "abc"))
+    import_sources(repository, [Source(str(path), path.stat().st_size)], (OpenAIMessages(),))
+    assert [original(repository, f"conv-00{number}") for number in (1, 2, 3)] == [path.read_bytes()] * 3
+
+
+def test_what_was_done_with_the_conversation_since_does_not_matter(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b")))
+    append(repository, "conv-001", plain_message("carol", "more"))
+    rename_conversation(repository, "conv-001", "login-bug")
+    path2 = path.read_bytes()
+    path.unlink()
+    assert original(repository, "login-bug") == original(repository, "login-bug/main~1") == path2
+
+
+def test_several_sources_are_several_files(repository, session):
+    exported = export(repository, "conv-001", form="original")
+    assert [file.source for file in exported.files] == ["s1", "s1/helper-1", "s1/helper-2"]
+    assert [file.name for file in exported.files] == ["s1.jsonl", "s1.helper-1.jsonl", "s1.helper-2.jsonl"]
+    assert [b"".join(file.pieces) for file in exported.files] == list(session.values())[:3]
+
+
+def test_several_sources_are_no_one_document(repository, session):
+    with pytest.raises(Refused, match="conv-001 was imported from 3 files, and output is one") as refusal:
+        original(repository)
+    assert refusal.value.hint.endswith("choose with --source: s1, s1/helper-1, s1/helper-2")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("s1", "main.jsonl"), ("helper-1", "one.jsonl"), ("s1/helper-2", "two.jsonl"), ("s1/helper-1", "one.jsonl")],
+)
+def test_a_source_is_chosen_by_its_name(repository, session, name, file):
+    assert original(repository, source=name) == session[file]
+
+
+def test_a_name_that_fits_no_source_or_several_is_refused(repository, session):
+    with pytest.raises(NotFound, match="conv-001 has no source 'other'") as refusal:
+        original(repository, source="other")
+    assert refusal.value.hint == "sources: s1, s1/helper-1, s1/helper-2"
+    with pytest.raises(Ambiguous, match="'helper' fits several sources of conv-001"):
+        original(repository, source="helper")
+
+
+def test_a_live_conversation_has_no_original_bytes(repository):
+    history(repository, "main: a")
+    with pytest.raises(Refused, match="conv-001 has no original bytes: no source of it was imported") as refusal:
+        original(repository)
+    assert refusal.value.hint == "its messages: --format jsonl, or everything: --format json"
+
+
+def falsify(repository, path, data):
+    """Change one file of the only source's record."""
+    ref, commit = next(iter(repository.list_refs(SOURCES).items()))
+    tree = update_tree(repository, read_commit(repository, Oid(commit)).tree, {path: data})
+    new = format_commit(tree=tree, parents=(), author=Identity("x", "x@y"), time=0, subject="x")
+    with writing(repository):
+        perform(repository, "test", "x", [RefChange(ref, commit, repository.write(COMMIT, new))])
+
+
+def test_bytes_that_are_not_those_that_were_imported_are_refused(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    falsify(repository, "chunks/000000", b"other bytes\n")
+    with pytest.raises(Corrupt, match="the bytes of s1 are not those that were imported"):
+        original(repository)
+
+
+def test_a_damaged_description_is_refused(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    falsify(repository, "source.json", b"[]\n")
+    with pytest.raises(Corrupt, match="the record of an imported source is damaged"):
+        original(repository)
+
+
+def described(repository, **changes):
+    """Return the names of the files after changing the description of the only source."""
+    commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
+    stored = canonical.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
+    falsify(repository, "source.json", canonical.dump({**stored, **changes}))
+    return names(repository)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"native_id": "../../etc/passwd", "path": "/x/y.jsonl"}, "etc.passwd.jsonl"),
+        ({"native_id": "-rf /\n", "path": "x"}, "rf"),
+        ({"native_id": "é\u202e", "path": "x.tar.gz"}, "source.gz"),
+        ({"native_id": "a" * 300, "path": "rollout.jsonl.zst"}, "a" * 120 + ".jsonl"),
+        ({"native_id": "run#2", "part": "Sub/Agent", "path": "v1.2.json"}, "run-2.Sub.Agent.json"),
+    ],
+)
+def test_a_file_name_is_safe_whatever_the_source_was_called(repository, tmp_path, changes, expected):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    assert described(repository, **changes) == [expected]
+
+
+def test_file_names_differ_also_where_case_does_not_count(repository, session):
+    files = export(repository, "conv-001", form="original").files
+    assert len({file.name.casefold() for file in files}) == 3
+    records = [read_source_record(repository, Oid(oid)) for oid in repository.list_refs(SOURCES).values()]
+    assert {record.native_id for record in records} == {"s1", "s2"}
+    twins = [
+        StoredSource(replace(record, native_id=name, part=None), Oid("0" * 40))
+        for record, name in zip(records, ("A?", "a*", "A-2"), strict=False)
+    ]
+    assert [name for name, _ in name_files(twins)] == ["A.jsonl", "a-2.jsonl", "A-2-2.jsonl"]
+
+
+def test_chunks_are_read_in_their_order(repository, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 8)
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", " ".join(f"w{n}" for n in range(30)))))
+    commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
+    assert b"".join(walk_chunks(repository, commit)) == (tmp_path / "a.jsonl").read_bytes()

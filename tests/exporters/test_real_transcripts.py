@@ -1,0 +1,51 @@
+"""Transcripts that real agents wrote, where there are some: every form holds up on them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from scopes.conversation.lookup import conversation_ids
+from scopes.exporters.run import export
+from scopes.importers.format import Source
+from scopes.importers.registry import FORMATS
+from scopes.importers.run import import_sources
+from tests.exporters.building import document, exported
+from tests.exporters.sections import definitions, foreign_html, is_balanced, sections
+
+BESIDE = Path(__file__).parents[2].parent / "shared" / "transcripts"
+FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE)  # read here: a test's own environment is sealed
+LARGEST_BYTES = 200_000
+MOST_CONVERSATIONS = 3
+
+
+def some(kind):
+    """Return a few transcripts of a kind, the largest of the small ones."""
+    files = [path for path in (FOLDER / kind).rglob("*.json*") if path.is_file() and path.suffix in {".json", ".jsonl"}]
+    small = sorted((path.stat().st_size, path) for path in files if path.stat().st_size <= LARGEST_BYTES)
+    return [path for _, path in small[-3:]]
+
+
+REAL = [path for kind in ("claude-code", "codex", "openai-messages") for path in some(kind)]
+pytestmark = pytest.mark.skipif(not REAL, reason="no transcripts of real agents here")
+
+
+@pytest.fixture(params=REAL, ids=lambda path: path.name)
+def transcript(request, repository):
+    """Import a real transcript and return its path and conversations."""
+    import_sources(repository, [Source(str(request.param), request.param.stat().st_size)], FORMATS)
+    return request.param, conversation_ids(repository)[:MOST_CONVERSATIONS]
+
+
+def test_a_real_transcript_comes_out_in_every_form(repository, transcript):
+    path, conversations = transcript
+    for conversation in conversations:
+        assert b"".join(export(repository, conversation, form="original").pieces) == path.read_bytes()
+        ids = [each["id"][:8] for each in document(repository, conversation, every_branch=True)["messages"]]
+        text = exported(repository, conversation, "markdown", every_branch=True)
+        assert sections(text) == ids
+        assert (foreign_html(text), definitions(text), is_balanced(text)) == ([], {}, True)
+        assert all("role" in entry for entry in json.loads(exported(repository, conversation, "openai")))
