@@ -23,7 +23,7 @@ from scopes.store.foreign_errors import refusal, translated
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import find_loose
-from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree, parse_tree_id
 from scopes.store.ref_files import list_ref_files
 
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
@@ -240,20 +240,27 @@ def _shield_from_unreadable_home() -> None:
         pygit2.settings.search_path[level] = ""
 
 
+def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
+    """Read an object of a kind, or raise NotFound or Corrupt."""
+    found, data = objects.read(oid)
+    if found != kind:
+        raise Corrupt(f"object {oid} should be a {kind}", hint="see: scopes verify")
+    return data
+
+
 def read_commit(objects: Objects, oid: Oid) -> Commit:
     """Read a commit, or raise NotFound or Corrupt."""
-    kind, data = objects.read(oid)
-    if kind != COMMIT:
-        raise Corrupt(f"object {oid} should be a commit", hint="see: scopes verify")
-    return parse_commit(oid, data)
+    return parse_commit(oid, read_data(objects, oid, COMMIT))
+
+
+def read_tree_id(objects: Objects, commit: Oid) -> Oid:
+    """Read of a commit only which tree it has, or raise NotFound or Corrupt."""
+    return parse_tree_id(commit, read_data(objects, commit, COMMIT))
 
 
 def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
     """Read a tree's entries by name, or raise NotFound or Corrupt."""
-    kind, data = objects.read(oid)
-    if kind != TREE:
-        raise Corrupt(f"object {oid} should be a tree", hint="see: scopes verify")
-    return parse_tree(data)
+    return parse_tree(read_data(objects, oid, TREE))
 
 
 def read_operation(objects: Objects, commit: Oid) -> Operation:
