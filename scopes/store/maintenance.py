@@ -8,6 +8,7 @@ from scopes.errors import Refused, ScopesError
 from scopes.store.foreign_errors import translated
 from scopes.store.git_program import find_git, run_git
 from scopes.store.integrity import ends_with_own_hash
+from scopes.store.location import sync
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
@@ -51,6 +52,8 @@ def pack(repository: Repository) -> None:
     _remove_damaged_graph(repository)
     run_git(repository.path, "gc", "--quiet")
     run_git(repository.path, "commit-graph", "write", "--reachable")
+    for directory in ("objects/pack", "objects/info", ""):  # git syncs its files, not where it put them
+        sync(os.path.join(repository.path, directory))
 
 
 def _refuse_programs(repository: Repository) -> None:
