@@ -139,8 +139,10 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
+            # git writes the reflog first: whoever dies between the two leaves a move that never happened.
+            severity = "warning" if move.old == value else "error"
             cure = f"its reflog ends at {move.new}"
-            yield Finding("error", _shown(ref), "it does not stand where its reflog says", cure)
+            yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
         if ref.startswith(names.HEADS) and ref not in expected and _was_made_since(repository, ref, log_begins):
             yield Finding("warning", _shown(ref), "no operation made it: a git command did")
 

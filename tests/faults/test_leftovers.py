@@ -1,0 +1,87 @@
+"""P4: what a command that died at the worst moment leaves behind stops nobody, and goes."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.gc import gc
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
+from scopes.store import location, recovery
+from scopes.store.location import create_store
+from scopes.store.repository import open_repository
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Make a store with a conversation of one message, in which an orphan is known at once."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
+    path = str(tmp_path / "store.git")
+    create_store(path)
+    made = open_repository(path)
+    new(made)
+    append(made, "conv-001", plain_message("carol", "first"))
+    return made
+
+
+def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
+    """It was killed before the store was in its place."""
+    (tmp_path / "store.git.new-0123abcd" / "refs").mkdir(parents=True)
+    (tmp_path / "store.git.new-backup").mkdir()
+    gc(repository)
+    assert sorted(os.listdir(tmp_path)) == ["store.git", "store.git.new-backup"]
+
+
+def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypatch):
+    """Somebody else was faster, and collected already."""
+    path = str(tmp_path / "store.git")
+    build = location._build
+
+    def lose(workplace):
+        monkeypatch.setattr(location, "_build", build)
+        assert create_store(path)
+        raise FileNotFoundError(workplace)
+
+    monkeypatch.setattr(location, "_build", lose)
+    assert not create_store(path)
+    assert open_repository(path).list_refs() == {}
+
+
+def test_the_pid_file_of_a_killed_git_gc_does_not_stop_the_next_one(repository):
+    """Its number may be somebody else's by now; git itself would refuse for twelve hours."""
+    pid_file = os.path.join(repository.path, "gc.pid")
+    with open(pid_file, "w", encoding="ascii") as file:
+        file.write(f"{os.getpid()} {socket.gethostname()}")
+    gc(repository)
+    assert not os.path.exists(pid_file)
+
+
+def test_packs_that_git_was_killed_over_go_with_gc(repository):
+    """Git removes only those of its own process."""
+    left = os.path.join(repository.path, "objects", "pack", ".tmp-4711-pack-0123.pack")
+    with open(left, "wb") as file:
+        file.write(bytes(100))
+    gc(repository)
+    assert not os.path.exists(left)
+
+
+def test_a_reflog_one_move_ahead_of_its_branch_is_no_damage(repository):
+    """Git writes the reflog first, so this is how a kill between the two looks."""
+    ref = "refs/heads/conv-001/main"
+    tip = repository.raw_ref(ref)
+    with open(os.path.join(repository.path, "logs", ref), "a", encoding="ascii") as file:
+        file.write(f"{tip} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
+    found = verify(repository)
+    assert found.sound
+    assert [finding.where for finding in found.findings] == ["conv-001/main"]
+
+
+def test_a_reflog_that_tells_another_story_is_damage(repository):
+    """The branch stands neither where its last move began nor where it ended."""
+    with open(os.path.join(repository.path, "logs", "refs/heads/conv-001/main"), "a", encoding="ascii") as file:
+        file.write(f"{'2' * 40} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
+    assert not verify(repository).sound
