@@ -19,7 +19,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}
 # libgit2 puts paths between quotes, and a path may hold any of these words.
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
-_MOVED = ("old reference value does not match", "already exists")
+_MOVED = ("old reference value does not match", "already exists", "reference '' not found")
 # It looks for a lock file first and then creates one, so a held lock has two texts.
 _LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists|is locked")
 

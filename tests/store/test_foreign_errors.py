@@ -40,6 +40,8 @@ def test_a_ref_that_moved_meanwhile_is_told(repository):
     error = failure_of(second.set_target, pygit2.Oid(hex=write_message(repository, "three")))
     assert (is_moved(error), is_locked(error)) == (True, False)
     assert is_moved(failure_of(second.delete))
+    repository.git.references[MAIN].delete()
+    assert is_moved(failure_of(second.set_target, second.target))
 
 
 def test_a_ref_that_exists_already_counts_as_moved(repository):
