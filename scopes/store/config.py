@@ -7,13 +7,15 @@ user's own level (or the flags) only: a store may have come from somebody else.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pygit2
+from pygit2.config import DefaultConfig
 from pygit2.enums import ConfigLevel
 
-from scopes.errors import Invalid
+from scopes.errors import Corrupt, Invalid
 from scopes.store.foreign_errors import translated
 
 SETTINGS = {
@@ -25,6 +27,8 @@ SETTINGS = {
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
+_OURS = ("scopes.", "core.pager")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 LEVELS = {ConfigLevel.SYSTEM: "system", ConfigLevel.XDG: "user", ConfigLevel.GLOBAL: "user", ConfigLevel.LOCAL: "store"}
 
 
@@ -46,7 +50,7 @@ class Config:
 
     def find(self, key: str) -> str | None:
         """Return the value that counts, or None where nothing sets it."""
-        if key in COMMANDS:
+        if key.lower() in COMMANDS:
             return self._find_own(key)
         override = self._overrides.get(key.lower())
         if override is not None:
@@ -55,17 +59,18 @@ class Config:
             return str(self._files[key])
         except KeyError:
             return None
+        except UnicodeDecodeError as error:
+            hint = f"set it anew: scopes config {key} VALUE"
+            raise Corrupt(f"the setting {key} is no text in UTF-8", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:
-        """Return a whole number, or the default where the value is absent or none."""
+        """Return a whole number of at most nine digits, or the default where the value is absent or none."""
         text = self.find(key)
-        return int(text) if text is not None and text.isdecimal() else default
+        return int(text) if text is not None and _WHOLE_NUMBER.fullmatch(text) else default
 
     def walk(self) -> Iterator[Setting]:
         """Yield every `scopes.*` value, weakest level first; a key may occur at several levels."""
-        for entry in self._files:
-            if entry.name.startswith("scopes.") and entry.value is not None:
-                yield Setting(entry.name, entry.value, LEVELS.get(ConfigLevel(entry.level), "other"))
+        yield from (setting for setting in _walk_settings(self._files) if setting.key.startswith("scopes."))
         yield from self._overrides.values()
 
     def store_level(self) -> pygit2.Config:
@@ -77,9 +82,23 @@ class Config:
         override = self._overrides.get(key.lower())
         if override is not None and override.origin == "flag":
             return override.value
-        values = [entry for entry in self._files if entry.name == key.lower() and entry.value is not None]
-        own = [e.value for e in values if LEVELS.get(ConfigLevel(e.level)) in ("system", "user")]
+        own = [s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")]
         return own[-1] if own else None
+
+
+def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
+    """Yield what concerns us, weakest level first, but for what is no UTF-8: the files are shared with git."""
+    entries = iter(files)
+    while True:
+        try:
+            entry = next(entries, None)
+            value = entry.value if entry is not None and entry.name.startswith(_OURS) else None
+        except UnicodeDecodeError:
+            continue
+        if entry is None:
+            return
+        if value is not None:
+            yield Setting(entry.name, value, LEVELS.get(entry.level, "other"))
 
 
 def open_user_file(home: str) -> pygit2.Config:
@@ -88,17 +107,13 @@ def open_user_file(home: str) -> pygit2.Config:
 
 
 def user_config() -> pygit2.Config:
-    """Return the system's and the user's settings, for a command that has no store yet."""
-    merged = pygit2.Config()
-    for add in (pygit2.Config.get_system_config, pygit2.Config.get_xdg_config, pygit2.Config.get_global_config):
-        try:
-            found = add()
-        except OSError:
-            continue
-        for entry in found:
-            if entry.name.startswith(("scopes.", "core.pager")) and entry.value is not None:
-                merged[entry.name] = entry.value
-    return merged
+    """Return the system's and the user's settings, for a command that has no store yet.
+
+    Raises:
+        Inaccessible, Corrupt: one of their files cannot be read.
+    """
+    with translated("read the settings of git", os.path.expanduser("~")):
+        return DefaultConfig()
 
 
 def check_key(key: str) -> str:
