@@ -20,8 +20,9 @@ _DENIED = {errno.EACCES, errno.EPERM}
 # libgit2 puts paths between quotes, and a path may hold any of these words.
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
 _MOVED = ("old reference value does not match", "already exists", "reference '' not found")
-# It looks for a lock file first and then creates one, so a held lock has two texts.
-_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists|is locked")
+# It looks for a lock file first and then creates one, so a held lock has two texts; "is locked" is what it says of a
+# file that may not be looked at.
+_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 
 
 def is_moved(error: BaseException) -> bool:

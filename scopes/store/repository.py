@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import pygit2
 
@@ -29,11 +29,11 @@ from scopes.store.ref_files import list_ref_files
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
 OPERATION_FILE = "operation.json"
+_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 _Seen = TypeVar("_Seen")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who uses the store, and with which command line: what the operation log keeps."""
 
     actor: str = "unknown"
@@ -222,13 +222,18 @@ def open_repository(
 
 
 def _cannot_open(path: str, error: Exception) -> Exception:
-    text = str(error).lower()
+    text = str(error).replace(path, "").lower()
     if "owner" in text or "owned" in text:
         hint = f"if you trust it: git config --global --add safe.directory {path}"
         return Inaccessible(f"the store {path} belongs to another user", hint=hint)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
+    malformed = _MALFORMED_CONFIGURATION.search(str(error))
+    if malformed is not None:
+        file, line = malformed.groups()
+        hint = f"correct it: git config --file {file} --edit"
+        return Corrupt(f"the configuration file {file} is malformed in line {line}", hint=hint)
     return refusal(f"open the store {path}", path, error)
 
 
@@ -272,7 +277,7 @@ def read_operation(objects: Objects, commit: Oid) -> Operation:
 
 
 def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {change.ref: change.new for change in operation.changes} | {names.OPERATIONS: commit}
+    return {names.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
 
 
 def _value(reference: pygit2.Reference) -> str:

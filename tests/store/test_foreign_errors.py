@@ -70,6 +70,7 @@ def test_a_lock_that_appears_between_look_and_creation_is_a_held_lock_too():
     error = OSError("failed to create locked file '/a/b.lock': File exists")
     assert (is_moved(error), is_locked(error)) == (False, True)
     assert not is_locked(OSError("failed to create locked file '/a/b.lock': Permission denied"))
+    assert not is_locked(OSError("refs/heads/x: failed stat - '/a/b' is locked: Permission denied"))
 
 
 def test_names_in_each_others_way_are_neither_moved_nor_locked(repository):

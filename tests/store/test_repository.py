@@ -71,7 +71,9 @@ def test_a_kind_of_repository_that_libgit2_cannot_read_is_named(repository, exte
 
 
 @pytest.mark.parametrize("lost", ["HEAD", "objects", "refs"])
-def test_a_store_that_lost_a_part_is_refused(repository, lost):
+def test_a_store_that_lost_a_part_is_refused(tmp_path, lost):
+    """Also where the place's own name reads like another reason."""
+    repository = make_store(tmp_path / "owner's extensions" / "store.git")
     os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
     with pytest.raises(Corrupt, match="cannot open the store"):
         open_store(repository)
