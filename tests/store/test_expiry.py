@@ -6,7 +6,7 @@ import pytest
 
 from scopes.clock import parse_time
 from scopes.errors import Corrupt, NotFound
-from scopes.store import expiry, refs
+from scopes.store import recovery, refs
 from scopes.store.expiry import expire
 from scopes.store.operation_log import walk_operations
 from scopes.store.transaction import writing
@@ -78,23 +78,34 @@ def test_what_was_let_go_can_be_collected_and_what_was_not_cannot(repository, co
     assert_sound(repository)
 
 
-def test_an_expiry_that_dies_half_way_is_finished_by_the_next(repository, commits, monkeypatch):
-    """P4: the log is rewritten first; the trash that nobody knows any more must still go."""
-    real, left = expiry.set_ref, iter(range(1))
+def test_an_expiry_that_dies_half_way_is_over_for_readers_and_finished_by_the_next_writer(
+    repository, commits, monkeypatch
+):
+    """P3, P4: its commit point is one ref, as for an operation."""
+    left = iter(range(1))
+    real = recovery._set
 
     def set_ref(*arguments):
         if next(left, None) is None:
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(expiry, "set_ref", set_ref)
+    monkeypatch.setattr(recovery, "_set", set_ref)
     with pytest.raises(KeyboardInterrupt):
-        expire_before(repository, None)
-    assert len(repository.list_refs(refs.TRASH)) == 1
+        expire_before(repository, day(3))
+    assert (repository.list_refs(refs.TRASH), times(repository)) == ({}, [day(3)])
+    assert repository.raw_ref(refs.OPERATIONS) != repository.find_ref(refs.OPERATIONS)
     monkeypatch.undo()
     move(repository, (HEADS + "third", None, commits[0]), time=day(9))
-    assert expire_before(repository, day(5)) == (0, 1)
-    assert repository.list_refs(refs.TRASH) == {}
+    assert times(repository) == [day(9), day(3)]
+    assert repository.raw_ref(refs.trash_ref("conv-001", "op", MAIN)) is None
+
+
+def test_the_reflog_does_not_keep_what_was_let_go(repository, commits):
+    """Git would keep it for another month."""
+    old_tip = repository.raw_ref(refs.OPERATIONS)
+    expire_before(repository, day(3))
+    assert old_tip not in git(repository, "rev-list", "--all", "--reflog").split()
 
 
 def test_an_empty_log_lets_nothing_go(repository):
