@@ -123,14 +123,18 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     """
     expected: dict[str, str | None] = {}
     log_begins = None
+    moving: set[str] = set()
     try:
+        pending = repository.find_pending(repository.raw_ref(names.PENDING), repository.raw_ref(names.OPERATIONS))
+        moving = {change.ref for change in pending[1].changes} if pending is not None else moving
         for _, operation in walk_operations(repository):
             log_begins = seconds_of(operation.time)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
         yield Finding("error", names.OPERATIONS, error.message, "undo does not reach behind this point")
-    last = {ref: next(walk_moves(repository, ref), None) for ref in list_logged_refs(repository, _LOGGED)}
+    logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
+    last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
     for ref, move in last.items():
         if move is not None and move.new != NOTHING and expected.get(ref, move.new) is not None:
@@ -145,6 +149,9 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
         if ref.startswith(names.HEADS) and ref not in expected and _was_made_since(repository, ref, log_begins):
             yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+        if ref.startswith(names.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
+            cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(names.ACTIVE)} BRANCH"
+            yield Finding("error", ref, "it does not stand where the last operation left it", cure)
 
 
 def _vanished(repository: Repository, ref: str, value: str) -> Finding:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
 from scopes.conversation.append import append, plain_message
+from scopes.conversation.delete import delete
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.store import location, recovery
+from scopes.store import refs as names
 from scopes.store.location import create_store
 from scopes.store.repository import open_repository
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.fixture
@@ -85,3 +92,49 @@ def test_a_reflog_that_tells_another_story_is_damage(repository):
     with open(os.path.join(repository.path, "logs", "refs/heads/conv-001/main"), "a", encoding="ascii") as file:
         file.write(f"{'2' * 40} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
     assert not verify(repository).sound
+
+
+def test_the_refs_of_a_pending_expiry_have_not_vanished(repository, monkeypatch):
+    """P4: whoever died while it let the trash go has left a reflog whose operation nobody knows."""
+    delete(repository, "conv-001")
+    real = recovery._set
+    monkeypatch.setattr(
+        recovery, "_set", lambda git, ref, *values: real(git, ref, *values) if ref == names.PENDING else 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        gc(repository, expire_before="now")
+    monkeypatch.undo()
+    assert repository.raw_ref(names.PENDING) is not None
+    assert repository.list_refs() == {}
+    assert verify(repository).sound
+
+
+def test_an_active_branch_that_no_operation_chose_is_damage(repository):
+    """P10: a flipped bit in its name."""
+    repository.git.references.get("refs/scopes/active/conv-001").set_target("refs/heads/conv-001/maim")
+    assert [finding.where for finding in verify(repository).findings] == ["refs/scopes/active/conv-001"]
+
+
+def test_beside_a_damaged_pack_index_nothing_more_is_read(repository):
+    """P10: libgit2 1.9.7 dies of an offset behind the end of its pack."""
+    gc(repository)
+    packs = os.path.join(repository.path, "objects", "pack")
+    index = next(os.path.join(packs, name) for name in os.listdir(packs) if name.endswith(".idx"))
+    os.chmod(index, 0o600)
+    with open(index, "r+b") as file:
+        count = int.from_bytes(file.read()[8 + 255 * 4 : 8 + 256 * 4], "big")
+        file.seek(8 + 256 * 4 + 24 * count)
+        file.write(b"\x08")
+    program = "import sys; from scopes.cli.main import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": ROOT, "SCOPES_STORE": repository.path}
+    done = subprocess.run(
+        [sys.executable, "-c", program, "verify", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (7, "")
+    assert [finding["where"] for finding in json.loads(done.stdout)["findings"]] == [
+        os.path.relpath(index, repository.path)
+    ]
