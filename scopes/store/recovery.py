@@ -71,7 +71,7 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
             # nothing to write.
             repository.git.set_refdb(pygit2.Refdb.open(repository.git))
             if not (is_locked(error) and turns_left):
-                raise refusal(f"move the ref {change.ref}", repository.path, error) from error
+                raise refusal(f"move the ref {change.ref}", repository.path, error, writing=True) from error
             remove_orphan_lock(repository, change.ref)
 
 

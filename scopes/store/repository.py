@@ -19,7 +19,7 @@ from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
-from scopes.store.foreign_errors import refusal, translated
+from scopes.store.foreign_errors import is_missing, refusal
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import find_loose
@@ -29,6 +29,7 @@ from scopes.store.ref_files import list_ref_files
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
 OPERATION_FILE = "operation.json"
+_TRIES = 5
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 _Seen = TypeVar("_Seen")
 
@@ -128,8 +129,14 @@ class Repository:
         Raises:
             Inaccessible: disk full, read-only, permission.
         """
-        with translated("write to the store", self.path):
-            return Oid(str(self.git.write(CODES[kind], data)))
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return Oid(str(self.git.write(CODES[kind], data)))
+            except (pygit2.GitError, OSError, ValueError) as error:
+                # A plain git that repacks beside us takes a directory away between two steps of ours.
+                if not (tries_left and is_missing(error)):
+                    raise refusal("write to the store", self.path, error, writing=True) from error
+        raise AssertionError  # the last try has returned or raised
 
     def find_ref(self, name: str) -> str | None:
         """Return what a ref points at (`ref: <name>` when symbolic), or None."""

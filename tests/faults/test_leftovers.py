@@ -7,7 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import pygit2
 import pytest
 
 from scopes.conversation.append import append, plain_message
@@ -15,6 +17,7 @@ from scopes.conversation.delete import delete
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
+from scopes.errors import Inaccessible
 from scopes.store import location, recovery
 from scopes.store import refs as names
 from scopes.store.location import create_store
@@ -138,3 +141,27 @@ def test_beside_a_damaged_pack_index_nothing_more_is_read(repository):
     assert [finding["where"] for finding in json.loads(done.stdout)["findings"]] == [
         os.path.relpath(index, repository.path)
     ]
+
+
+def test_a_directory_that_git_removes_meanwhile_is_made_again(repository, monkeypatch):
+    """P5: a plain `git repack` beside an append."""
+    real, left = repository.git.write, iter(range(2))
+
+    def write(*arguments):
+        if next(left, None) is not None:
+            raise OSError("failed to rename lockfile to '/store/objects/61/dd': No such file or directory")
+        return real(*arguments)
+
+    monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
+    assert repository.has(repository.write("blob", b"again"))
+
+
+def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monkeypatch):
+    """F-58: libgit2 says `no error` where a file grows too large."""
+
+    def write(*_arguments):
+        raise pygit2.GitError("no error")
+
+    monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
+    with pytest.raises(Inaccessible, match="the disk refuses"):
+        repository.write("blob", b"never")
