@@ -125,15 +125,3 @@ def check_key(key: str) -> str:
     if not key.lower().startswith(("scopes.", "merge.rule.")) or key.endswith("."):
         raise Invalid(f"{key!a} is no setting of scopes", hint="settings: " + ", ".join(SETTINGS))
     return key
-
-
-def write_setting(files: pygit2.Config, key: str, value: str | None, directory: str) -> bool:
-    """Set (or, with None, remove) a value in one configuration file; False when there was nothing to remove."""
-    with translated(f"write the setting {key}", directory):
-        if value is None:
-            if key not in files:
-                return False
-            del files[key]
-        else:
-            files[key] = value
-    return True

@@ -6,19 +6,17 @@ import os
 
 import pytest
 
-from scopes.errors import Busy, Corrupt, Inaccessible, Invalid
+from scopes.errors import Corrupt, Invalid
 from scopes.store.config import (
     COMMANDS,
     SETTINGS,
     Config,
     Setting,
     check_key,
-    open_user_file,
     user_config,
-    write_setting,
 )
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS
-from tests.support.store import git, open_store, read_bytes, write_bytes
+from tests.support.store import git, open_store, write_bytes
 
 
 def at_store(repository, text):
@@ -125,46 +123,6 @@ def test_what_others_wrote_in_another_encoding_is_not_our_business(repository, u
 def test_a_key_without_a_value_is_passed_over(repository):
     config = at_store(repository, "[scopes]\n\tauthor\n")
     assert "scopes.author" not in [setting.key for setting in config.walk()]
-
-
-# Writing
-
-
-def test_a_setting_is_written_and_taken_away(repository):
-    files = repository.config.store_level()
-    assert write_setting(files, "scopes.author", "carol", repository.path) is True
-    assert open_store(repository).config.find("scopes.author") == "carol"
-    assert write_setting(files, "scopes.author", None, repository.path) is True
-    assert write_setting(files, "scopes.author", None, repository.path) is False
-    assert open_store(repository).config.find("scopes.author") is None
-
-
-@pytest.mark.parametrize(
-    "value", ["", " padded ", 'quo"te', "back\\slash", "new\nline", "# no comment", "; nor this", "é\U0001f600"]
-)
-def test_every_value_comes_back_as_it_was(repository, value):
-    write_setting(repository.config.store_level(), "scopes.author", value, repository.path)
-    assert open_store(repository).config.find("scopes.author") == value
-    assert git(repository, "config", "-z", "scopes.author") == value + "\0"
-
-
-def test_a_locked_file_is_busy_and_stays_as_it_is(repository):
-    path = os.path.join(repository.path, "config")
-    before = read_bytes(path)
-    write_bytes(path + ".lock", b"")
-    with pytest.raises(Busy, match=r"cannot write the setting scopes\.author"):
-        write_setting(repository.config.store_level(), "scopes.author", "carol", repository.path)
-    assert read_bytes(path) == before
-
-
-def test_the_users_file_is_made_at_the_first_write(tmp_path):
-    write_setting(open_user_file(str(tmp_path)), "scopes.author", "carol", str(tmp_path))
-    assert "author = carol" in (tmp_path / ".gitconfig").read_text()
-
-
-def test_a_directory_that_is_gone_is_inaccessible(tmp_path):
-    with pytest.raises((Inaccessible, Corrupt)):
-        write_setting(open_user_file(str(tmp_path / "gone")), "scopes.author", "carol", str(tmp_path / "gone"))
 
 
 def test_without_a_store_the_users_settings_hold(user_file):

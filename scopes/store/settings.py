@@ -1,0 +1,41 @@
+"""Writing one setting into a file of git's, also over the lock file of a writer that died."""
+
+from __future__ import annotations
+
+import os
+
+import pygit2
+
+from scopes.store.foreign_errors import is_locked, refusal
+from scopes.store.location import sync
+from scopes.store.recovery import remove_orphans
+
+
+def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) -> bool:
+    """Set (or, with None, remove) a value in the configuration file at `path`; False when there was nothing to remove.
+
+    Raises:
+        Busy: another program keeps the file locked.
+        Inaccessible: the file cannot be written.
+    """
+    if value is None and key not in files:
+        return False
+    for may_wait in (True, False):
+        try:
+            _write(files, path, key, value)
+        except (pygit2.GitError, OSError, ValueError) as error:
+            if not (may_wait and is_locked(error)):
+                raise refusal(f"write the setting {key}", os.path.dirname(path), error, writing=True) from error
+            remove_orphans([f"{path}.lock"])
+        else:
+            break
+    return True
+
+
+def _write(files: pygit2.Config, path: str, key: str, value: str | None) -> None:
+    if value is None:
+        del files[key]
+    else:
+        files[key] = value
+    for written in (path, os.path.dirname(path)):
+        sync(written)
