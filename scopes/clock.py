@@ -59,6 +59,11 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def jitter() -> float:
+    """Return a random number from 0 up to 1, to spread those who try again at once."""
+    return roll(1)[0] / 256
+
+
 def new_id() -> MessageId:
     """Return 26 lower-case base32 characters: 130 random bits."""
     return MessageId(b32encode(roll(17)).decode("ascii").lower()[:26])

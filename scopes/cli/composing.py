@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.cli.message_input import parse_document
 from scopes.clock import new_id, now
@@ -21,8 +20,7 @@ from scopes.store.repository import Repository, read_commit
 _LINES_BETWEEN_PACKING = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(NamedTuple):
     """What was given beside author and text, as it was typed; None is not given."""
 
     kind: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 
 import pygit2
@@ -36,7 +35,7 @@ def create_store(path: str) -> bool:
         return False
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
         raise Invalid(f"{path} exists and is no scopes store", hint="name another place with --store")
-    workplace = f"{path}{_WORKPLACE}{secrets.token_hex(4)}"
+    workplace = f"{path}{_WORKPLACE}{os.urandom(4).hex()}"
     mask = os.umask(0o077)
     try:
         with translated(f"make a store at {path}", os.path.dirname(path)):

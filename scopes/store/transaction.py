@@ -8,7 +8,6 @@ is set to it. From then on it has happened; the refs follow, now or when the nex
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import TypeGuard
 
 import pygit2
 
-from scopes.clock import seconds_of
+from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
@@ -74,7 +73,7 @@ def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason
             commit = _try_append(repository, ref, build, reason)
             if commit is not None:
                 return commit
-            time.sleep(random.random() * 0.002 * (turn + 1))  # noqa: S311 - spreads the writers, guards nothing
+            time.sleep(jitter() * 0.002 * (turn + 1))
     with writing(repository):
         for _ in range(_TRIES_ALONE):
             commit = _try_append(repository, ref, build, reason)
