@@ -28,7 +28,7 @@ def format_time(nanoseconds: int) -> str:
     """Write a moment as RFC 3339 in UTC with milliseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     parts = time.gmtime(seconds)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
+    return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
