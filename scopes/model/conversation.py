@@ -80,7 +80,7 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
         "created": entry.created,
         "status": entry.status,
     }
-    return canonical.dump({**entry.extra, "v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}})
+    return canonical.dump({"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
@@ -94,5 +94,6 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
     names = ("purpose", "agent", "parent", "fork", "created", "status")
     known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
-    document.pop("v", None)
+    if document.get("v") == FORMAT_VERSION:
+        del document["v"]
     return BranchEntry(**known, extra=document)
