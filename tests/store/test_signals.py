@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 
 import pytest
 
 from scopes.store.signals import held_signals
-from tests.support.store import MAIN, Process, assert_sound, make_branch, subjects
+from tests.support.store import MAIN, Process, assert_sound, make_branch, run, subjects
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ def test_an_interrupt_waits_until_the_block_is_over(number):
 
     def work():
         with held_signals():
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
             done.append("inside")
         done.append("never")
 
@@ -60,7 +59,7 @@ def test_a_block_in_a_block_holds_until_the_outer_ends():
     def work():
         with held_signals():
             with held_signals():
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
             done.append("still inside")
 
     with pytest.raises(KeyboardInterrupt):
@@ -88,6 +87,27 @@ def test_another_thread_holds_nothing():
     thread.start()
     thread.join()
     assert masks == [before]
+
+
+THREADED = """
+import signal, threading
+from scopes.store.signals import held_signals
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+try:
+    with held_signals():
+        os.kill(os.getpid(), int(sys.argv[2]))
+        for _ in range(100): time.sleep(0.001)
+        print("inside", end=" ")
+    for _ in range(100): time.sleep(0.001)
+    print("never")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_that_another_thread_receives_waits_too(tmp_path):
+    """The kernel gives it to whichever thread does not block it, and Python runs the handler in the main one."""
+    assert run(THREADED, tmp_path, int(signal.SIGINT)) == "inside interrupted"
 
 
 INTERRUPTED = """
