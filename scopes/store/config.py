@@ -11,12 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import pygit2
-from pygit2.config import DefaultConfig
-from pygit2.enums import ConfigLevel
-
 from scopes.errors import Corrupt, Invalid
 from scopes.store.foreign_errors import translated
+from scopes.store.libgit2 import pygit2
 
 SETTINGS = {
     "scopes.author": "the name under which you append when --as is not given",
@@ -29,7 +26,12 @@ SETTINGS = {
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
 _OURS = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-LEVELS = {ConfigLevel.SYSTEM: "system", ConfigLevel.XDG: "user", ConfigLevel.GLOBAL: "user", ConfigLevel.LOCAL: "store"}
+LEVELS = {
+    pygit2.enums.ConfigLevel.SYSTEM: "system",
+    pygit2.enums.ConfigLevel.XDG: "user",
+    pygit2.enums.ConfigLevel.GLOBAL: "user",
+    pygit2.enums.ConfigLevel.LOCAL: "store",
+}
 
 
 class Setting(NamedTuple):
@@ -113,7 +115,7 @@ def user_config() -> pygit2.Config:
         Inaccessible, Corrupt: one of their files cannot be read.
     """
     with translated("read the settings of git", os.path.expanduser("~")):
-        return DefaultConfig()
+        return pygit2.config.DefaultConfig()
 
 
 def check_key(key: str) -> str:

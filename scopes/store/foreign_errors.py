@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pygit2
-
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
+from scopes.store.libgit2 import pygit2
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}

@@ -7,10 +7,9 @@ import os
 import re
 import shutil
 
-import pygit2
-
 from scopes.errors import Inaccessible, Invalid
 from scopes.store.foreign_errors import translated
+from scopes.store.libgit2 import pygit2
 
 FORMAT_VERSION = 1
 _WORKPLACE = ".new-"

@@ -12,14 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
-import pygit2
-
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
 from scopes.store.foreign_errors import is_missing, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import find_loose

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-import pygit2
-
 from scopes.store.foreign_errors import is_locked, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.location import sync
 from scopes.store.recovery import remove_orphans
 

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
-import pygit2
-
 from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
 from scopes.store.foreign_errors import is_locked, is_moved, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.location import sync
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
