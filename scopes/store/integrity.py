@@ -147,8 +147,8 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             severity = "warning" if move.old == value else "error"
             cure = f"its reflog ends at {move.new}"
             yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
-        if ref.startswith(names.HEADS) and ref not in expected and _was_made_since(repository, ref, log_begins):
-            yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+        if ref.startswith(names.HEADS) and ref not in expected and log_begins is not None:
+            yield from _unknown(repository, ref, log_begins)
         if ref.startswith(names.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(names.ACTIVE)} BRANCH"
             yield Finding("error", ref, "it does not stand where the last operation left it", cure)
@@ -164,10 +164,13 @@ def _vanished(repository: Repository, ref: str, value: str) -> Finding:
     return Finding("error", _shown(ref), "it is gone, and no operation removed it", cure)
 
 
-def _was_made_since(repository: Repository, ref: str, seconds: int | None) -> bool:
-    """Tell a branch younger than the operation log from one whose operation was let go with the log's beginning."""
+def _unknown(repository: Repository, ref: str, log_begins: int) -> Iterator[Finding]:
+    """Judge a branch that the log does not know; the operation of an old one was let go with the log's beginning."""
     moves = list(walk_moves(repository, ref))
-    return bool(moves) and moves[-1].old == NOTHING and seconds is not None and moves[-1].time >= seconds
+    if moves and moves[-1].old == NOTHING and moves[-1].time >= log_begins:
+        yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+    elif not os.path.exists(os.path.join(repository.path, "logs", ref)):
+        yield Finding("warning", _shown(ref), "nothing tells where it comes from: is packed-refs damaged?")
 
 
 def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:

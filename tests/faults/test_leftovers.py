@@ -165,3 +165,15 @@ def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monke
     monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
     with pytest.raises(Inaccessible, match="the disk refuses"):
         repository.write("blob", b"never")
+
+
+def test_a_branch_that_came_from_nowhere_is_named(repository):
+    """P10: packed-refs has no checksum, and a flipped bit in it makes another branch."""
+    gc(repository)
+    packed = os.path.join(repository.path, "packed-refs")
+    append(repository, "conv-001", plain_message("carol", "so that the branch has a file of its own"))
+    with open(packed, "rb") as file:
+        damaged = file.read().replace(b"refs/heads/conv-001/main", b"refs/heads/cmnv-001/main")
+    with open(packed, "wb") as file:
+        file.write(damaged)
+    assert [finding.where for finding in verify(open_repository(repository.path)).findings] == ["cmnv-001/main"]
