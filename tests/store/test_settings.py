@@ -63,6 +63,14 @@ def test_the_file_is_synced_before_the_command_says_so(repository, monkeypatch):
     assert synced == [path_of(repository), repository.path]
 
 
+def test_a_disk_that_confirms_nothing_leaves_the_setting_and_says_so(repository, monkeypatch):
+    """P2: a failure is never silent about what happened all the same."""
+    monkeypatch.setattr(settings, "sync", lambda path: os.stat(path + "/gone"))
+    with pytest.raises(Inaccessible, match="was recorded"):
+        write(repository, "carol")
+    assert open_store(repository).config.find("scopes.author") == "carol"
+
+
 def test_the_users_file_is_made_at_the_first_write(tmp_path):
     write_setting(open_user_file(str(tmp_path)), str(tmp_path / ".gitconfig"), "scopes.author", "carol")
     assert "author = carol" in (tmp_path / ".gitconfig").read_text()
