@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
 from scopes.result import Result
-from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, open_user_file
+from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.repository import Repository
 from scopes.store.settings import write_setting
 from scopes.store.signals import held_signals
@@ -57,11 +57,13 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     """Write a setting into the store's or the user's file; None removes it.
 
     Raises:
-        Invalid: the key or the level is none, or the setting names a command and the level is the store.
+        Invalid: key, value or level mean nothing, or the setting names a command and the level is the store.
         NotFound: there was nothing to remove.
         Inaccessible: the file cannot be written.
     """
     check_key(key)
+    if value is not None:
+        check_value(key, value)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is no level of settings", hint="levels: " + ", ".join(LEVELS))
     if key.lower() in COMMANDS and level == "store":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, seconds_of
 from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, count_messages, is_root
 from scopes.conversation.lookup import MAIN, choose_active_branch
-from scopes.conversation.metadata import Metadata, read_metadata_at
+from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.conversation import Root, decode_root
@@ -50,9 +50,9 @@ class ConversationList(Result):
     conversations: tuple[ConversationSummary, ...]
 
 
-def list_conversations(repository: Repository, *, whole: bool = False) -> ConversationList:
-    """List every conversation; `whole` also reads titles and roots and counts messages, which walks every history."""
-    refs = repository.list_refs(names.HEADS, *((names.META, names.ACTIVE) if whole else ()))
+def list_conversations(repository: Repository, *, titles: bool = False, whole: bool = False) -> ConversationList:
+    """List every conversation, also by title if asked; `whole` reads everything, which walks every history."""
+    refs = repository.list_refs(names.HEADS, *((names.META, names.ACTIVE) if whole else (names.META,) if titles else ()))
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         place = names.split_branch_ref(ref)
@@ -60,6 +60,8 @@ def list_conversations(repository: Repository, *, whole: bool = False) -> Conver
             found.setdefault(place[0], {})[place[1]] = Oid(oid)
     known: Participants = {}
     summaries = [_summarize(repository, conversation, tips, known) for conversation, tips in found.items()]
+    if titles and not whole:
+        summaries = [_entitle(repository, brief, refs.get(names.meta_ref(brief.id))) for brief in summaries]
     if whole:
         summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
@@ -80,6 +82,10 @@ def _summarize(
     )
 
 
+def _entitle(repository: Repository, brief: ConversationSummary, meta: str | None) -> ConversationSummary:
+    return brief if meta is None else replace(brief, title=read_title(repository, Oid(meta)))
+
+
 def _complete(
     repository: Repository, brief: ConversationSummary, tips: Mapping[BranchName, Oid], refs: Mapping[str, str]
 ) -> ConversationSummary:
@@ -93,7 +99,7 @@ def _complete(
         id=brief.id,
         participants=brief.participants,
         branches=brief.branches,
-        last_activity=brief.last_activity,
+        last_activity=not_before(brief.last_activity, root.created),
         active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
@@ -101,6 +107,11 @@ def _complete(
         source=root.format,
         messages=count_messages(walk_newest_first(repository, tips.values())),
     )
+
+
+def not_before(last_activity: str, created: str) -> str:
+    """Return the later of two moments: nothing was active before it was made (S4-5)."""
+    return created if created and seconds_of(created) >= seconds_of(last_activity) else last_activity
 
 
 def participants_of(

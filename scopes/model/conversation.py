@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, Oid
@@ -14,8 +14,7 @@ FORMAT_VERSION = 1
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", "conflict-resolution")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(NamedTuple):
     """The identity of a conversation on every machine; `cwd` is as written in an imported source."""
 
     uuid: str

@@ -26,6 +26,13 @@ SETTINGS = {
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
 _OURS = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+_KEY = re.compile(r"(?:scopes|merge\.rule)\.[a-z][a-z0-9-]*", re.IGNORECASE)
+_FORMS = {
+    "scopes.durability": re.compile("full|fast"),
+    "scopes.hints": re.compile("true|false"),
+    "scopes.locktimeout": _WHOLE_NUMBER,
+    "scopes.packthreshold": _WHOLE_NUMBER,
+}
 LEVELS = {
     pygit2.enums.ConfigLevel.SYSTEM: "system",
     pygit2.enums.ConfigLevel.XDG: "user",
@@ -122,8 +129,21 @@ def check_key(key: str) -> str:
     """Accept the name of a setting of ours.
 
     Raises:
-        Invalid: it is not below `scopes.`.
+        Invalid: git knows no such key, or it is none of ours, or it is what the store itself writes.
     """
-    if not key.lower().startswith(("scopes.", "merge.rule.")) or key.endswith("."):
+    if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
         raise Invalid(f"{key!a} is no setting of scopes", hint="settings: " + ", ".join(SETTINGS))
     return key
+
+
+def check_value(key: str, value: str) -> str:
+    """Accept a value that means something for a setting.
+
+    Raises:
+        Invalid: it means nothing; the hint says what does.
+    """
+    form = _FORMS.get(key.lower())
+    if form is not None and not form.fullmatch(value):
+        about = next(text for known, text in SETTINGS.items() if known.lower() == key.lower())
+        raise Invalid(f"{value!a} is no value of {key}", hint=f"it is {about}")
+    return value

@@ -119,7 +119,7 @@ def format_commit(
     The time is clamped to what git can hold. A name is cleaned of what could forge a header line, a subject and a
     trailer value of what would end their line.
     """
-    who = f"{_header_safe(author.name)} <{_header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
+    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
     lines.append(one_line(subject))
     written = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
@@ -172,7 +172,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def _header_safe(text: str) -> str:
+def header_safe(text: str) -> str:
     """Clean a name for a header line; git refuses `<`, `>`, newline and an empty name."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"
 

@@ -213,7 +213,7 @@ def open_repository(
         Inaccessible: permission, or another user's store.
     """
     if not is_store(path):
-        if os.path.isdir(path) and os.listdir(path):
+        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
             raise Corrupt(f"{path} is no scopes store", hint="name the store with --store, or make one: scopes init")
         raise NotFound(f"there is no store at {path} yet", hint="make one: scopes init, or: scopes conversations new")
     _shield_from_unreadable_home()

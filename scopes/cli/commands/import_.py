@@ -23,7 +23,7 @@ def import_(
     Examples:
       scopes conv import --sample
       scopes conv list
-      scopes conv log sample --all --graph
+      scopes conv log conv-001 --all --graph
     """
     call: Invocation = context.obj
     if not sample:
