@@ -16,6 +16,7 @@ from scopes.conversation.lineage import OwnOperation, walk_own_operations
 from scopes.conversation.lookup import branch_tips, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata_at
 from scopes.conversation.moments import parse_moment
+from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
@@ -25,6 +26,8 @@ from scopes.result import Result, Stream
 from scopes.store import refs as names
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
+
+OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +62,10 @@ def changes(
     """Derive the change log; `field` also fits what lies below it, `cause` a kind (`agent`) or a whole cause.
 
     Raises:
-        Invalid: `since` is no moment.
+        Invalid: `since` is no moment, or `operation` no operation.
     """
+    if operation is not None and operation.upper() not in OPERATIONS:
+        raise Invalid(f"{operation!a} is no operation", hint="operations: " + ", ".join(OPERATIONS))
     chosen = find_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
     lineage = list(walk_own_operations(repository, chosen))

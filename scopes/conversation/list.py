@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from scopes.clock import format_seconds, seconds_of
@@ -52,16 +52,18 @@ class ConversationList(Result):
 
 def list_conversations(repository: Repository, *, titles: bool = False, whole: bool = False) -> ConversationList:
     """List every conversation, also by title if asked; `whole` reads everything, which walks every history."""
-    refs = repository.list_refs(names.HEADS, *((names.META, names.ACTIVE) if whole else (names.META,) if titles else ()))
+    beside = (names.META, names.ACTIVE) if whole else (names.META,) if titles else ()
+    refs = repository.list_refs(names.HEADS, *beside)
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         place = names.split_branch_ref(ref)
         if place is not None:
             found.setdefault(place[0], {})[place[1]] = Oid(oid)
     known: Participants = {}
-    summaries = [_summarize(repository, conversation, tips, known) for conversation, tips in found.items()]
-    if titles and not whole:
-        summaries = [_entitle(repository, brief, refs.get(names.meta_ref(brief.id))) for brief in summaries]
+    summaries = [
+        _summarize(repository, conversation, tips, known, refs.get(names.meta_ref(conversation)))
+        for conversation, tips in found.items()
+    ]
     if whole:
         summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
@@ -70,20 +72,21 @@ def list_conversations(repository: Repository, *, titles: bool = False, whole: b
 
 
 def _summarize(
-    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: Participants
+    repository: Repository,
+    conversation: ConversationId,
+    tips: Mapping[BranchName, Oid],
+    known: Participants,
+    meta: str | None,
 ) -> ConversationSummary:
-    """Describe a conversation from the tips of its branches alone."""
+    """Describe a conversation from the tips of its branches, and its metadata where that was looked up."""
     commits = [read_commit(repository, oid) for oid in set(tips.values())]
     return ConversationSummary(
         id=conversation,
         participants=participants_of(repository, commits, known),
         branches=len(tips),
         last_activity=format_seconds(max(commit.time for commit in commits)),
+        title=None if meta is None else read_title(repository, Oid(meta)),
     )
-
-
-def _entitle(repository: Repository, brief: ConversationSummary, meta: str | None) -> ConversationSummary:
-    return brief if meta is None else replace(brief, title=read_title(repository, Oid(meta)))
 
 
 def _complete(

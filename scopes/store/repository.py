@@ -28,6 +28,7 @@ from scopes.store.ref_files import list_ref_files
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
 CODES = {kind: code for code, kind in KINDS.items()}
 OPERATION_FILE = "operation.json"
+_OID_LENGTH = 40
 _TRIES = 5
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 _Seen = TypeVar("_Seen")
@@ -88,8 +89,6 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is there and damaged.
         """
-        if not is_oid(oid):
-            raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
         try:
             found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
@@ -107,11 +106,15 @@ class Repository:
         """
         found = self._find_packed(oid) if self._last_was_packed else None
         if found is None:
+            if not is_oid(oid):
+                raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
             found = find_loose(self._objects, oid)
             self._last_was_packed = found is None
         return found or self._find_packed(oid)
 
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        if len(oid) != _OID_LENGTH:
+            return None  # to libgit2 a shorter one is the beginning of some object's
         try:
             code, data = self._packs.read(oid)
         except KeyError:

@@ -258,6 +258,23 @@ def test_an_operation_that_begins_and_ends_while_a_reader_looks_is_seen_whole(re
     assert set(reader.list_refs(HEADS).values()) == {two}
 
 
+def test_refs_that_are_packed_while_a_reader_looks_are_not_missed(repository, monkeypatch):
+    """P6: he has read the one file before, and finds the other gone after."""
+    tips = write_chain(repository, "one", "two")
+    names = [HEADS + "a", HEADS + "b"]
+    move(repository, *zip(names, (None, None), tips, strict=True))
+    reader = open_store(repository)
+    look = reader._raw_refs
+
+    def look_slowly(prefixes):
+        monkeypatch.setattr(reader, "_raw_refs", look)
+        git(repository, "pack-refs", "--all")
+        return {names[0]: tips[0]}
+
+    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    assert reader.list_refs(HEADS) == dict(zip(names, tips, strict=True))
+
+
 WRITER = """
 repository = open_store(path)
 one, two = sys.argv[2:4]
