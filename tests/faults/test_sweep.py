@@ -19,7 +19,7 @@ from tests.faults.world import World
 
 pytestmark = pytest.mark.needs_gcc
 
-VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 6, 9
+VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 5, 8
 BY_NAME = {verb.name: verb for verb in VERBS}
 
 
