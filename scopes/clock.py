@@ -7,8 +7,10 @@ import time
 from base64 import b32encode
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
 
-from scopes.ids import MessageId
+if TYPE_CHECKING:
+    from scopes.ids import MessageId
 
 read_clock: Callable[[], int] = time.time_ns
 roll: Callable[[int], bytes] = os.urandom
@@ -66,7 +68,7 @@ def jitter() -> float:
 
 def new_id() -> MessageId:
     """Return 26 lower-case base32 characters: 130 random bits."""
-    return MessageId(b32encode(roll(17)).decode("ascii").lower()[:26])
+    return cast("MessageId", b32encode(roll(17)).decode("ascii").lower()[:26])
 
 
 def new_uuid() -> str:
