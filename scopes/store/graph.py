@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-import pygit2
-
 from scopes.errors import NotFound
 from scopes.ids import Oid
+from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
