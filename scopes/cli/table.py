@@ -94,7 +94,7 @@ REST = "scopes itself"
 TABLE = Table(
     commands=(
         _verb(START, "new", "Start a conversation"),
-        _verb(START, "import", "Bring in conversations"),
+        _verb(START, "import", "Bring in transcripts that other tools have written"),
         _verb(WRITE, "append", "Add a message, or many as JSON lines"),
         _verb(WRITE, "amend", "Replace the text of a message by a new version"),
         _verb(WRITE, "retract", "Mark a message as taken back"),

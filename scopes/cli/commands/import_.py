@@ -18,7 +18,7 @@ def import_(
         list[str] | None, typer.Argument(metavar="PATH", help="A transcript, or a folder of them; none: all there are")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Bring in nothing when a record cannot be read")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Nothing, when a record cannot be read")] = False,
     since: Since = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="A title, instead of its own")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what was deleted here")] = False,
@@ -29,8 +29,8 @@ def import_(
 
     Without a path, the histories that Claude Code and Codex keep in their standard places (CLAUDE_CONFIG_DIR and
     CODEX_HOME count). The format is told from the content. Nothing is lost: a record that cannot be read is kept and
-    counted. What is here already is not brought in twice, and a source that has grown goes on where it ended. Sources are
-    never written to.
+    counted. What is here already is not brought in twice, and a source that has grown goes on where it ended. Sources
+    are never written to.
 
     Examples:
       scopes conv import
