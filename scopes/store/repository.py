@@ -92,7 +92,7 @@ class Repository:
         try:
             found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
-            raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
+            raise _damage(oid) from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
         if found is None:
@@ -107,7 +107,7 @@ class Repository:
         found = self._find_packed(oid) if self._last_was_packed else None
         if found is None:
             if not is_oid(oid):
-                raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
+                raise _damage(oid)
             found = find_loose(self._objects, oid)
             self._last_was_packed = found is None
         return found or self._find_packed(oid)
@@ -283,6 +283,11 @@ def read_operation(objects: Objects, commit: Oid) -> Operation:
     if entry is None:
         raise Corrupt(f"commit {commit} should be an operation", hint="see: scopes verify")
     return decode_operation(objects.read(entry.oid)[1])
+
+
+def _damage(oid: Oid) -> Corrupt:
+    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} should be the id of an object"
+    return Corrupt(what, hint="see: scopes verify")
 
 
 def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:

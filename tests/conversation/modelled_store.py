@@ -45,6 +45,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.said = []
         self.done = []
         self.undone = []
+        self.told = {}
         self.death = None
 
     def teardown(self):

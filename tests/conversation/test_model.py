@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from scopes.conversation.branch import branch
+from scopes.conversation.changes import changes
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.gc import gc
 from scopes.conversation.list import list_conversations
@@ -44,6 +45,16 @@ class StoreMachine(ModelledStore):
     @rule(turn=st.integers(min_value=0, max_value=6))
     def die_in_the_next_operation(self, turn):
         self.death = turn
+
+    @rule()
+    def look_at_the_change_log(self):
+        """S4-51: what it told before, it tells still, whatever became of the conversation's id."""
+        for conversation in {key[0] for key in self.model}:
+            root = self.branches(conversation).popitem()[1][0]
+            told = changes(self.repository, conversation).items
+            before = self.told.get(root, ())
+            assert told[: len(before)] == before
+            self.told[root] = told
 
     @rule()
     def reopen(self):

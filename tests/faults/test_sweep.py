@@ -84,6 +84,7 @@ def test_every_verb_of_the_sweep_makes_calls_and_ends_elsewhere_or_says_so(world
 
 @pytest.mark.parametrize("mode", ["kill", "enospc-sticky", "interrupt"])
 @pytest.mark.parametrize("name", ["append", "branch"])
+@pytest.mark.sweep  # when a signal arrives depends on the load of the machine
 def test_a_forked_command_breaks_as_a_real_process_does(world, templates, name, mode):
     """The server is only faster: exit code, complaint and state are the same."""
     verb, template = BY_NAME[name], templates[FULL]

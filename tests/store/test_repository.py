@@ -146,7 +146,7 @@ def test_an_object_of_another_kind_is_damage(repository):
 )
 def test_an_id_that_is_none_is_damage_and_no_path(repository, oid):
     """A commit from outside may name anything as its tree."""
-    with pytest.raises(Corrupt, match="should be the id of an object|is damaged"):
+    with pytest.raises(Corrupt, match=r"should be the id of an object|is damaged"):
         repository.read(Oid(oid))
 
 
