@@ -17,8 +17,8 @@ from scopes.model.keys import decode_component
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, Entry
-from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.objects import Commit, Entry, Tip
+from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
 
 Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
@@ -79,7 +79,7 @@ def _summarize(
     meta: str | None,
 ) -> ConversationSummary:
     """Describe a conversation from the tips of its branches, and its metadata where that was looked up."""
-    commits = [read_commit(repository, oid) for oid in set(tips.values())]
+    commits = [read_tip(repository, oid) for oid in set(tips.values())]
     return ConversationSummary(
         id=conversation,
         participants=participants_of(repository, commits, known),
@@ -118,7 +118,7 @@ def not_before(last_activity: str, created: str) -> str:
 
 
 def participants_of(
-    repository: Repository, tips: Iterable[Commit], known: Participants | None = None
+    repository: Repository, tips: Iterable[Commit | Tip], known: Participants | None = None
 ) -> tuple[AgentName, ...]:
     """Return everybody who spoke, or was named at the start, on one of the branches; sorted."""
     known = {} if known is None else known

@@ -14,7 +14,7 @@ from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_b
 from scopes.model.keys import decode_component, encode_component
 from scopes.store import refs as names
 from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tree_id
+from scopes.store.repository import Objects, Repository, read_commit, read_tip
 from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
@@ -64,7 +64,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 
 def read_title(objects: Objects, commit: Oid) -> str | None:
     """Read of the metadata that a commit of its chain holds only the title; raises as `read_metadata_at` does."""
-    data = find_blob(objects, read_tree_id(objects, commit), TITLE)
+    data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
     return None if data is None else _decode_title(data)
 
 

@@ -60,6 +60,13 @@ class Commit(NamedTuple):
     trailers: Mapping[str, str]
 
 
+class Tip(NamedTuple):
+    """What a list needs of a commit; `time` is in whole seconds since 1970."""
+
+    tree: Oid
+    time: int
+
+
 def format_tree(entries: Iterable[Entry]) -> bytes:
     """Write a tree in git's order: a directory sorts as if its name ended in `/`."""
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
@@ -148,15 +155,18 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
 
 
-def parse_tree_id(oid: Oid, data: bytes) -> Oid:
-    """Read of a commit only which tree it has.
+def parse_tip(oid: Oid, data: bytes) -> Tip:
+    """Read of a commit only which tree it has and from when it is.
 
     Raises:
         Corrupt: the bytes are no commit.
     """
     if not data.startswith(b"tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
-    return Oid(data[5:45].decode("ascii", "replace"))
+    head = data.partition(b"\n\n")[0]
+    author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
+    seconds = author.partition(b"> ")[2].partition(b" ")[0].decode("ascii", "replace")
+    return Tip(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

@@ -22,7 +22,7 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import find_loose
-from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree, parse_tree_id
+from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
 from scopes.store.ref_files import list_ref_files
 
 KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
@@ -267,9 +267,9 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
     return parse_commit(oid, read_data(objects, oid, COMMIT))
 
 
-def read_tree_id(objects: Objects, commit: Oid) -> Oid:
-    """Read of a commit only which tree it has, or raise NotFound or Corrupt."""
-    return parse_tree_id(commit, read_data(objects, commit, COMMIT))
+def read_tip(objects: Objects, oid: Oid) -> Tip:
+    """Read of a commit only its tree and time, or raise NotFound or Corrupt."""
+    return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
 def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:

@@ -22,8 +22,8 @@ from scopes.store.objects import (
     format_tree,
     one_line,
     parse_commit,
+    parse_tip,
     parse_tree,
-    parse_tree_id,
 )
 from tests.support.store import CAROL, NOON, assert_sound, git, write_message
 
@@ -195,11 +195,20 @@ def test_a_header_before_the_author_is_passed_over():
     assert (nobody.author, nobody.time, nobody.subject) == (Identity("", ""), 0, "author z <z> 2")
 
 
-def test_the_tree_of_a_commit_is_read_alone():
-    oid, data = Oid("0" * 40), commit_bytes(subject="tree x")
-    assert parse_tree_id(oid, data) == parse_commit(oid, data).tree == EMPTY_TREE
+@pytest.mark.parametrize(
+    "who", [b"carol <c@x> 5 +0200", b"a> b <c@x> 5 +0", b"carol", b"", b" <> 7 +0", b"c <c@x> \xc2\xb2 +0"]
+)
+@pytest.mark.parametrize("parents", [b"", b"parent %s\n" % (b"1" * 40)])
+def test_tree_and_time_read_alone_are_those_of_the_whole_commit(who, parents):
+    oid, head = Oid("0" * 40), b"tree %s\n%sauthor %s" % (EMPTY_TREE.encode(), parents, who)
+    for data in (head, head + b"\ncommitter x <y> 1 +0000\n\nauthor z <z> 9 +0\n"):
+        whole = parse_commit(oid, data)
+        assert parse_tip(oid, data) == (whole.tree, whole.time)
+
+
+def test_bytes_that_are_no_commit_have_no_tip():
     with pytest.raises(Corrupt):
-        parse_tree_id(oid, data[1:])
+        parse_tip(Oid("0" * 40), commit_bytes()[1:])
 
 
 @pytest.mark.parametrize(
