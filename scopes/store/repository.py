@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
@@ -21,15 +22,15 @@ from scopes.store.foreign_errors import is_missing, refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import find_loose
-from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
+from scopes.store.loose import CODES, LooseReader, find_loose
+from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
 from scopes.store.ref_files import list_ref_files
 
-KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
-CODES = {kind: code for code, kind in KINDS.items()}
+KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5
+_BEFORE_LIBGIT2S_OWN = 3
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 _Seen = TypeVar("_Seen")
 
@@ -69,6 +70,13 @@ class Repository:
         self._packs = pygit2.Odb()  # libgit2's own reader of loose objects would be asked for every packed one
         self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
         self._last_was_packed = True
+
+    @cached_property
+    def walker(self) -> pygit2.Repository:
+        """A handle for libgit2's own walks over history, which its own reader of loose objects may never end."""
+        git = pygit2.Repository(self.path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git.odb.add_backend(LooseReader(self._objects), _BEFORE_LIBGIT2S_OWN)
+        return git
 
     def require_writable(self) -> None:
         """Refuse to write into a store of a newer format.
@@ -199,8 +207,8 @@ class Repository:
         if marker is None or marker == operations:
             return None
         operation = read_operation(self, Oid(marker))
-        with contextlib.suppress(pygit2.GitError):  # damage further down the log: what the marker says holds
-            if operations and self.git.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
+        with contextlib.suppress(pygit2.GitError, Corrupt):  # damage further down the log: what the marker says holds
+            if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation
 
