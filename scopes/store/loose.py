@@ -62,6 +62,9 @@ class LooseReader(pygit2.OdbBackend):
         name = str(oid)
         return os.path.exists(f"{self._directory}/{name[:2]}/{name[2:]}")
 
+    def refresh_cb(self) -> None:
+        """Do nothing, files are looked up anew each time; but without an answer libgit2 looks for no new packs."""
+
 
 def _damaged(oid: Oid) -> Corrupt:
     return Corrupt(f"object {oid} is damaged", hint="see: scopes verify")

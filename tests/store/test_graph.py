@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
+from scopes.store.bulk import bulk_objects
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from tests.support.store import (
     Process,
@@ -148,6 +149,17 @@ def test_ancestry_is_the_same_loose_packed_and_mixed(repository):
         git(repository, "gc", "-q")
         git(repository, "update-ref", "refs/heads/x/y", write_message(repository, "on top", tips[-1]))
     assert is_ancestor(repository, tips[0], Oid(repository.find_ref("refs/heads/x/y")))
+
+
+def test_ancestry_goes_through_a_pack_that_came_while_the_store_was_open(repository):
+    base = write_message(repository, "base")
+    tips = [base, write_message(repository, "loose", base)]
+    assert is_ancestor(repository, tips[0], tips[1])
+    for text in ("one", "two"):
+        with bulk_objects(repository) as objects:
+            tips.append(write_message(objects, text, tips[-1]))
+        assert is_ancestor(repository, base, tips[-1])
+        assert not is_ancestor(repository, tips[-1], base)
 
 
 def test_a_missing_commit_is_not_found(repository):
