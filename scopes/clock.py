@@ -7,8 +7,10 @@ import time
 from base64 import b32encode
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
 
-from scopes.ids import MessageId
+if TYPE_CHECKING:
+    from scopes.ids import MessageId
 
 read_clock: Callable[[], int] = time.time_ns
 roll: Callable[[int], bytes] = os.urandom
@@ -28,7 +30,7 @@ def format_time(nanoseconds: int) -> str:
     """Write a moment as RFC 3339 in UTC with milliseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     parts = time.gmtime(seconds)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
+    return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
@@ -59,9 +61,14 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def jitter() -> float:
+    """Return a random number from 0 up to 1, to spread those who try again at once."""
+    return roll(1)[0] / 256
+
+
 def new_id() -> MessageId:
     """Return 26 lower-case base32 characters: 130 random bits."""
-    return MessageId(b32encode(roll(17)).decode("ascii").lower()[:26])
+    return cast("MessageId", b32encode(roll(17)).decode("ascii").lower()[:26])
 
 
 def new_uuid() -> str:

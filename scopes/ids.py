@@ -24,8 +24,9 @@ _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ID = re.compile(rf"[a-z2-7]{{{ID_LENGTH}}}")
 _OID = re.compile(r"[0-9a-f]{40}")
 _BAD_IN_REF = re.compile(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
-_INVISIBLE = re.compile(
-    r"[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+_INVISIBLE = re.compile(  # Unicode's spaces, its default-ignorable code points, and what annotates or directs
+    r"[\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9._]+")
@@ -47,7 +48,7 @@ def parse_branch_name(text: str) -> BranchName:
     Raises:
         Invalid: the name would be refused by git, by some file system, or would deceive a reader.
     """
-    trouble = "is longer than 200 bytes" if len(text.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES else None
+    trouble = "is longer than 200 bytes" if len(text.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES else None
     for component in text.split("/"):
         trouble = trouble or _trouble_in_component(component)
     if trouble is not None:

@@ -17,7 +17,12 @@ def sealed_world(monkeypatch, tmp_path_factory):
     """Give every test an empty home, a fixed clock (one second a reading) and counted ids."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("GIT_", "XDG_", "SCOPES_", "LC_")) or name in {"PAGER", "NO_COLOR", "FORCE_COLOR", "CLICOLOR"}:
+        if name.startswith(("GIT_", "XDG_", "SCOPES_", "LC_")) or name in {
+            "PAGER",
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "CLICOLOR",
+        }:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TZ", "UTC")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.cli.message_input import parse_document
 from scopes.clock import new_id, now
@@ -14,15 +13,14 @@ from scopes.conversation.lookup import find_place
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, is_message_id
 from scopes.loading import load
-from scopes.model.message import FILE_OPERATIONS, Author, Message, payload_key
+from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, payload_key
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
 
 _LINES_BETWEEN_PACKING = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(NamedTuple):
     """What was given beside author and text, as it was typed; None is not given."""
 
     kind: str
@@ -47,6 +45,8 @@ def compose(author: Author, text: str | None, fields: Fields) -> Message:
     Raises:
         Invalid: there is nothing to say, or a field is wrong.
     """
+    if fields.data is not None and fields.kind not in TYPED_KINDS:
+        raise Invalid("--data is the document of a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     given = _documents(fields)
     if text is None and "parts" not in given and fields.data is None:
         raise Invalid("what is the message?", hint="give TEXT, - for standard input, --part, --data or --jsonl")
@@ -81,10 +81,10 @@ def append_lines(
     """
     for number, document in documents:
         try:
-            message = checked(document)
+            done = append_to(repository, conversation, branch, checked(document))
         except Invalid as error:
             raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
-        yield append_to(repository, conversation, branch, message)
+        yield done
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(repository)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 import typer
@@ -11,21 +11,10 @@ import typer.core
 
 from scopes.cli.described import Description, Part
 from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.parser import build_parser
 from scopes.cli.table import Command, Table
-from scopes.loading import load
 
 EXAMPLES = "Examples:"
-
-
-def build_parser(command: Command) -> typer.core.TyperCommand:
-    """Make the one parser of a verb from its function's signature, without the global options."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function: Callable[..., int | None] = load(command.target)
-    app.command(command.path[-1], add_help_option=False)(function)
-    parser = typer.main.get_command(app)
-    if not isinstance(parser, typer.core.TyperCommand):
-        raise TypeError(f"{command.target} made no command")
-    return parser
 
 
 def describe(table: Table, command: Command) -> Description:

@@ -31,7 +31,6 @@ class Interrupted(ScopesError):
 
     kind = "interrupted"
     exit_code = EXIT_INTERRUPTED
-    retryable = True
 
 
 class Bug(ScopesError):

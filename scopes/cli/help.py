@@ -26,6 +26,8 @@ MOST_COLUMNS = 100
 
 def answer_without_verb(table: Table, line: CommandLine, invocation: Invocation) -> int:
     """Show the help of the root or of a group; a group without its verb is a usage error unless help was asked for."""
+    if line.waits is not None:
+        raise Invalid(f"option {line.waits!r} requires an argument", hint="see: scopes help")
     if line.typed and not line.wants_help:
         words = " ".join(("scopes", *line.typed))
         raise Invalid(f"{words!r} needs a command", hint=f"see: scopes help {' '.join(line.typed)}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.description import build_parser
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import meant, nearest
-from scopes.cli.table import Table
+from scopes.cli.table import Command, Table
 from scopes.cli.words import CommandLine
 from scopes.errors import Invalid
+from scopes.loading import load
 
 # A verb may have a parameter `color` or `store` of its own.
 _PREFIX = "global_"
@@ -39,6 +41,17 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
         return stop.exit_code
     except TyperException as error:
         raise _usage_error(error, f"see: scopes help {' '.join(table.short_path(command.path))}") from error
+
+
+def build_parser(command: Command) -> typer.core.TyperCommand:
+    """Make the one parser of a verb from its function's signature, without the global options."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    function: Callable[..., int | None] = load(command.target)
+    app.command(command.path[-1], add_help_option=False)(function)
+    parser = typer.main.get_command(app)
+    if not isinstance(parser, typer.core.TyperCommand):
+        raise TypeError(f"{command.target} made no command")
+    return parser
 
 
 def _parameter(option: GlobalOption) -> typer.core.TyperOption:

@@ -5,23 +5,29 @@ Nothing is recorded for it, so it cannot disagree with what happened: the same s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_time
-from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
+from scopes.conversation.heads import MessageHead, head_of, is_root, read_message
+from scopes.conversation.lineage import OwnOperation, walk_own_operations
 from scopes.conversation.lookup import branch_tips, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata_at
 from scopes.conversation.moments import parse_moment
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.errors import Invalid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
+from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result, Stream
 from scopes.store import refs as names
-from scopes.store.operation_log import walk_operations
+from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
+
+OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +62,16 @@ def changes(
     """Derive the change log; `field` also fits what lies below it, `cause` a kind (`agent`) or a whole cause.
 
     Raises:
-        Invalid: `since` is no moment.
+        Invalid: `since` is no moment, or `operation` no operation.
     """
+    if operation is not None and operation.upper() not in OPERATIONS:
+        raise Invalid(f"{operation!a} is no operation", hint="operations: " + ", ".join(OPERATIONS))
     chosen = find_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
-    found = [*_message_changes(repository, chosen), *_operation_changes(repository, chosen)]
+    lineage = list(walk_own_operations(repository, chosen))
+    found = [*_message_changes(repository, _every_tip(repository, chosen, lineage))]
+    for own in reversed(lineage):
+        found += _operation_changes(repository, own)
     found.sort(key=lambda change: parse_time(change.time) or 0)
     return ChangeLog(
         conversation=chosen,
@@ -77,56 +88,90 @@ def changes(
     )
 
 
-def _message_changes(repository: Repository, conversation: ConversationId) -> Iterator[Change]:
-    known: set[str] = set()
-    for head in walk_heads_oldest_first(repository, sorted(branch_tips(repository, conversation).values())):
-        cause = _cause(head.author_kind, head.author)
-        message = read_message(repository, head.oid)
-        time = message.time or format_seconds(head.time)
-        if head.author_kind in PARTICIPANT_KINDS and head.author not in known:
-            known.add(head.author)
-            yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
-        yield _change(time, "messages", "APPEND", None, _brief(head), cause, head.id)
-        target = message.retracts or message.amends
-        if target is not None:
-            verb = "DELETE" if message.retracts else "UPDATE"
-            after = None if message.retracts else {"amended_by": head.id}
-            yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
+def _every_tip(repository: Repository, conversation: ConversationId, lineage: Iterable[OwnOperation]) -> set[Oid]:
+    """Return where branches stand, and where operations found or left them: what was taken back was said as well."""
+    tips = set(branch_tips(repository, conversation).values())
+    for record, name, _ in lineage:
+        heads = f"{names.HEADS}{name}/"
+        tips |= {Oid(v) for c in record.changes if c.ref.startswith(heads) for v in (c.old, c.new) if v is not None}
+    return tips
 
 
-def _operation_changes(repository: Repository, conversation: ConversationId) -> Iterator[Change]:
+def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Change]:
+    """Tell each message once, in an order that no further tip changes: by time, by depth, by id."""
+    depths: dict[Oid, int] = {}
+    rows: list[tuple[int, int, MessageId, str, MessageHead, Message]] = []
+    for commit in walk_oldest_first(repository, sorted(tips)):
+        depths[commit.oid] = depth = 1 + max((depths[parent] for parent in commit.parents), default=0)
+        if not is_root(commit):
+            head, message = head_of(commit), read_message(repository, commit.oid)
+            time = message.time or format_seconds(head.time)
+            rows.append((parse_time(time) or 0, depth, head.id, time, head, message))
+    rows.sort(key=itemgetter(0, 1, 2))
+    told: set[MessageId] = set()
+    participants: set[str] = set()
+    for _, _, identity, time, head, message in rows:
+        if identity not in told:
+            told.add(identity)
+            yield from _changes_of(head, message, time, participants)
+
+
+def _changes_of(head: MessageHead, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
+    """Tell what one message changes; its author joins the participants."""
+    cause = _cause(head.author_kind, head.author)
+    if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
+        participants.add(head.author)
+        yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
+    yield _change(time, "messages", "APPEND", None, _brief(head), cause, head.id)
+    target = message.retracts or message.amends
+    if target is not None:
+        verb = "DELETE" if message.retracts else "UPDATE"
+        after = None if message.retracts else {"amended_by": head.id}
+        yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
+
+
+def _operation_changes(repository: Repository, own: OwnOperation) -> Iterator[Change]:
+    """Tell what an operation changed, all at one time and with one cause (S4-52)."""
+    record, conversation, former = own
+    if former is not None:
+        yield _change(record.time, "id", "UPDATE", former, conversation, _actor(record), record.id)
+        return
+    meta = next((c for c in record.changes if c.ref == names.meta_ref(conversation)), RefChange("", None, None))
+    before, after = _metadata(repository, meta.old), _metadata(repository, meta.new)
     heads = f"{names.HEADS}{conversation}/"
-    for _, record in reversed(list(walk_operations(repository))):
-        described: Mapping[BranchName, BranchEntry] = {}
-        for change in record.changes:
-            if change.ref == names.meta_ref(conversation):
-                before, after = _metadata(repository, change.old), _metadata(repository, change.new)
-                described = after.branches
-                yield from _metadata_changes(record, before, after)
-        for change in record.changes:
-            if change.ref.startswith(heads):
-                name = BranchName(change.ref[len(heads) :])
-                yield _branch_change(record, name, change, described.get(name))
-            elif change.ref == names.active_ref(conversation):
-                old, new = _branch_of(change.old), _branch_of(change.new)
-                yield _change(record.time, "active_branch", _verb(old, new), old, new, _actor(record), record.id)
+    moved = {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
+    cause = _cause_of(record, moved, after.branches)
+    yield from _metadata_changes(record, before, after, cause)
+    for name, change in moved.items():
+        yield _branch_change(record, name, change, after.branches.get(name), cause)
+    for change in record.changes:
+        if change.ref == names.active_ref(conversation):
+            old, new = _branch_of(change.old), _branch_of(change.new)
+            yield _change(record.time, "active_branch", _verb(old, new), old, new, cause, record.id)
 
 
-def _branch_change(record: Operation, name: str, change: RefChange, entry: BranchEntry | None) -> Change:
+def _cause_of(
+    record: Operation, moved: Mapping[BranchName, RefChange], described: Mapping[BranchName, BranchEntry]
+) -> str:
+    """Name the agent for whom a branch was begun, or else the caller."""
+    begun = [described[name].agent for name in moved if name in described] if record.kind == "branch" else []
+    return next((_cause("agent", agent) for agent in begun if agent is not None), _actor(record))
+
+
+def _branch_change(
+    record: Operation, name: BranchName, change: RefChange, entry: BranchEntry | None, cause: str
+) -> Change:
     verb = "MERGE" if record.kind == "merge" else _verb(change.old, change.new)
     before = None if change.old is None else {"tip": change.old}
     after: dict[str, Any] | None = None if change.new is None else {"tip": change.new}
-    cause = _actor(record)
     if after is not None and change.old is None and entry is not None:
         known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
         after |= {key: value for key, value in known.items() if value is not None}
-        cause = _cause("agent", entry.agent) if entry.agent is not None else cause
     return _change(record.time, f"branches.{name}", verb, before, after, cause, record.id)
 
 
-def _metadata_changes(record: Operation, before: Metadata, after: Metadata) -> Iterator[Change]:
+def _metadata_changes(record: Operation, before: Metadata, after: Metadata, cause: str) -> Iterator[Change]:
     """Compare two states of the metadata; what concerns a branch's creation or end is told by its ref."""
-    cause = _actor(record)
     if before.title != after.title:
         verb = _verb(before.title, after.title)
         yield _change(record.time, "title", verb, before.title, after.title, cause, record.id)

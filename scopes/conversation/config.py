@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
 from scopes.result import Result
-from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, open_user_file, write_setting
+from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.repository import Repository
+from scopes.store.settings import write_setting
+from scopes.store.signals import held_signals
 
 LEVELS = ("store", "user")
 
@@ -54,19 +57,26 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     """Write a setting into the store's or the user's file; None removes it.
 
     Raises:
-        Invalid: the key or the level is none, or the setting names a command and the level is the store.
+        Invalid: key, value or level mean nothing, or the setting names a command and the level is the store.
         NotFound: there was nothing to remove.
         Inaccessible: the file cannot be written.
     """
     check_key(key)
+    if value is not None:
+        check_value(key, value)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is no level of settings", hint="levels: " + ", ".join(LEVELS))
     if key.lower() in COMMANDS and level == "store":
         raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
         raise NotFound("there is no store to keep the setting", hint="make one: scopes init, or use --level user")
-    files = open_user_file(home) if level == "user" or repository is None else repository.config.store_level()
-    directory = home if repository is None else repository.path
-    if not write_setting(files, key, value, directory):
-        raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+    if level == "user" or repository is None:
+        files, path = open_user_file(home), os.path.join(home, ".gitconfig")
+    else:
+        files, path = repository.config.store_level(), os.path.join(repository.path, "config")
+    with held_signals():
+        if not write_setting(files, path, key, value):
+            raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+        if repository is not None:
+            repository.committed = f"the setting {key}"
     return ConfigValue(key=key, value=value, origin=level, written=True)

@@ -11,7 +11,7 @@ from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, Identity
-from scopes.store.repository import Objects, read_commit
+from scopes.store.repository import Objects, read_tip
 from scopes.store.trees import find_blob
 
 MESSAGE_FILE = "message.json"
@@ -117,4 +117,4 @@ def read_message(objects: Objects, oid: Oid) -> Message:
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
     """Return the stored line of a message's commit."""
-    return find_blob(objects, read_commit(objects, oid).tree, MESSAGE_FILE) or b""
+    return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""

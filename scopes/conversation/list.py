@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, seconds_of
 from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, count_messages, is_root
 from scopes.conversation.lookup import MAIN, choose_active_branch
-from scopes.conversation.metadata import Metadata, read_metadata_at
+from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.conversation import Root, decode_root
@@ -17,8 +17,8 @@ from scopes.model.keys import decode_component
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, Entry
-from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.objects import Commit, Entry, Tip
+from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
 
 Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
@@ -50,16 +50,20 @@ class ConversationList(Result):
     conversations: tuple[ConversationSummary, ...]
 
 
-def list_conversations(repository: Repository, *, whole: bool = False) -> ConversationList:
-    """List every conversation; `whole` also reads titles and roots and counts messages, which walks every history."""
-    refs = repository.list_refs(names.HEADS, *((names.META, names.ACTIVE) if whole else ()))
+def list_conversations(repository: Repository, *, titles: bool = False, whole: bool = False) -> ConversationList:
+    """List every conversation, also by title if asked; `whole` reads everything, which walks every history."""
+    beside = (names.META, names.ACTIVE) if whole else (names.META,) if titles else ()
+    refs = repository.list_refs(names.HEADS, *beside)
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         place = names.split_branch_ref(ref)
         if place is not None:
             found.setdefault(place[0], {})[place[1]] = Oid(oid)
     known: Participants = {}
-    summaries = [_summarize(repository, conversation, tips, known) for conversation, tips in found.items()]
+    summaries = [
+        _summarize(repository, conversation, tips, known, refs.get(names.meta_ref(conversation)))
+        for conversation, tips in found.items()
+    ]
     if whole:
         summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
@@ -68,15 +72,20 @@ def list_conversations(repository: Repository, *, whole: bool = False) -> Conver
 
 
 def _summarize(
-    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: Participants
+    repository: Repository,
+    conversation: ConversationId,
+    tips: Mapping[BranchName, Oid],
+    known: Participants,
+    meta: str | None,
 ) -> ConversationSummary:
-    """Describe a conversation from the tips of its branches alone."""
-    commits = [read_commit(repository, oid) for oid in set(tips.values())]
+    """Describe a conversation from the tips of its branches, and its metadata where that was looked up."""
+    commits = [read_tip(repository, oid) for oid in set(tips.values())]
     return ConversationSummary(
         id=conversation,
         participants=participants_of(repository, commits, known),
         branches=len(tips),
         last_activity=format_seconds(max(commit.time for commit in commits)),
+        title=None if meta is None else read_title(repository, Oid(meta)),
     )
 
 
@@ -93,7 +102,7 @@ def _complete(
         id=brief.id,
         participants=brief.participants,
         branches=brief.branches,
-        last_activity=brief.last_activity,
+        last_activity=not_before(brief.last_activity, root.created),
         active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
@@ -103,8 +112,13 @@ def _complete(
     )
 
 
+def not_before(last_activity: str, created: str) -> str:
+    """Return the later of two moments: nothing was active before it was made (S4-5)."""
+    return created if created and seconds_of(created) >= seconds_of(last_activity) else last_activity
+
+
 def participants_of(
-    repository: Repository, tips: Iterable[Commit], known: Participants | None = None
+    repository: Repository, tips: Iterable[Commit | Tip], known: Participants | None = None
 ) -> tuple[AgentName, ...]:
     """Return everybody who spoke, or was named at the start, on one of the branches; sorted."""
     known = {} if known is None else known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,9 +19,10 @@ from scopes.conversation.lookup import branch_tips, find_conversation, find_plac
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.message import Message
+from scopes.model.message import KINDS, Message
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
 
 
@@ -88,7 +90,7 @@ def log(
     seen: dict[Oid, tuple[Oid, ...]] = {}
     heads = filter(_head_filter(wanted), _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph))
     found = _entries(repository, heads, names, wanted.path, bodies=bodies)
-    entries: Iterable[LogEntry] = islice(found, limit) if limit is not None else found
+    entries: Iterable[LogEntry] = islice(found, min(limit, sys.maxsize)) if limit is not None else found
     if graph:
         entries = _connected(repository, list(entries), seen, limit)
     elif oldest_first:
@@ -123,13 +125,16 @@ def _by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid
 
 def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
     """Read the moments of a filter, so that a bad one is refused before the first row."""
+    if only.kind is not None and only.kind not in KINDS:
+        raise Invalid(f"{only.kind!a} is no kind of message", hint="kinds: " + ", ".join(KINDS[1:]))
+    author = None if only.author is None else header_safe(only.author)  # as a commit's header has it
     now = now_nanoseconds()
     since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000
     until = None if only.until is None else parse_moment(only.until, now) // 1_000_000_000
 
     def fits(head: MessageHead) -> bool:
         in_time = (since is None or head.time >= since) and (until is None or head.time <= until)
-        return in_time and only.author in (None, head.author) and only.kind in (None, head.kind)
+        return in_time and author in (None, head.author) and only.kind in (None, head.kind)
 
     return fits
 

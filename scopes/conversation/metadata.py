@@ -14,8 +14,8 @@ from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_b
 from scopes.model.keys import decode_component, encode_component
 from scopes.store import refs as names
 from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import Change, read_blob, update_tree, walk_blobs
+from scopes.store.repository import Objects, Repository, read_commit, read_tip
+from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
 ARCHIVED = "archived"
@@ -51,7 +51,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     branches: dict[BranchName, BranchEntry] = {}
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
-            title = read_blob(objects, oid).decode("utf-8", "replace").rstrip("\n")
+            title = _decode_title(read_blob(objects, oid))
         elif path == ARCHIVED:
             archived = True
         elif path.startswith(_TAGS):
@@ -60,6 +60,16 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             name = BranchName(decode_component(path[len(_BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
     return Metadata(commit, title, archived, tags, branches)
+
+
+def read_title(objects: Objects, commit: Oid) -> str | None:
+    """Read of the metadata that a commit of its chain holds only the title; raises as `read_metadata_at` does."""
+    data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
+    return None if data is None else _decode_title(data)
+
+
+def _decode_title(data: bytes) -> str:
+    return data.decode("utf-8", "replace").rstrip("\n")
 
 
 def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, Change], subject: str) -> Oid:

@@ -67,7 +67,7 @@ def new(
 def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
     """Refuse the id of a conversation that exists; one that was deleted may be used again."""
     if repository.list_refs(f"{names.HEADS}{conversation}/", names.meta_ref(conversation)):
-        raise Refused(f"there is a conversation {conversation} already", hint="choose another name with --id")
+        raise Refused(f"there is a conversation {conversation} already", hint="choose another name")
 
 
 def next_conversation_id(repository: Repository) -> ConversationId:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from itertools import islice
 
@@ -37,7 +38,8 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
     """
     if limit is not None and limit < 0:
         raise Invalid(f"the number of operations is {limit}", hint="for example: -n 20")
-    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), limit)))
+    most = None if limit is None else min(limit, sys.maxsize)
+    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), most)))
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:

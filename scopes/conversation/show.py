@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scopes.clock import format_seconds, seconds_of
+from scopes.clock import format_seconds
 from scopes.conversation.heads import MessageHead, head_of, is_root, message_id_of
-from scopes.conversation.list import participants_of, read_root
+from scopes.conversation.list import not_before, participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
-from scopes.conversation.metadata import read_metadata
+from scopes.conversation.metadata import Metadata, read_metadata
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
@@ -75,7 +75,7 @@ def show(
     ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
     branches = [
         summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
-        for name in sorted(tips, key=lambda name: (name != MAIN, name))
+        for name in sorted(tips, key=lambda name: (name != MAIN, _created(metadata, name), name))
     ]
     messages = {message: by_oid[oid] for oid, message in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
@@ -87,12 +87,18 @@ def show(
         active_branch=active,
         messages=len(messages),
         created_at=root.created,
-        last_activity=format_seconds(max(by_oid[oid].time for oid in tips.values())),
+        last_activity=not_before(format_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
         branches=tuple(b for b in branches if abandoned or b.status != "abandoned" or b.active),
         recent=tuple(map(head_of, latest)),
         history=history,
     )
+
+
+def _created(metadata: Metadata, name: BranchName) -> str:
+    """Return when a branch was made, to order branches by; one that nothing is known of comes first."""
+    entry = metadata.branches.get(name)
+    return "" if entry is None else entry.created
 
 
 def summarize_branch(
@@ -109,7 +115,6 @@ def summarize_branch(
     reached = _reachable(by_oid, tip.oid)
     before = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
     own = len({ids[oid] for oid in reached - before if oid in ids})
-    last = max(tip.time, seconds_of(entry.created))  # S4-5: never before the branch was made
     return BranchSummary(
         name=name,
         messages=own,
@@ -122,7 +127,7 @@ def summarize_branch(
         status=_status(by_oid, tips, entry, tip, own),
         active=active,
         created_at=entry.created or None,
-        last_activity=format_seconds(last),
+        last_activity=not_before(format_seconds(tip.time), entry.created),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.conversation.heads import MessageHead, head_of
-from scopes.conversation.lookup import find_conversation, find_place
+from scopes.conversation.lookup import branch_tips, find_conversation, find_place
 from scopes.conversation.metadata import read_metadata, tag_change, write_metadata
 from scopes.conversation.operating import perform
 from scopes.errors import NotFound, Refused
@@ -46,11 +46,13 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
     """Name a message (the active branch's tip when none is given).
 
     Raises:
-        Refused: the tag exists; it is not moved.
+        Refused: there is a tag or a branch of that name; a tag is not moved.
     """
     chosen, wanted = find_conversation(repository, conversation), str(parse_branch_name(name))
     with writing(repository):
         metadata = read_metadata(repository, chosen)
+        if wanted in branch_tips(repository, chosen):
+            raise Refused(f"{wanted!a} is a branch of {chosen}", hint="choose another name for the tag")
         if wanted in metadata.tags:
             hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
             raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)

@@ -47,8 +47,13 @@ class Verification(Result):
 
 
 def verify(repository: Repository) -> Verification:
-    """Check packs, objects, messages, refs and leftovers of the whole store."""
+    """Check packs, objects, messages, refs and leftovers of the whole store.
+
+    Beside a damaged pack index nothing else is read: libgit2 follows it anywhere, and the process may end there.
+    """
     findings = list(walk_pack_defects(repository))
+    if any(finding.where.endswith(".idx") for finding in findings):
+        return Verification(path=repository.path, conversations=0, branches=0, messages=0, findings=tuple(findings))
     try:
         values = repository.list_refs()
     except ScopesError as error:

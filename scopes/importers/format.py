@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport
+from scopes.importers.compressed import SUFFIX, open_plain
 from scopes.importers.projection import Event
 
 SNIFF_BYTES = 1 << 18
@@ -20,8 +21,8 @@ class Source:
     size: int
 
     def open(self) -> BinaryIO:
-        """Open it for reading from its beginning."""
-        return open(self.path, "rb")
+        """Open it for reading from its beginning; what is compressed reads as what it holds."""
+        return open_plain(self.path) if self.path.endswith(SUFFIX) else open(self.path, "rb")
 
 
 class Format(Protocol):

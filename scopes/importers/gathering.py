@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
+from scopes.importers.compressed import SUFFIX, plain_size
 from scopes.importers.format import Source
 
 TRANSCRIPT_ENDINGS = (".jsonl", ".json", ".jsonl.zst")
@@ -40,17 +41,24 @@ def gather(path: str) -> list[Source]:
     except OSError as error:
         raise Inaccessible(f"cannot read {path!a}: {error.strerror}") from error
     if stat.S_ISREG(status.st_mode):
-        return [Source(os.path.abspath(path), status.st_size)]
+        return [_source(os.path.abspath(path), status.st_size)]
     if not stat.S_ISDIR(status.st_mode):
         raise CannotImport(f"{path!a} is no regular file", hint="save it to a file first")
-    found = sorted(_walk_folder(os.path.abspath(path)), key=lambda source: source.path)
+    sizes = dict(sorted(_walk_folder(os.path.abspath(path))))
+    plain = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
+    found = [_source(name, sizes[name]) for name in plain]
     if not found:
         raise CannotImport(f"{path!a} holds no transcripts", hint=f"files named *{', *'.join(TRANSCRIPT_ENDINGS)}")
     return found
 
 
-def _walk_folder(folder: str) -> Iterator[Source]:
-    """Walk a folder without recursion and without following links; what cannot be read is passed over."""
+def _source(path: str, size: int) -> Source:
+    """Describe a file as what it holds, where it is compressed."""
+    return Source(path, plain_size(path, size) if path.endswith(SUFFIX) else size)
+
+
+def _walk_folder(folder: str) -> Iterator[tuple[str, int]]:
+    """Yield path and size of what may be a transcript, without following links; what cannot be read is passed over."""
     pending = [folder]
     while pending:
         try:
@@ -61,4 +69,4 @@ def _walk_folder(folder: str) -> Iterator[Source]:
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
             elif entry.name.endswith(TRANSCRIPT_ENDINGS) and entry.is_file(follow_symlinks=False):
-                yield Source(entry.path, entry.stat(follow_symlinks=False).st_size)
+                yield entry.path, entry.stat(follow_symlinks=False).st_size

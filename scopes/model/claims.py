@@ -32,12 +32,9 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
     for touch in message.files:
         yield from _file_claims(touch, message, previous, base)
     for part in message.parts:
-        if (
-            part.type == "file_ref"
-            and part.fields.get("op") in FILE_WRITES
-            and isinstance(part.fields.get("path"), str)
-        ):
-            yield from _file_claims(_touch_of(part), message, previous, base, part.fields.get("patch"))
+        touch_of_part = _find_touch(part)
+        if touch_of_part is not None:
+            yield from _file_claims(touch_of_part, message, previous, base, part.fields.get("patch"))
     if message.retracts is not None:
         yield leaf("messages", message.retracts), canonical.dump({"retracted": True})
     if message.amends is not None:
@@ -56,25 +53,35 @@ def content_hash(message: Message) -> str:
 
 
 def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    if kind == "proposal":
-        entity = (payload["entity_type"], payload["entity_id"])
-        for change in payload["changes"]:
-            claim = {"operation": change["operation"], "after": change.get("after")}
-            yield leaf("proposals", *entity, change["field_path"], agent), canonical.dump(claim)
-    elif kind == "analysis":
-        path = leaf("analyses", payload["subject"], payload["aspect"], agent)
-        yield path, canonical.dump({"finding": payload["finding"]})
-    elif kind == "decision":
-        yield leaf("decisions", payload["topic"]), canonical.dump({"decision": payload["decision"]})
-    elif kind == "priority":
-        yield leaf("priorities", payload["task"], agent), canonical.dump({"urgency": payload["urgency"]})
-    elif kind == "method":
-        yield leaf("methods", payload["goal"], agent), canonical.dump({"approach": payload["approach"]})
+    """Claim what a payload says; one from elsewhere that is not as `schema` wants it claims nothing."""
+    match kind, payload:
+        case "proposal", {"entity_type": str(entity), "entity_id": str(name), "changes": list(changes)}:
+            for change in changes:
+                yield from _change_claim(entity, name, change, agent)
+        case "analysis", {"subject": str(subject), "aspect": str(aspect), "finding": finding}:
+            yield leaf("analyses", subject, aspect, agent), canonical.dump({"finding": finding})
+        case "decision", {"topic": str(topic), "decision": decision}:
+            yield leaf("decisions", topic), canonical.dump({"decision": decision})
+        case "priority", {"task": str(task), "urgency": urgency}:
+            yield leaf("priorities", task, agent), canonical.dump({"urgency": urgency})
+        case "method", {"goal": str(goal), "approach": approach}:
+            yield leaf("methods", goal, agent), canonical.dump({"approach": approach})
 
 
-def _touch_of(part: Part) -> FileTouch:
-    fields = part.fields
-    return FileTouch(fields["path"], fields["op"], fields.get("content_hash"), fields.get("from"))
+def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[tuple[str, bytes]]:
+    match change:
+        case {"field_path": str(field), "operation": str(operation), **rest}:
+            claim: dict[str, Any] = {"operation": operation, "after": rest.get("after")}
+            yield leaf("proposals", entity, name, field, agent), canonical.dump(claim)
+
+
+def _find_touch(part: Part) -> FileTouch | None:
+    """Return what a part says about a file; None for every other part."""
+    fields = {key: part.fields.get(key) for key in ("path", "op", "content_hash", "from")}
+    texts = {key: value for key, value in fields.items() if isinstance(value, str)}
+    if part.type != "file_ref" or not {"path", "op"} <= texts.keys():
+        return None
+    return FileTouch(texts["path"], texts["op"], texts.get("content_hash"), texts.get("from"))
 
 
 def _file_claims(

@@ -36,8 +36,7 @@ def encode(message: Message) -> bytes:
         Invalid: it is larger than 64 MiB, or nested deeper than 200 levels.
     """
     document: dict[str, Any] = {
-        **message.extra,
-        "v": message.extra.get("v", FORMAT_VERSION),
+        "v": FORMAT_VERSION,
         "id": message.id,
         "kind": message.kind,
         "author": {"name": message.author.name, "kind": message.author.kind},
@@ -50,6 +49,7 @@ def encode(message: Message) -> bytes:
         document["files"] = [_file_document(touch) for touch in message.files]
     if message.payload is not None:
         document[payload_key(message.kind)] = message.payload
+    document |= message.extra  # last: what could not be understood stands there under its own name
     data = canonical.dump(document)
     if len(data) > MAX_MESSAGE_BYTES:
         raise Invalid(
@@ -68,11 +68,13 @@ def decode(data: bytes) -> Message:
     document: Any = canonical.load(data)
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    kind = document.pop("kind") or "plain" if isinstance(document.get("kind"), str) else "plain"
+    named = isinstance(document.get("kind"), str) and document["kind"]
+    kind = document.pop("kind") if named else "plain"
     message_id = MessageId(document.pop("id"))
     author = _take_author(document)
     parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
-    payload = document.pop(payload_key(kind), None) if kind in TYPED_KINDS else None
+    typed = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
+    payload = document.pop(payload_key(kind)) if typed else None
     texts = {name: document.pop(name) for name in _TEXTS & document.keys() if isinstance(document[name], str)}
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
@@ -120,12 +122,14 @@ def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
 
 def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:
     files = document.get("files")
-    if not isinstance(files, list) or not all(
-        isinstance(f, dict) and {"path", "op"} <= f.keys() <= _FILE_FIELDS for f in files
-    ):
+    if not isinstance(files, list) or not all(isinstance(file, dict) and _is_touch(file) for file in files):
         return ()
     del document["files"]
     return tuple(FileTouch(f["path"], f["op"], f.get("content_hash"), f.get("from")) for f in files)
+
+
+def _is_touch(file: dict[str, Any]) -> bool:
+    return {"path", "op"} <= file.keys() <= _FILE_FIELDS and all(isinstance(value, str) for value in file.values())
 
 
 def _take_names(document: dict[str, Any]) -> tuple[str, ...]:

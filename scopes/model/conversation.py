@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, Oid
@@ -14,8 +14,7 @@ FORMAT_VERSION = 1
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", "conflict-resolution")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(NamedTuple):
     """The identity of a conversation on every machine; `cwd` is as written in an imported source."""
 
     uuid: str
@@ -80,7 +79,7 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
         "created": entry.created,
         "status": entry.status,
     }
-    return canonical.dump({**entry.extra, "v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}})
+    return canonical.dump({"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
@@ -94,5 +93,6 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
     names = ("purpose", "agent", "parent", "fork", "created", "status")
     known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
-    document.pop("v", None)
+    if document.get("v") == FORMAT_VERSION:
+        del document["v"]
     return BranchEntry(**known, extra=document)

@@ -11,6 +11,7 @@ from scopes.ids import OperationId
 from scopes.model import canonical
 
 VERSION = 1
+_TEXTS = ("id", "kind", "summary", "command", "actor", "time")
 
 
 class RefChange(NamedTuple):
@@ -62,17 +63,27 @@ def decode_operation(data: bytes) -> Operation:
         Corrupt: the record is no operation.
     """
     document: Any = canonical.load(data)
-    try:
-        return Operation(
-            id=OperationId(document["id"]),
-            kind=document["kind"],
-            summary=document["summary"],
-            command=document["command"],
-            actor=document["actor"],
-            time=document["time"],
-            changes=tuple(RefChange(c["ref"], c["old"], c["new"]) for c in document["refs"]),
-            undoes=document.get("undoes"),
-            details=document.get("details", {}),
-        )
-    except (KeyError, TypeError) as error:
-        raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify") from error
+    if not _is_operation(document):
+        raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify")
+    return Operation(
+        **{name: document[name] for name in _TEXTS},
+        changes=tuple(RefChange(change["ref"], change["old"], change["new"]) for change in document["refs"]),
+        undoes=document.get("undoes"),
+        details=document.get("details", {}),
+    )
+
+
+def _is_operation(document: object) -> bool:
+    match document:
+        case {"id": str(), "kind": str(), "summary": str(), "command": str(), "actor": str(), "time": str(), **rest}:
+            refs, undoes, details = rest.get("refs"), rest.get("undoes"), rest.get("details", {})
+            known = isinstance(undoes, str | None) and isinstance(details, dict)
+            return known and isinstance(refs, list) and all(map(_is_change, refs))
+    return False
+
+
+def _is_change(value: object) -> bool:
+    match value:
+        case {"ref": str(), "old": str() | None, "new": str() | None}:
+            return True
+    return False

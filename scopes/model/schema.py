@@ -22,8 +22,13 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
+_FIRST_MOMENT = -62_135_596_800_000_000_000  # the years 1 to 9999 in UTC: what RFC 3339 can write
+_BEYOND_LAST_MOMENT = 253_402_300_800_000_000_000
+
+
 def _readable_time(text: str) -> str:
-    if parse_time(text) is None:
+    moment = parse_time(text)
+    if moment is None or not _FIRST_MOMENT <= moment < _BEYOND_LAST_MOMENT:
         raise ValueError("is no RFC 3339 time, such as 2026-01-31T09:30:00Z")
     return text
 

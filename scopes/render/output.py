@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from scopes.render.pager import Pager
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSettings:
+class OutputSettings(NamedTuple):
     """How a command shows what it has; `color` is auto, always or never, `nul` ends rows with NUL."""
 
     json: bool = False

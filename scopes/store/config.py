@@ -7,14 +7,13 @@ user's own level (or the flags) only: a store may have come from somebody else.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import pygit2
-from pygit2.enums import ConfigLevel
-
-from scopes.errors import Invalid
+from scopes.errors import Corrupt, Invalid
 from scopes.store.foreign_errors import translated
+from scopes.store.libgit2 import pygit2
 
 SETTINGS = {
     "scopes.author": "the name under which you append when --as is not given",
@@ -25,7 +24,21 @@ SETTINGS = {
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
-LEVELS = {ConfigLevel.SYSTEM: "system", ConfigLevel.XDG: "user", ConfigLevel.GLOBAL: "user", ConfigLevel.LOCAL: "store"}
+_OURS = ("scopes.", "core.pager")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+_KEY = re.compile(r"(?:scopes|merge\.rule)\.[a-z][a-z0-9-]*", re.IGNORECASE)
+_FORMS = {
+    "scopes.durability": re.compile("full|fast"),
+    "scopes.hints": re.compile("true|false"),
+    "scopes.locktimeout": _WHOLE_NUMBER,
+    "scopes.packthreshold": _WHOLE_NUMBER,
+}
+LEVELS = {
+    pygit2.enums.ConfigLevel.SYSTEM: "system",
+    pygit2.enums.ConfigLevel.XDG: "user",
+    pygit2.enums.ConfigLevel.GLOBAL: "user",
+    pygit2.enums.ConfigLevel.LOCAL: "store",
+}
 
 
 class Setting(NamedTuple):
@@ -46,7 +59,7 @@ class Config:
 
     def find(self, key: str) -> str | None:
         """Return the value that counts, or None where nothing sets it."""
-        if key in COMMANDS:
+        if key.lower() in COMMANDS:
             return self._find_own(key)
         override = self._overrides.get(key.lower())
         if override is not None:
@@ -55,17 +68,18 @@ class Config:
             return str(self._files[key])
         except KeyError:
             return None
+        except UnicodeDecodeError as error:
+            hint = f"set it anew: scopes config {key} VALUE"
+            raise Corrupt(f"the setting {key} is no text in UTF-8", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:
-        """Return a whole number, or the default where the value is absent or none."""
+        """Return a whole number of at most nine digits, or the default where the value is absent or none."""
         text = self.find(key)
-        return int(text) if text is not None and text.isdecimal() else default
+        return int(text) if text is not None and _WHOLE_NUMBER.fullmatch(text) else default
 
     def walk(self) -> Iterator[Setting]:
         """Yield every `scopes.*` value, weakest level first; a key may occur at several levels."""
-        for entry in self._files:
-            if entry.name.startswith("scopes.") and entry.value is not None:
-                yield Setting(entry.name, entry.value, LEVELS.get(ConfigLevel(entry.level), "other"))
+        yield from (setting for setting in _walk_settings(self._files) if setting.key.startswith("scopes."))
         yield from self._overrides.values()
 
     def store_level(self) -> pygit2.Config:
@@ -77,9 +91,23 @@ class Config:
         override = self._overrides.get(key.lower())
         if override is not None and override.origin == "flag":
             return override.value
-        values = [entry for entry in self._files if entry.name == key.lower() and entry.value is not None]
-        own = [e.value for e in values if LEVELS.get(ConfigLevel(e.level)) in ("system", "user")]
+        own = [s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")]
         return own[-1] if own else None
+
+
+def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
+    """Yield what concerns us, weakest level first, but for what is no UTF-8: the files are shared with git."""
+    entries = iter(files)
+    while True:
+        try:
+            entry = next(entries, None)
+            value = entry.value if entry is not None and entry.name.startswith(_OURS) else None
+        except UnicodeDecodeError:
+            continue
+        if entry is None:
+            return
+        if value is not None:
+            yield Setting(entry.name, value, LEVELS.get(entry.level, "other"))
 
 
 def open_user_file(home: str) -> pygit2.Config:
@@ -88,37 +116,34 @@ def open_user_file(home: str) -> pygit2.Config:
 
 
 def user_config() -> pygit2.Config:
-    """Return the system's and the user's settings, for a command that has no store yet."""
-    merged = pygit2.Config()
-    for add in (pygit2.Config.get_system_config, pygit2.Config.get_xdg_config, pygit2.Config.get_global_config):
-        try:
-            found = add()
-        except OSError:
-            continue
-        for entry in found:
-            if entry.name.startswith(("scopes.", "core.pager")) and entry.value is not None:
-                merged[entry.name] = entry.value
-    return merged
+    """Return the system's and the user's settings, for a command that has no store yet.
+
+    Raises:
+        Inaccessible, Corrupt: one of their files cannot be read.
+    """
+    with translated("read the settings of git", os.path.expanduser("~")):
+        return pygit2.config.DefaultConfig()
 
 
 def check_key(key: str) -> str:
     """Accept the name of a setting of ours.
 
     Raises:
-        Invalid: it is not below `scopes.`.
+        Invalid: git knows no such key, or it is none of ours, or it is what the store itself writes.
     """
-    if not key.lower().startswith(("scopes.", "merge.rule.")) or key.endswith("."):
+    if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
         raise Invalid(f"{key!a} is no setting of scopes", hint="settings: " + ", ".join(SETTINGS))
     return key
 
 
-def write_setting(files: pygit2.Config, key: str, value: str | None, directory: str) -> bool:
-    """Set (or, with None, remove) a value in one configuration file; False when there was nothing to remove."""
-    with translated(f"write the setting {key}", directory):
-        if value is None:
-            if key not in files:
-                return False
-            del files[key]
-        else:
-            files[key] = value
-    return True
+def check_value(key: str, value: str) -> str:
+    """Accept a value that means something for a setting.
+
+    Raises:
+        Invalid: it means nothing; the hint says what does.
+    """
+    form = _FORMS.get(key.lower())
+    if form is not None and not form.fullmatch(value):
+        about = next(text for known, text in SETTINGS.items() if known.lower() == key.lower())
+        raise Invalid(f"{value!a} is no value of {key}", hint=f"it is {about}")
+    return value

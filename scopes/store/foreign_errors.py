@@ -11,17 +11,17 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pygit2
-
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
+from scopes.store.libgit2 import pygit2
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}
 # libgit2 puts paths between quotes, and a path may hold any of these words.
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
-_MOVED = ("old reference value does not match", "already exists")
-# It looks for a lock file first and then creates one, so a held lock has two texts.
-_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists|is locked")
+_MOVED = ("old reference value does not match", "already exists", "reference '' not found")
+# It looks for a lock file first and then creates one, so a held lock has two texts; "is locked" is what it says of a
+# file that may not be looked at.
+_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 
 
 def is_moved(error: BaseException) -> bool:
@@ -33,6 +33,11 @@ def is_moved(error: BaseException) -> bool:
 def is_locked(error: BaseException) -> bool:
     """Tell whether a ref update failed because the ref's lock file exists."""
     return _LOCKED.search(_words(error)) is not None
+
+
+def is_missing(error: BaseException) -> bool:
+    """Tell whether something failed because a file or directory was not there."""
+    return _words(error).endswith(os.strerror(errno.ENOENT).lower())
 
 
 def _words(error: BaseException) -> str:
@@ -48,8 +53,11 @@ def translated(what: str, directory: str) -> Iterator[None]:
         raise refusal(what, directory, error) from error
 
 
-def refusal(what: str, directory: str, error: BaseException) -> ScopesError:
-    """Choose the refusal for a foreign failure while doing `what` in the store at `directory`."""
+def refusal(what: str, directory: str, error: BaseException, *, writing: bool = False) -> ScopesError:
+    """Choose the refusal for a foreign failure while doing `what` in the store at `directory`.
+
+    Where nothing tells the cause, stored data is damaged, but for `writing`, which needs none.
+    """
     if is_locked(error):
         return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
     code = error.errno if isinstance(error, OSError) and error.errno else _guess(error, directory)
@@ -60,8 +68,9 @@ def refusal(what: str, directory: str, error: BaseException) -> ScopesError:
     if code in _DENIED:
         return Inaccessible(f"cannot {what}: permission denied", hint=f"check who owns {directory} and its files")
     missing = isinstance(error, KeyError)
-    if code and not missing:
-        return Inaccessible(f"cannot {what}: {os.strerror(code)}", hint=f"check the disk of {directory}")
+    if not missing and (code or writing):
+        reason = os.strerror(code) if code else "the disk refuses, or a limit on the size of files"
+        return Inaccessible(f"cannot {what}: {reason}", hint=f"check the disk of {directory}")
     damage = "an object is missing from the store" if missing else "stored data is damaged or the disk failed"
     return Corrupt(f"cannot {what}: {damage}", hint="see: scopes verify")
 

@@ -15,7 +15,9 @@ from scopes.errors import Inaccessible
 _HARDENED = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=",
     "-c", "credential.helper=", "-c", "gc.auto=0", "-c", "protocol.ext.allow=never",
-    "-c", "uploadpack.packObjectsHook=", "-c", "core.sshCommand=false", "-c", "maintenance.auto=false", "--no-pager",
+    "-c", "uploadpack.packObjectsHook=", "-c", "core.sshCommand=false", "-c", "maintenance.auto=false",
+    # By default git syncs no packed-refs, and removes the files of the refs that it put there all the same.
+    "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "--no-pager",
 )  # fmt: skip
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-import pygit2
-
 from scopes.errors import NotFound
 from scopes.ids import Oid
+from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -63,6 +62,6 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
     if ancestor == descendant:
         return True
     try:
-        return repository.git.descendant_of(pygit2.Oid(hex=descendant), pygit2.Oid(hex=ancestor))
+        return repository.walker.descendant_of(pygit2.Oid(hex=descendant), pygit2.Oid(hex=ancestor))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {ancestor} or {descendant} is not in the store", hint="see: scopes verify") from error

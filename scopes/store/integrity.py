@@ -123,14 +123,18 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     """
     expected: dict[str, str | None] = {}
     log_begins = None
+    moving: set[str] = set()
     try:
+        pending = repository.find_pending(repository.raw_ref(names.PENDING), repository.raw_ref(names.OPERATIONS))
+        moving = {change.ref for change in pending[1].changes} if pending is not None else moving
         for _, operation in walk_operations(repository):
             log_begins = seconds_of(operation.time)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
         yield Finding("error", names.OPERATIONS, error.message, "undo does not reach behind this point")
-    last = {ref: next(walk_moves(repository, ref), None) for ref in list_logged_refs(repository, _LOGGED)}
+    logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
+    last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
     for ref, move in last.items():
         if move is not None and move.new != NOTHING and expected.get(ref, move.new) is not None:
@@ -139,10 +143,15 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
+            # git writes the reflog first: whoever dies between the two leaves a move that never happened.
+            severity = "warning" if move.old == value else "error"
             cure = f"its reflog ends at {move.new}"
-            yield Finding("error", _shown(ref), "it does not stand where its reflog says", cure)
-        if ref.startswith(names.HEADS) and ref not in expected and _was_made_since(repository, ref, log_begins):
-            yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+            yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
+        if ref.startswith(names.HEADS) and ref not in expected and log_begins is not None:
+            yield from _unknown(repository, ref, log_begins)
+        if ref.startswith(names.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
+            cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(names.ACTIVE)} BRANCH"
+            yield Finding("error", ref, "it does not stand where the last operation left it", cure)
 
 
 def _vanished(repository: Repository, ref: str, value: str) -> Finding:
@@ -155,10 +164,13 @@ def _vanished(repository: Repository, ref: str, value: str) -> Finding:
     return Finding("error", _shown(ref), "it is gone, and no operation removed it", cure)
 
 
-def _was_made_since(repository: Repository, ref: str, seconds: int | None) -> bool:
-    """Tell a branch younger than the operation log from one whose operation was let go with the log's beginning."""
+def _unknown(repository: Repository, ref: str, log_begins: int) -> Iterator[Finding]:
+    """Judge a branch that the log does not know; the operation of an old one was let go with the log's beginning."""
     moves = list(walk_moves(repository, ref))
-    return bool(moves) and moves[-1].old == NOTHING and seconds is not None and moves[-1].time >= seconds
+    if moves and moves[-1].old == NOTHING and moves[-1].time >= log_begins:
+        yield Finding("warning", _shown(ref), "no operation made it: a git command did")
+    elif not os.path.exists(os.path.join(repository.path, "logs", ref)):
+        yield Finding("warning", _shown(ref), "nothing tells where it comes from: is packed-refs damaged?")
 
 
 def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:

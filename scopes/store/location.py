@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import secrets
+import re
 import shutil
-
-import pygit2
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.store.foreign_errors import translated
+from scopes.store.libgit2 import pygit2
 
 FORMAT_VERSION = 1
+_WORKPLACE = ".new-"
 STORE_CONFIG: dict[str, int | str] = {
     "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2
     "core.logAllRefUpdates": "always",  # appends are in the reflog
@@ -33,14 +34,14 @@ def create_store(path: str) -> bool:
         return False
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
         raise Invalid(f"{path} exists and is no scopes store", hint="name another place with --store")
-    workplace = f"{path}.new-{secrets.token_hex(4)}"
+    workplace = f"{path}{_WORKPLACE}{os.urandom(4).hex()}"
     mask = os.umask(0o077)
     try:
         with translated(f"make a store at {path}", os.path.dirname(path)):
-            _build(workplace)
             try:
+                _build(workplace)
                 os.rename(workplace, path)
-            except OSError:
+            except (pygit2.GitError, OSError):
                 if not is_store(path):
                     raise
                 return False
@@ -49,6 +50,15 @@ def create_store(path: str) -> bool:
         os.umask(mask)
         shutil.rmtree(workplace, ignore_errors=True)
     return True
+
+
+def remove_workplaces(path: str) -> None:
+    """Remove what dead makers of the store at `path` left beside it; one who lives finds the store made."""
+    directory, store = os.path.split(os.path.abspath(path))
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if re.fullmatch(re.escape(store + _WORKPLACE) + "[0-9a-f]{8}", name):
+                shutil.rmtree(os.path.join(directory, name))
 
 
 def _build(workplace: str) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scopes.clock import jitter
 from scopes.errors import Busy, Inaccessible
 
 LOCK_FILE = "scopes.lock"
@@ -100,7 +100,7 @@ class StoreLock:
                 return
             if time.monotonic() > deadline:
                 raise Busy(f"the store is busy{self._holder()}", hint="try again in a moment")
-            time.sleep(pause * (0.5 + random.random()))  # noqa: S311 - spreads waiters, guards nothing
+            time.sleep(pause * (0.5 + jitter()))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _holder(self) -> str:

@@ -8,6 +8,7 @@ from scopes.errors import Refused, ScopesError
 from scopes.store.foreign_errors import translated
 from scopes.store.git_program import find_git, run_git
 from scopes.store.integrity import ends_with_own_hash
+from scopes.store.location import remove_workplaces, sync
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
@@ -49,8 +50,12 @@ def pack(repository: Repository) -> None:
     _refuse_programs(repository)
     remove_leftovers(repository)
     _remove_damaged_graph(repository)
-    run_git(repository.path, "gc", "--quiet")
+    # We are alone here. The pid file of a killed gc would stop the next one for as long as something has that pid.
+    run_git(repository.path, "gc", "--quiet", "--force")
     run_git(repository.path, "commit-graph", "write", "--reachable")
+    with translated("sync what was packed", repository.path):
+        for directory in ("objects/pack", "objects/info", ""):  # git syncs its files, not where it put them
+            sync(os.path.join(repository.path, directory))
 
 
 def _refuse_programs(repository: Repository) -> None:
@@ -70,4 +75,5 @@ def _remove_damaged_graph(repository: Repository) -> None:
 
 def remove_leftovers(repository: Repository) -> list[str]:
     """Remove temporary and lock files of dead processes; call it under the exclusive lock. Returns their paths."""
+    remove_workplaces(repository.path)
     return remove_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))

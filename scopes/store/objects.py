@@ -7,8 +7,8 @@ writer work without an object database. Tests compare every form with git's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
@@ -24,6 +24,8 @@ FILE_MODE = b"100644"
 DIRECTORY_MODE = b"40000"
 MAX_TIME_SECONDS = 2**32 - 1  # libgit2 keeps commit times in 32 unsigned bits
 SUBJECT_LENGTH = 72
+_AFTER_TREE = len("tree \n") + 40
+_PARENT_LENGTH = len("parent \n") + 40
 
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -46,8 +48,7 @@ class Identity(NamedTuple):
     email: str
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit as it is stored; `time` is in whole seconds since 1970."""
 
     oid: Oid
@@ -57,6 +58,13 @@ class Commit:
     time: int
     subject: str
     trailers: Mapping[str, str]
+
+
+class Tip(NamedTuple):
+    """What a list needs of a commit; `time` is in whole seconds since 1970."""
+
+    tree: Oid
+    time: int
 
 
 def format_tree(entries: Iterable[Entry]) -> bytes:
@@ -75,17 +83,33 @@ def parse_tree(data: bytes) -> dict[str, Entry]:
     Raises:
         Corrupt: the bytes are no tree.
     """
-    entries: dict[str, Entry] = {}
+    return {entry.name: entry for entry in (_entry(*line) for line in _walk_lines(data))}
+
+
+def find_in_tree(data: bytes, name: str) -> Entry | None:
+    """Read the one entry of a tree that has this name; what comes behind it is not looked at.
+
+    Raises:
+        Corrupt: the bytes are no tree.
+    """
+    wanted = name.encode("utf-8", "surrogateescape")
+    return next((_entry(*line) for line in _walk_lines(data) if line[1] == wanted), None)
+
+
+def _walk_lines(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield mode, name and raw id of every entry."""
     position = 0
     while position < len(data):
         space = data.find(b" ", position)
         end = data.find(b"\0", space)
         if space < 0 or end < 0 or end + 21 > len(data):
             raise Corrupt("a tree object is damaged", hint="see: scopes verify")
-        name = data[space + 1 : end].decode("utf-8", "surrogateescape")
-        entries[name] = Entry(name, Oid(data[end + 1 : end + 21].hex()), data[position:space] == DIRECTORY_MODE)
+        yield data[position:space], data[space + 1 : end], data[end + 1 : end + 21]
         position = end + 21
-    return entries
+
+
+def _entry(mode: bytes, name: bytes, raw_oid: bytes) -> Entry:
+    return Entry(name.decode("utf-8", "surrogateescape"), Oid(raw_oid.hex()), mode == DIRECTORY_MODE)
 
 
 def format_commit(
@@ -102,7 +126,7 @@ def format_commit(
     The time is clamped to what git can hold. A name is cleaned of what could forge a header line, a subject and a
     trailer value of what would end their line.
     """
-    who = f"{_header_safe(author.name)} <{_header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
+    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
     lines.append(one_line(subject))
     written = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
@@ -117,21 +141,32 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     Raises:
         Corrupt: the bytes are no commit.
     """
-    head, _, body = data.decode("utf-8", "replace").partition("\n\n")
-    lines = head.split("\n")
-    parents = []
-    author, seconds = Identity("", ""), 0
-    for line in lines[1:]:
-        key, _, value = line.partition(" ")
-        if key == "parent":
-            parents.append(Oid(value))
-        elif key == "author":
-            author, seconds = _parse_signature(value)
-            break
-    if not lines[0].startswith("tree "):
+    text = data.decode("utf-8", "replace")
+    if not text.startswith("tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
+    parents: tuple[Oid, ...] = ()
+    position = _AFTER_TREE
+    while text.startswith("parent ", position):
+        parents += (Oid(text[position + 7 : position + 47]),)
+        position += _PARENT_LENGTH
+    head, _, body = text[position:].partition("\n\n")
+    author, seconds = _parse_author(head)
     subject, _, rest = body.partition("\n")
-    return Commit(oid, Oid(lines[0][5:45]), tuple(parents), author, seconds, subject, _parse_trailers(rest))
+    return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
+
+
+def parse_tip(oid: Oid, data: bytes) -> Tip:
+    """Read of a commit only which tree it has and from when it is.
+
+    Raises:
+        Corrupt: the bytes are no commit.
+    """
+    if not data.startswith(b"tree "):
+        raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
+    head = data.partition(b"\n\n")[0]
+    author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
+    seconds = author.partition(b"> ")[2].partition(b" ")[0].decode("ascii", "replace")
+    return Tip(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
@@ -147,23 +182,31 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def _header_safe(text: str) -> str:
+def header_safe(text: str) -> str:
     """Clean a name for a header line; git refuses `<`, `>`, newline and an empty name."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"
 
 
-def _parse_signature(value: str) -> tuple[Identity, int]:
-    name, _, rest = value.partition("<")
-    email, _, when = rest.partition("> ")
+def _parse_author(head: str) -> tuple[Identity, int]:
+    """Read what follows the parents: normally at once the author's line."""
+    line = head if head.startswith("author ") else head.partition("\nauthor ")[2]
+    who, _, when = line.partition("\n")[0].partition("> ")
     seconds = when.partition(" ")[0]
-    return Identity(name.removesuffix(" "), email), int(seconds) if _SECONDS.fullmatch(seconds) else 0
+    return _parse_identity(who), int(seconds) if _SECONDS.fullmatch(seconds) else 0
+
+
+@lru_cache(maxsize=1000)
+def _parse_identity(who: str) -> Identity:
+    name, _, email = who.removeprefix("author ").partition("<")
+    return Identity(name.removesuffix(" "), email)
 
 
 def _parse_trailers(rest: str) -> dict[str, str]:
     """Read the `Key: value` lines of the last paragraph; the first of a repeated key counts."""
     trailers: dict[str, str] = {}
-    for line in rest.rpartition("\n\n")[2].strip("\n").split("\n"):
-        key, colon, value = line.partition(": ")
-        if colon and key.startswith("Scopes-"):
-            trailers.setdefault(key, value)
+    for line in rest.rpartition("\n\n")[2].split("\n"):
+        if line.startswith("Scopes-"):
+            key, colon, value = line.partition(": ")
+            if colon:
+                trailers.setdefault(key, value)
     return trailers

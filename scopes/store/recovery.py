@@ -11,11 +11,10 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 
-import pygit2
-
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs as names
 from scopes.store.foreign_errors import is_locked, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.lock import LOCK_FILE
 from scopes.store.repository import Repository
 
@@ -43,13 +42,14 @@ def finish_pending(repository: Repository) -> Operation | None:
 def move_refs(repository: Repository, operation: Operation, commit: str) -> None:
     """Bring every ref of a committed operation to its new value, then the log, then take the marker away.
 
+    An operation that moves the log itself is not written into it.
     Deletions go first, so that a name can become a directory of names. Doing it again is harmless.
     """
     reason = f"{operation.kind}: {operation.summary}"
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
         set_ref(repository, change, reason)
     previous = repository.raw_ref(names.OPERATIONS)
-    if previous != commit:
+    if previous != commit and all(change.ref != names.OPERATIONS for change in operation.changes):
         set_ref(repository, RefChange(names.OPERATIONS, previous, commit), reason)
     set_ref(repository, RefChange(names.PENDING, commit, None), reason)
 
@@ -70,7 +70,7 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
             # nothing to write.
             repository.git.set_refdb(pygit2.Refdb.open(repository.git))
             if not (is_locked(error) and turns_left):
-                raise refusal(f"move the ref {change.ref}", repository.path, error) from error
+                raise refusal(f"move the ref {change.ref}", repository.path, error, writing=True) from error
             remove_orphan_lock(repository, change.ref)
 
 
@@ -116,7 +116,8 @@ def list_leftovers(repository: Repository) -> Iterator[str]:
             path = os.path.relpath(os.path.join(top, name), repository.path)
             # Below objects/ only: a branch may be called tmp_x.
             is_temporary = path.startswith("objects/") and name.startswith(("tmp_", ".tmp-"))
-            if is_temporary or (name.endswith(".lock") and path != LOCK_FILE):
+            # git packs no refs any more while its unfinished file is there.
+            if is_temporary or path == "packed-refs.new" or (name.endswith(".lock") and path != LOCK_FILE):
                 yield path
 
 

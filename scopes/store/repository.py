@@ -8,32 +8,34 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-import pygit2
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
-from scopes.store.foreign_errors import refusal, translated
+from scopes.store.foreign_errors import is_missing, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import find_loose
-from scopes.store.objects import BLOB, COMMIT, TAG, TREE, Commit, Entry, parse_commit, parse_tree
+from scopes.store.loose import CODES, LooseReader, find_loose
+from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
 from scopes.store.ref_files import list_ref_files
 
-KINDS = {1: COMMIT, 2: TREE, 3: BLOB, 4: TAG}
-CODES = {kind: code for code, kind in KINDS.items()}
+KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
+_OID_LENGTH = 40
+_TRIES = 5
+_BEFORE_LIBGIT2S_OWN = 3
+_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 _Seen = TypeVar("_Seen")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who uses the store, and with which command line: what the operation log keeps."""
 
     actor: str = "unknown"
@@ -69,6 +71,13 @@ class Repository:
         self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
         self._last_was_packed = True
 
+    @cached_property
+    def walker(self) -> pygit2.Repository:
+        """A handle for libgit2's own walks over history, which its own reader of loose objects may never end."""
+        git = pygit2.Repository(self.path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git.odb.add_backend(LooseReader(self._objects), _BEFORE_LIBGIT2S_OWN)
+        return git
+
     def require_writable(self) -> None:
         """Refuse to write into a store of a newer format.
 
@@ -88,12 +97,10 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is there and damaged.
         """
-        if not is_oid(oid):
-            raise Corrupt(f"{oid!a} should be the id of an object", hint="see: scopes verify")
         try:
             found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
-            raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
+            raise _damage(oid) from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
         if found is None:
@@ -107,11 +114,15 @@ class Repository:
         """
         found = self._find_packed(oid) if self._last_was_packed else None
         if found is None:
+            if not is_oid(oid):
+                raise _damage(oid)
             found = find_loose(self._objects, oid)
             self._last_was_packed = found is None
         return found or self._find_packed(oid)
 
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        if len(oid) != _OID_LENGTH:
+            return None  # to libgit2 a shorter one is the beginning of some object's
         try:
             code, data = self._packs.read(oid)
         except KeyError:
@@ -128,8 +139,14 @@ class Repository:
         Raises:
             Inaccessible: disk full, read-only, permission.
         """
-        with translated("write to the store", self.path):
-            return Oid(str(self.git.write(CODES[kind], data)))
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return Oid(str(self.git.write(CODES[kind], data)))
+            except (pygit2.GitError, OSError, ValueError) as error:
+                # A plain git that repacks beside us takes a directory away between two steps of ours.
+                if not (tries_left and is_missing(error)):
+                    raise refusal("write to the store", self.path, error, writing=True) from error
+        raise AssertionError  # the last try has returned or raised
 
     def find_ref(self, name: str) -> str | None:
         """Return what a ref points at (`ref: <name>` when symbolic), or None."""
@@ -190,8 +207,8 @@ class Repository:
         if marker is None or marker == operations:
             return None
         operation = read_operation(self, Oid(marker))
-        with contextlib.suppress(pygit2.GitError):  # damage further down the log: what the marker says holds
-            if operations and self.git.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
+        with contextlib.suppress(pygit2.GitError, Corrupt):  # damage further down the log: what the marker says holds
+            if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation
 
@@ -207,7 +224,7 @@ def open_repository(
         Inaccessible: permission, or another user's store.
     """
     if not is_store(path):
-        if os.path.isdir(path) and os.listdir(path):
+        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
             raise Corrupt(f"{path} is no scopes store", hint="name the store with --store, or make one: scopes init")
         raise NotFound(f"there is no store at {path} yet", hint="make one: scopes init, or: scopes conversations new")
     _shield_from_unreadable_home()
@@ -222,13 +239,18 @@ def open_repository(
 
 
 def _cannot_open(path: str, error: Exception) -> Exception:
-    text = str(error).lower()
+    text = str(error).replace(path, "").lower()
     if "owner" in text or "owned" in text:
         hint = f"if you trust it: git config --global --add safe.directory {path}"
         return Inaccessible(f"the store {path} belongs to another user", hint=hint)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
+    malformed = _MALFORMED_CONFIGURATION.search(str(error))
+    if malformed is not None:
+        file, line = malformed.groups()
+        hint = f"correct it: git config --file {file} --edit"
+        return Corrupt(f"the configuration file {file} is malformed in line {line}", hint=hint)
     return refusal(f"open the store {path}", path, error)
 
 
@@ -240,20 +262,27 @@ def _shield_from_unreadable_home() -> None:
         pygit2.settings.search_path[level] = ""
 
 
+def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
+    """Read an object of a kind, or raise NotFound or Corrupt."""
+    found, data = objects.read(oid)
+    if found != kind:
+        raise Corrupt(f"object {oid} should be a {kind}", hint="see: scopes verify")
+    return data
+
+
 def read_commit(objects: Objects, oid: Oid) -> Commit:
     """Read a commit, or raise NotFound or Corrupt."""
-    kind, data = objects.read(oid)
-    if kind != COMMIT:
-        raise Corrupt(f"object {oid} should be a commit", hint="see: scopes verify")
-    return parse_commit(oid, data)
+    return parse_commit(oid, read_data(objects, oid, COMMIT))
+
+
+def read_tip(objects: Objects, oid: Oid) -> Tip:
+    """Read of a commit only its tree and time, or raise NotFound or Corrupt."""
+    return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
 def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
     """Read a tree's entries by name, or raise NotFound or Corrupt."""
-    kind, data = objects.read(oid)
-    if kind != TREE:
-        raise Corrupt(f"object {oid} should be a tree", hint="see: scopes verify")
-    return parse_tree(data)
+    return parse_tree(read_data(objects, oid, TREE))
 
 
 def read_operation(objects: Objects, commit: Oid) -> Operation:
@@ -264,8 +293,13 @@ def read_operation(objects: Objects, commit: Oid) -> Operation:
     return decode_operation(objects.read(entry.oid)[1])
 
 
+def _damage(oid: Oid) -> Corrupt:
+    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} should be the id of an object"
+    return Corrupt(what, hint="see: scopes verify")
+
+
 def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {change.ref: change.new for change in operation.changes} | {names.OPERATIONS: commit}
+    return {names.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
 
 
 def _value(reference: pygit2.Reference) -> str:

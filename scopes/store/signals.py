@@ -12,12 +12,19 @@ _HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Deliver interrupts only after the block."""
+    """Deliver interrupts only after the block, however many threads there are."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    came: list[int] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    # Where there are other threads, the kernel gives a signal to one of those, and Python calls its handler here.
+    handlers = {held: signal.signal(held, lambda number, _: came.append(number)) for held in _HELD}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for held, handler in handlers.items():
+            signal.signal(held, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in came:
+            signal.raise_signal(number)

@@ -8,20 +8,18 @@ is set to it. From then on it has happened; the refs follow, now or when the nex
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
-import pygit2
-
-from scopes.clock import seconds_of
+from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
 from scopes.store.foreign_errors import is_locked, is_moved, refusal
+from scopes.store.libgit2 import pygit2
 from scopes.store.location import sync
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
@@ -78,7 +76,7 @@ def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason
             commit = _try_append(repository, ref, build, reason)
             if commit is not None:
                 return commit
-            time.sleep(random.random() * 0.002 * (turn + 1))  # noqa: S311 - spreads the writers, guards nothing
+            time.sleep(jitter() * 0.002 * (turn + 1))
     with writing(repository):
         for _ in range(_TRIES_ALONE):
             commit = _try_append(repository, ref, build, reason)

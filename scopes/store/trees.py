@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, format_tree
-from scopes.store.repository import Objects, read_tree
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, find_in_tree, format_tree
+from scopes.store.repository import Objects, read_data, read_tree
 
 Change = bytes | Oid | None
 """What becomes of a path: new bytes, a blob that is stored already, or nothing any more."""
@@ -23,7 +22,7 @@ def find_entry(objects: Objects, tree: Oid, path: str) -> Entry | None:
     for name in path.split("/"):
         if entry is None or not entry.is_tree:
             return None
-        entry = read_tree(objects, entry.oid).get(name)
+        entry = find_in_tree(read_data(objects, entry.oid, TREE), name)
     return entry
 
 
@@ -35,10 +34,7 @@ def find_blob(objects: Objects, tree: Oid, path: str) -> bytes | None:
 
 def read_blob(objects: Objects, oid: Oid) -> bytes:
     """Read a blob, or raise NotFound or Corrupt."""
-    kind, data = objects.read(oid)
-    if kind != BLOB:
-        raise Corrupt(f"object {oid} should be a blob", hint="see: scopes verify")
-    return data
+    return read_data(objects, oid, BLOB)
 
 
 def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[str, Oid]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from scopes.conversation.append import append
 from scopes.conversation.heads import STATE_DIRECTORY, read_message_bytes
 from scopes.ids import Oid
-from scopes.model.message import Message
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
 from scopes.store.trees import find_entry
@@ -27,14 +26,11 @@ def measure(work: Workplace) -> Iterator[Row]:
     if compiler is None:
         work.notes.append("append against C: skipped, there is no gcc")
         return
-    race = Race(work, compiler)
-    for durability in ("full", "fast"):
-        ours, reference = by_turns(
-            work.repetitions(7), lambda d=durability: race.run_ours(d), lambda d=durability: race.run_reference(d)
-        )
-        what = "synced" if durability == "full" else "scopes.durability=fast"
+    for durability, what in (("full", "synced"), ("fast", "scopes.durability=fast")):
+        race = Race(work, compiler, durability)
+        ours, reference = by_turns(race.turns - 1, race.run_ours, race.run_reference)
         yield Row(
-            operation=f"{len(race.messages)} appends in one process, {what}",
+            operation=f"{race.batch} appends in one process, {what}",
             ours=ours,
             reference=reference,
             against="the same four calls in C",
@@ -43,50 +39,58 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 class Race:
-    """The same messages appended by both sides, each time to a new copy of the same store."""
+    """The same messages appended by both sides to a copy each of one store, a batch a turn."""
 
-    def __init__(self, work: Workplace, compiler: str) -> None:
-        self._work = work
-        self._base = work.store_of(1, 1000)
-        speech = Speech("appending", 2000)
-        author = _last_author(self._base)  # a participant already, so that no side has a new state to write
-        self.messages: list[Message] = [speech.message(author) for _ in range(work.amount(200))]
-        self._program = work.path("appending")
+    def __init__(self, work: Workplace, compiler: str, durability: str) -> None:
+        self._environment = work.environment
+        self._durability = durability
+        self.turns = 1 + work.repetitions(12)
+        self.batch = work.amount(50)
+        self._program = work.new_path("appending")
         source = str(Path(__file__).with_name("appending.c"))
         run([compiler, "-O2", "-Wall", "-Werror", "-o", self._program, source, "-ldl"], work.environment)
-        self._payloads, self._tip = self._write_payloads()
+        base = work.store_of(1, 1000)
+        author = _last_author(base)  # a participant already, so that no side has a new state to write
+        speech = Speech("appending", 2000)
+        self._messages = [[speech.message(author) for _ in range(self.batch)] for _ in range(self.turns)]
+        self._payloads = [work.new_path("payloads") for _ in range(self.turns)]
+        self._tips = list(self._write_payloads(work.copy(base)))
+        self._ours, self._reference = work.copy(base), work.copy(base)
+        self._ours_turns, self._reference_turns = iter(range(self.turns)), iter(range(self.turns))
 
-    def run_ours(self, durability: str) -> float:
-        repository = open_store(self._work.copy(self._base), durability)
-        seconds = wall(lambda: [append(repository, _CONVERSATION, message) for message in self.messages])
-        self._check(repository.find_ref(_REF))
+    def run_ours(self) -> float:
+        turn = next(self._ours_turns)
+        repository = open_store(self._ours, self._durability)
+        seconds = wall(lambda: [append(repository, _CONVERSATION, message) for message in self._messages[turn]])
+        self._check(turn, repository.find_ref(_REF))
         return seconds
 
-    def run_reference(self, durability: str) -> float:
-        sync = "1" if durability == "full" else "0"
-        command = [self._program, _loaded_libgit2(), self._work.copy(self._base), _REF, self._payloads, sync]
-        seconds, tip = run(command, self._work.environment).decode().split()
-        self._check(tip)
+    def run_reference(self) -> float:
+        turn = next(self._reference_turns)
+        sync = "1" if self._durability == "full" else "0"
+        command = [self._program, _loaded_libgit2(), self._reference, _REF, self._payloads[turn], sync]
+        seconds, tip = run(command, self._environment).decode().split()
+        self._check(turn, tip)
         return float(seconds)
 
-    def _check(self, tip: str | None) -> None:
+    def _check(self, turn: int, tip: str | None) -> None:
         """Both sides must have written the very same bytes: the tip's id says so."""
-        if tip != self._tip:
-            raise RuntimeError(f"an append wrote something else: {tip}, not {self._tip}")
+        if tip != self._tips[turn]:
+            raise RuntimeError(f"an append wrote something else: {tip}, not {self._tips[turn]}")
 
-    def _write_payloads(self) -> tuple[str, str]:
-        """Append once and write down what that wrote, for the other side."""
-        repository = open_store(self._work.copy(self._base), "fast")
-        before = Oid(repository.find_ref(_REF) or "")
-        tip = [append(repository, _CONVERSATION, message) for message in self.messages][-1].oid
-        state = find_entry(repository, read_commit(repository, tip).tree, STATE_DIRECTORY)
-        path = self._work.path("payloads")
-        with open(path, "wb") as file:
-            file.write(b"%s\n" % (b"" if state is None else state.oid.encode()))
-            for commit in walk_oldest_first(repository, [tip], hidden={before}):
-                blob, text = read_message_bytes(repository, commit.oid), repository.read(commit.oid)[1]
-                file.write(b"%d %d\n" % (len(blob), len(text)) + blob + text)
-        return path, tip
+    def _write_payloads(self, store: str) -> Iterator[Oid]:
+        """Append everything once and write down what that wrote, for the other side; yield the tip of each turn."""
+        repository = open_store(store, "fast")
+        tip = Oid(repository.find_ref(_REF) or "")
+        for messages, path in zip(self._messages, self._payloads, strict=True):
+            before, tip = tip, [append(repository, _CONVERSATION, message) for message in messages][-1].oid
+            state = find_entry(repository, read_commit(repository, tip).tree, STATE_DIRECTORY)
+            with open(path, "wb") as file:
+                file.write(b"%s\n" % (b"" if state is None else state.oid.encode()))
+                for commit in walk_oldest_first(repository, [tip], hidden={before}):
+                    blob, text = read_message_bytes(repository, commit.oid), repository.read(commit.oid)[1]
+                    file.write(b"%d %d\n" % (len(blob), len(text)) + blob + text)
+            yield tip
 
 
 def _last_author(store: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
+from tests.benchmarks.bare import read_tips
 from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
 from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
 
 _FORMAT = "--format=%(refname) %(committerdate) %(subject)"
+_AGAINST = "git for-each-ref with date and subject"
 
 
 def measure(work: Workplace) -> Iterator[Row]:
@@ -18,23 +20,28 @@ def measure(work: Workplace) -> Iterator[Row]:
     for conversations in (1000, 10_000):
         store = work.store_of(conversations, 3, 300)
         amount = f"{work.amount(conversations):,}"
-        command = work.git(store, "for-each-ref", _FORMAT, "refs/heads/")
-        against = "git for-each-ref with date and subject"
-
-        def reference(command: list[str] = command) -> float:
-            return wall(lambda: run(command, work.environment))
-
-        for what, whole in (("", False), (" with titles and counts", True)):
-            ours, theirs = by_turns(
-                work.repetitions(5),
-                lambda s=store, w=whole: wall(lambda: list_conversations(open_store(s), whole=w)),
-                reference,
-            )
-            budget = None if whole else 1.2
-            yield Row(operation=f"list {amount}{what}", ours=ours, reference=theirs, against=against, budget=budget)
+        tips = list(open_store(store).list_refs("refs/heads/").values())
+        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s)), budget=1.2)
+        yield _row(
+            work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
+        )
+        yield _row(work, "  with titles", store, lambda s=store: list_conversations(open_store(s), titles=True))
+        yield _row(
+            work, "  with titles and counts", store, lambda s=store: list_conversations(open_store(s), whole=True)
+        )
         for name, begin in entries(work):
-            process = [*begin, "conv", "list"]
             ours, theirs = by_turns(
-                work.repetitions(4), lambda c=process, s=store: process_wall(c, work.using(s)), reference
+                work.repetitions(3),
+                lambda b=begin, s=store: process_wall([*b, "conv", "list"], work.using(s)),
+                lambda s=store: _list_refs(work, s),
             )
-            yield Row(operation=f"{name} conv list, {amount}, piped", ours=ours, reference=theirs, against=against)
+            yield Row(operation=f"{name} conv list, {amount}, piped", ours=ours, reference=theirs, against=_AGAINST)
+
+
+def _row(work: Workplace, operation: str, store: str, ours: Callable[[], object], budget: float | None = None) -> Row:
+    mine, theirs = by_turns(work.repetitions(5), lambda: wall(ours), lambda: _list_refs(work, store))
+    return Row(operation=operation, ours=mine, reference=theirs, against=_AGAINST, budget=budget)
+
+
+def _list_refs(work: Workplace, store: str) -> float:
+    return wall(lambda: run(work.git(store, "for-each-ref", _FORMAT, "refs/heads/"), work.environment))

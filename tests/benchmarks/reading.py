@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scopes.conversation.log import log
 from scopes.conversation.show import show
+from tests.benchmarks.bare import read_chain
 from tests.benchmarks.measuring import Row, by_turns, wall
 from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
@@ -21,17 +22,28 @@ def measure(work: Workplace) -> Iterator[Row]:
         blobs = ["log", "--format=%H:message.json", _REF]
         commits = ["rev-list", _REF]
         amount = work.amount(messages)
-        yield _row(work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs)
+        tip = open_store(store).find_ref(_REF) or ""
+        yield _row(work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0)
+        bare = "  libgit2 alone reading these"
+        yield _row(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
         yield _row(work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits)
-        yield _row(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits)
+        yield _row(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
+        yield _row(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
     yield _last(work)
 
 
-def _row(work: Workplace, operation: str, ours, store: str, names: list[str]) -> Row:
+def _row(
+    work: Workplace,
+    operation: str,
+    ours: Callable[[], object],
+    store: str,
+    names: list[str],
+    budget: float | None = None,
+) -> Row:
     repetitions = work.repetitions(5)
     measured = by_turns(repetitions, lambda: wall(ours), lambda: wall(lambda: _print_objects(work, store, names)))
     against = f"git {' '.join(names[:-1])} | git cat-file --batch"
-    return Row(operation=operation, ours=measured[0], reference=measured[1], against=against, budget=1.0)
+    return Row(operation=operation, ours=measured[0], reference=measured[1], against=against, budget=budget)
 
 
 def _last(work: Workplace) -> Row:

@@ -16,10 +16,10 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("--help", ("--help",), 6),
     ("conv --help", ("conv", "--help"), 8),
     ("conv append --help", ("conv", "append", "--help"), 8),
-    ("conv list, 500, piped", ("conv", "list"), 11),
-    ("conv list, 500, --json", ("conv", "list", "--json"), 11),
+    ("conv list of {amount}, piped", ("conv", "list"), 11),
+    ("conv list of {amount}, --json", ("conv", "list", "--json"), 11),
     ('__complete -- conv ""', ("__complete", "--", "conv", ""), 1.5),
-    ('__complete -- conv show "", 500', ("__complete", "--", "conv", "show", ""), 1.5),
+    ('__complete -- conv show "" of {amount}', ("__complete", "--", "conv", "show", ""), 1.5),
 )
 
 
@@ -35,7 +35,8 @@ def measure(work: Workplace) -> Iterator[Row]:
                 lambda command=command: process_cpu(command, environment),
                 lambda: process_cpu(python("pass"), environment),
             )
-            yield Row(operation=f"{name} {what}", ours=ours, reference=nothing, against=_NOTHING, budget=budget)
+            operation = f"{name} {what.format(amount=work.amount(500))}"
+            yield Row(operation=operation, ours=ours, reference=nothing, against=_NOTHING, budget=budget)
         yield from _append(work, name, begin, environment)
 
 
@@ -66,8 +67,14 @@ def entries(work: Workplace) -> Iterator[tuple[str, list[str]]]:
 
 
 def measure_library(work: Workplace) -> Iterator[Row]:
-    """Yield what importing the libraries costs that no command can avoid which uses them."""
-    for code in ("import pygit2", "import typer", "import scopes.store.repository", "import scopes.conversation.list"):
+    """Yield what imports cost: the libraries' own, ours, and that of `re`, which the script of an older pip begins with."""
+    for code in (
+        "import re",
+        "import pygit2",
+        "import typer",
+        "import scopes.store.repository",
+        "import scopes.conversation.list",
+    ):
         ours, nothing = by_turns(
             work.repetitions(15),
             lambda code=code: process_cpu(python(code), work.environment),

@@ -8,8 +8,9 @@ import pytest
 import typer
 
 from scopes.cli.described import Part
-from scopes.cli.description import build_parser, describe, describe_global_options
+from scopes.cli.description import describe, describe_global_options
 from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.parser import build_parser
 from scopes.cli.table import Command
 from tests.cli.sample import TABLE
 

@@ -6,9 +6,10 @@ import inspect
 
 import pytest
 
-from scopes.cli.description import build_parser, describe
+from scopes.cli.description import describe
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.help import format_verb
+from scopes.cli.parser import build_parser
 from scopes.cli.table import TABLE
 from scopes.loading import load
 from tests.cli.running import imported

@@ -21,13 +21,21 @@ def home(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize("key", ["scopes.author", "scopes.hints", "scopes.packThreshold", "merge.rule.add-add"])
-def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, key):
-    written = set_setting(repository, home, key, "value", level="store")
-    assert (written.key, written.value, written.origin, written.written) == (key, "value", "store", True)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scopes.author", "value"),
+        ("scopes.hints", "false"),
+        ("scopes.packThreshold", "7"),
+        ("merge.rule.add-add", "skip"),
+    ],
+)
+def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, key, value):
+    written = set_setting(repository, home, key, value, level="store")
+    assert (written.key, written.value, written.origin, written.written) == (key, value, "store", True)
     seen = get_setting(open_store(repository.path).config, key)
-    assert (seen.value, seen.written) == ("value", False)
-    assert git(repository, "config", key) == "value\n"
+    assert (seen.value, seen.written) == (value, False)
+    assert git(repository, "config", key) == f"{value}\n"
     assert set_setting(repository, home, key, None, level="store").value is None
     with pytest.raises(NotFound, match=f"{key} is not set"):
         get_setting(open_store(repository.path).config, key)
@@ -129,3 +137,26 @@ def test_all_settings_are_listed_weakest_first_with_their_origin(repository):
         ("scopes.author", "carol", "store"), ("scopes.author", "dave", "flag"),
     ]  # fmt: skip
     assert not [s for s in listed.settings if s.key.startswith("core.")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scopes.durability", "banana"),
+        ("scopes.lockTimeout", "abc"),
+        ("scopes.hints", "maybe"),
+        ("scopes.packThreshold", "-1"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused(repository, home, key, value):
+    with pytest.raises(Invalid, match="is no value of") as refusal:
+        set_setting(repository, home, key, value, level="store")
+    assert refusal.value.hint.startswith("it is ")
+
+
+@pytest.mark.parametrize(
+    "key", ["scopes.formatVersion", "scopes.bad_key", "scopes.a b", "scopes.\x1b", "scopes.", "core.bare"]
+)
+def test_what_is_no_setting_of_a_user_is_refused(repository, home, key):
+    with pytest.raises(Invalid, match="is no setting"):
+        set_setting(repository, home, key, "1", level="store")

@@ -48,6 +48,15 @@ def test_the_short_list_opens_no_body_and_walks_no_history(repository):
     assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
 
 
+def test_titles_alone_walk_no_history(repository):
+    new(repository, title="Login")
+    new(repository, conversation_id="nameless")
+    git(repository, "update-ref", "-d", "refs/scopes/meta/nameless")
+    rows = {row.id: row for row in list_conversations(repository, titles=True).conversations}
+    assert {name: row.title for name, row in rows.items()} == {"conv-001": "Login", "nameless": None}
+    assert all((row.uuid, row.messages) == (None, None) for row in rows.values())
+
+
 def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repository):
     made = new(repository, title="Login")
     say(repository, "conv-001", "a")

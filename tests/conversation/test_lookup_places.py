@@ -10,6 +10,7 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.append import append
+from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.lookup import Place, find_place
 from scopes.conversation.new import new
@@ -165,8 +166,9 @@ def test_a_tag_names_a_message_wherever_one_is_named(repository, drawn):
 
 
 def test_a_branch_wins_over_a_tag_of_the_same_name(repository, drawn):
-    tag(repository, "conv-001", "main", "main~2")
-    assert oid_at(repository, "conv-001/main") == drawn.oids["d"]
+    tag(repository, "conv-001", "later", "main~2")
+    branch(repository, "conv-001", name="later", start="main", switch=False)
+    assert oid_at(repository, "conv-001/later") == drawn.oids["d"]
 
 
 def test_a_moment_names_where_the_branch_stood_then(repository, drawn, later):

@@ -92,7 +92,7 @@ def test_what_a_newer_version_keeps_is_kept(repository):
     line = b'{"colour":"red","purpose":"analysis","status":"active","v":2}\n'
     commit = write_metadata(repository, None, {"branches/x": line, "colours/red": b"1\n", "archived": b""}, "newer")
     seen = read_metadata_at(repository, commit)
-    assert (seen.branches["x"].extra, seen.archived) == ({"colour": "red"}, True)
+    assert (seen.branches["x"].extra, seen.archived) == ({"colour": "red", "v": 2}, True)
     commit = write_metadata(repository, commit, branch_change("x", seen.branches["x"]) | title_change("t"), "older")
     assert b'"colour":"red"' in git(repository, "show", f"{commit}:branches/x").encode()
     assert git(repository, "show", f"{commit}:colours/red") == "1\n"

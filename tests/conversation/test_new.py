@@ -67,7 +67,7 @@ def test_a_taken_id_is_refused(repository):
     new(repository, conversation_id="login")
     with pytest.raises(Refused, match="there is a conversation login already") as refusal:
         new(repository, conversation_id="login")
-    assert refusal.value.hint == "choose another name with --id"
+    assert refusal.value.hint == "choose another name"
     assert len(list_operations(repository).operations) == 1
 
 

@@ -34,7 +34,7 @@ def test_a_tag_stays_where_it_is_whatever_the_branch_does(repository):
     assert cat(repository, "conv-001/v1").message.text == "b"
 
 
-@pytest.mark.parametrize("name", ["v1", "release/1.0", "日本", "a" * 200, "100%", "x=y", "main"])
+@pytest.mark.parametrize("name", ["v1", "release/1.0", "日本", "a" * 200, "100%", "x=y", "mains"])
 def test_a_tag_may_be_called_what_a_branch_may(repository, name):
     history(repository, "main: a")
     tag(repository, "conv-001", name)
@@ -111,3 +111,10 @@ def test_tagging_is_one_operation(repository):
     made = tag(repository, "conv-001", "v1")
     last = list_operations(repository).operations[0]
     assert (last.id, last.kind, last.summary) == (made.operation, "tag", "tag v1 in conv-001")
+
+
+def test_a_tag_is_not_called_what_a_branch_is(repository):
+    """It could never be meant: a branch comes first wherever a message is named."""
+    history(repository, "main: a")
+    with pytest.raises(Refused, match="is a branch"):
+        tag(repository, "conv-001", "main")

@@ -50,20 +50,20 @@ def test_a_message_named_by_its_id_belongs_to_no_branch(repository, drawn):
 
 def test_every_branch_comes_once_the_meant_one_first(repository, drawn):
     every = words(repository, "conv-001", drawn, every_branch=True)
-    assert every == [("main", "a b c"), ("again", "d f"), ("fix", "e")]
+    assert every == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
     every = words(repository, "conv-001/fix~1", drawn, every_branch=True)
     assert every == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
 
 
 def test_the_active_branch_is_first_where_none_is_named(repository, drawn):
     every = words(repository, drawn.ids["d"], drawn, every_branch=True)
-    assert [name for name, _ in every] == ["main", "again", "fix"]
+    assert [name for name, _ in every] == ["main", "fix", "again"]
 
 
 def test_abandoned_branches_are_branches(repository, drawn):
     abandon(repository, "conv-001", "fix")
     extent = find_extent(repository, "conv-001", every_branch=True)
-    assert [(s.branch.name, s.branch.status) for s in extent.stretches][-1] == ("fix", "abandoned")
+    assert ("fix", "abandoned") in [(s.branch.name, s.branch.status) for s in extent.stretches]
 
 
 def test_a_branch_that_has_nothing_of_its_own_is_there_too(repository):

@@ -56,7 +56,11 @@ def test_a_source_becomes_a_conversation(repository, tmp_path):
     done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c"), {"title": "Shop"}))
     assert words(repository) == "a b c"
     assert show(repository, "conv-001").title == "Shop"
-    assert (done.conversations[0].messages, done.conversations[0].new_messages, done.conversations[0].branches) == (3, 3, 1)
+    assert (done.conversations[0].messages, done.conversations[0].new_messages, done.conversations[0].branches) == (
+        3,
+        3,
+        1,
+    )
     assert (done.sources[0].records, done.sources[0].messages, done.sources[0].unparsed) == (5, 3, 0)
 
 

@@ -1,8 +1,8 @@
 """A format of our own for the tests of the machine: one JSON object a line, the first one is the session.
 
-    {"session": "s1", "part": null, "base": null, "end": null}
-    {"id": "a", "parent": null, "by": "user", "say": "hello"}
-    {"title": "what it is about"}
+{"session": "s1", "part": null, "base": null, "end": null}
+{"id": "a", "parent": null, "by": "user", "say": "hello"}
+{"title": "what it is about"}
 """
 
 from __future__ import annotations

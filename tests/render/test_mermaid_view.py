@@ -71,7 +71,7 @@ def test_a_conversation_without_messages_is_its_beginning(repository):
 
 def test_a_diagram_that_mermaid_would_not_draw_comes_with_a_note(view):
     assert as_mermaid(view).notes == ()
-    wide = replace(view, history=tuple(replace(c, subject="x" * 72) for c in view.history), title="t" * 60_000)
+    wide = replace(view, history=tuple(c._replace(subject="x" * 72) for c in view.history), title="t" * 60_000)
     assert "maxTextSize" in as_mermaid(wide).notes[0].text
 
 

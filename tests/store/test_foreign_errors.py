@@ -40,6 +40,8 @@ def test_a_ref_that_moved_meanwhile_is_told(repository):
     error = failure_of(second.set_target, pygit2.Oid(hex=write_message(repository, "three")))
     assert (is_moved(error), is_locked(error)) == (True, False)
     assert is_moved(failure_of(second.delete))
+    repository.git.references[MAIN].delete()
+    assert is_moved(failure_of(second.set_target, second.target))
 
 
 def test_a_ref_that_exists_already_counts_as_moved(repository):
@@ -68,6 +70,7 @@ def test_a_lock_that_appears_between_look_and_creation_is_a_held_lock_too():
     error = OSError("failed to create locked file '/a/b.lock': File exists")
     assert (is_moved(error), is_locked(error)) == (False, True)
     assert not is_locked(OSError("failed to create locked file '/a/b.lock': Permission denied"))
+    assert not is_locked(OSError("refs/heads/x: failed stat - '/a/b' is locked: Permission denied"))
 
 
 def test_names_in_each_others_way_are_neither_moved_nor_locked(repository):

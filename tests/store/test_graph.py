@@ -8,8 +8,20 @@ from hypothesis import strategies as st
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
+from scopes.store.bulk import bulk_objects
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
-from tests.support.store import git, write_chain, write_message
+from tests.support.store import (
+    Process,
+    git,
+    loose_path,
+    make_branch,
+    open_store,
+    outcome,
+    read_bytes,
+    write_bytes,
+    write_chain,
+    write_message,
+)
 
 
 @st.composite
@@ -116,6 +128,38 @@ def test_a_history_deeper_than_python_recurses_is_walked(repository):
     merge = write_message(repository, "merge", tips[-1], tips[700])
     assert len(list(walk_newest_first(repository, [merge]))) == 1501
     assert len(list(walk_oldest_first(repository, [merge]))) == 1501
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty"])
+def test_a_question_of_ancestry_ends_at_a_damaged_commit(repository, damage):
+    """D37: libgit2 1.9.7 would ask for ever (issue 7342)."""
+    tips = write_chain(repository, *(str(n) for n in range(5)))
+    path = loose_path(repository, tips[2])
+    stored = read_bytes(path)
+    write_bytes(path, stored[: len(stored) // 2] if damage == "truncated" else b"")
+    code = outcome("from scopes.store.graph import is_ancestor\nprint(is_ancestor(open_store(path), *sys.argv[2:4]))")
+    said = Process(code, repository.path, tips[0], tips[-1]).finish(timeout=10)
+    assert said.startswith(f"corrupt|7|object {tips[2]} is damaged")
+
+
+def test_ancestry_is_the_same_loose_packed_and_mixed(repository):
+    tips = make_branch(repository, *(str(n) for n in range(5)))
+    for _ in range(2):
+        assert [is_ancestor(open_store(repository), tips[1], tip) for tip in tips] == [False, True, True, True, True]
+        git(repository, "gc", "-q")
+        git(repository, "update-ref", "refs/heads/x/y", write_message(repository, "on top", tips[-1]))
+    assert is_ancestor(repository, tips[0], Oid(repository.find_ref("refs/heads/x/y")))
+
+
+def test_ancestry_goes_through_a_pack_that_came_while_the_store_was_open(repository):
+    base = write_message(repository, "base")
+    tips = [base, write_message(repository, "loose", base)]
+    assert is_ancestor(repository, tips[0], tips[1])
+    for text in ("one", "two"):
+        with bulk_objects(repository) as objects:
+            tips.append(write_message(objects, text, tips[-1]))
+        assert is_ancestor(repository, base, tips[-1])
+        assert not is_ancestor(repository, tips[-1], base)
 
 
 def test_a_missing_commit_is_not_found(repository):

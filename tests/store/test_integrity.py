@@ -12,7 +12,8 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
-from scopes.store import refs
+from scopes.errors import Inaccessible
+from scopes.store import refs, transaction
 from scopes.store.expiry import expire
 from scopes.store.maintenance import pack
 from scopes.store.transaction import writing
@@ -274,12 +275,25 @@ def test_leftovers_and_a_pending_operation_are_warnings(repository):
     assert verify(open_store(repository)).sound
 
 
-def test_a_store_copied_in_the_middle_of_an_operation_shows_no_false_alarm(repository):
-    """E54: the refs have not moved yet; the log says they have."""
+def test_a_store_copied_in_the_middle_of_an_operation_shows_no_false_alarm(repository, monkeypatch):
+    """E54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
     tip = repository.find_ref(MAIN)
-    move(repository, (SIDE, repository.find_ref(SIDE), tip))
-    operation = git(repository, "rev-parse", refs.OPERATIONS).strip()
-    git(repository, "update-ref", refs.OPERATIONS, f"{operation}^")
-    git(repository, "update-ref", SIDE, f"{SIDE}@{{1}}")
-    git(repository, "update-ref", refs.PENDING, operation)
-    assert {severity for severity, *_ in findings(repository)} == {"warning"}
+    what = [(SIDE, repository.find_ref(SIDE), tip), (MAIN, tip, None), ("refs/heads/conv-001/new", None, tip)]
+    monkeypatch.setattr(transaction, "move_refs", raising(Inaccessible("the disk is full")))
+    move(repository, *what)
+    assert repository.raw_ref(SIDE) != repository.find_ref(SIDE)
+    assert findings(repository) == [
+        (
+            "warning",
+            refs.PENDING,
+            "an operation is committed, and its refs still have to move",
+            "the next command that writes finishes it",
+        )
+    ]
+
+
+def raising(error):
+    def call(*arguments):
+        raise error
+
+    return call

@@ -46,7 +46,9 @@ def test_appenders_share_the_lock(tmp_path):
         assert take(tmp_path, "shared")
 
 
-@pytest.mark.parametrize(("held", "wanted"), [("exclusive", "shared"), ("exclusive", "exclusive"), ("shared", "exclusive")])
+@pytest.mark.parametrize(
+    ("held", "wanted"), [("exclusive", "shared"), ("exclusive", "exclusive"), ("shared", "exclusive")]
+)
 def test_nobody_is_beside_the_one_who_wants_to_be_alone(tmp_path, held, wanted):
     with Holder(tmp_path, held), pytest.raises(Busy):
         take(tmp_path, wanted)
@@ -98,7 +100,9 @@ def test_a_holder_that_is_killed_lets_go(tmp_path, how):
 
 def test_a_taker_gets_the_lock_as_soon_as_it_is_free(tmp_path):
     with Holder(tmp_path, "exclusive") as holder:
-        waiter = Process("from scopes.store.lock import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path)
+        waiter = Process(
+            "from scopes.store.lock import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path
+        )
         holder.process.finish()
         assert waiter.finish() == "got it"
 

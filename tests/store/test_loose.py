@@ -97,6 +97,13 @@ def test_a_file_that_is_not_what_its_name_says_is_damage(objects, content):
         find_loose(objects, oid)
 
 
+def test_another_objects_bytes_are_damage(objects):
+    """A file that was put under a wrong name."""
+    put(objects, Oid("5" * 40), zlib.compress(b"blob 1\0x"))
+    with pytest.raises(Corrupt):
+        find_loose(objects, Oid("5" * 40))
+
+
 @pytest.mark.parametrize("damage", ["truncated", "empty", "missing", "sound"])
 def test_a_command_meets_a_damaged_object_and_ends(repository, damage):
     """D36, D37, D40: in a process of its own, with a limit on its time."""

@@ -17,10 +17,12 @@ from scopes.store.objects import (
     TREE,
     Entry,
     Identity,
+    find_in_tree,
     format_commit,
     format_tree,
     one_line,
     parse_commit,
+    parse_tip,
     parse_tree,
 )
 from tests.support.store import CAROL, NOON, assert_sound, git, write_message
@@ -186,6 +188,29 @@ def test_what_plain_git_commits_is_read(repository, empty_tree):
     assert (signed.subject, signed.author.name) == ("signed", "carol")
 
 
+def test_a_header_before_the_author_is_passed_over():
+    head = b"tree %s\nencoding latin1\nauthor carol <c@x> 5 +0000\ncommitter x <y> 1 +0000" % EMPTY_TREE.encode()
+    assert (parsed(head + b"\n\nhi").author, parsed(head).time) == (Identity("carol", "c@x"), 5)
+    nobody = parsed(b"tree %s\ncommitter x <y> 1 +0000\n\nauthor z <z> 2\n" % EMPTY_TREE.encode())
+    assert (nobody.author, nobody.time, nobody.subject) == (Identity("", ""), 0, "author z <z> 2")
+
+
+@pytest.mark.parametrize(
+    "who", [b"carol <c@x> 5 +0200", b"a> b <c@x> 5 +0", b"carol", b"", b" <> 7 +0", b"c <c@x> \xc2\xb2 +0"]
+)
+@pytest.mark.parametrize("parents", [b"", b"parent %s\n" % (b"1" * 40)])
+def test_tree_and_time_read_alone_are_those_of_the_whole_commit(who, parents):
+    oid, head = Oid("0" * 40), b"tree %s\n%sauthor %s" % (EMPTY_TREE.encode(), parents, who)
+    for data in (head, head + b"\ncommitter x <y> 1 +0000\n\nauthor z <z> 9 +0\n"):
+        whole = parse_commit(oid, data)
+        assert parse_tip(oid, data) == (whole.tree, whole.time)
+
+
+def test_bytes_that_are_no_commit_have_no_tip():
+    with pytest.raises(Corrupt):
+        parse_tip(Oid("0" * 40), commit_bytes()[1:])
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"garbage", b"parent x\n\nhi", b"\xff" * 100, b"Tree " + EMPTY_TREE.encode()]
 )
@@ -253,6 +278,23 @@ def test_a_name_that_is_no_utf_8_survives(names):
 def test_bytes_that_are_no_tree_are_damage(data):
     with pytest.raises(Corrupt):
         parse_tree(data)
+
+
+@given(names=st.lists(any_byte_names, unique=True, max_size=6), other=any_byte_names)
+def test_one_entry_is_the_same_read_alone(names, other):
+    data = b"".join(b"40000 %s\0%s" % (name, name[:1] * 20) for name in sorted(names))
+    entries = parse_tree(data)
+    for name in (*names, other):
+        text = name.decode("utf-8", "surrogateescape")
+        assert find_in_tree(data, text) == entries.get(text)
+
+
+def test_an_entry_is_not_found_inside_an_id_or_a_longer_name():
+    data = b"100644 xa\0" + b" a\0" * 6 + b"..40000 b\0" + b"\x11" * 20
+    assert find_in_tree(data, "a") is None
+    assert find_in_tree(data, "b") == Entry("b", Oid("11" * 20), is_tree=True)
+    with pytest.raises(Corrupt):
+        find_in_tree(data[:-1], "b")
 
 
 @given(st.binary(max_size=200))

@@ -1,7 +1,5 @@
 """Packs written in bulk, judged by git itself and by an already open pygit2 repository."""
 
-# ruff: noqa: D103 - a test's name is the sentence it proves
-
 from __future__ import annotations
 
 import errno

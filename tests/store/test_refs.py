@@ -92,7 +92,14 @@ def test_names_that_are_added_together_must_go_together_too():
 
 
 def test_names_with_a_common_beginning_stand_side_by_side():
-    check(["conv-001/main", "conv-001/a/b"], "conv-001/a/c", "conv-001/ab", "conv-001/main2", "conv-0011/main", "conv-001/a/b2")
+    check(
+        ["conv-001/main", "conv-001/a/b"],
+        "conv-001/a/c",
+        "conv-001/ab",
+        "conv-001/main2",
+        "conv-0011/main",
+        "conv-001/a/b2",
+    )
 
 
 def test_what_stands_together_already_is_nobodys_fault():

@@ -71,7 +71,9 @@ def test_a_kind_of_repository_that_libgit2_cannot_read_is_named(repository, exte
 
 
 @pytest.mark.parametrize("lost", ["HEAD", "objects", "refs"])
-def test_a_store_that_lost_a_part_is_refused(repository, lost):
+def test_a_store_that_lost_a_part_is_refused(tmp_path, lost):
+    """Also where the place's own name reads like another reason."""
+    repository = make_store(tmp_path / "owner's extensions" / "store.git")
     os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
     with pytest.raises(Corrupt, match="cannot open the store"):
         open_store(repository)
@@ -144,7 +146,7 @@ def test_an_object_of_another_kind_is_damage(repository):
 )
 def test_an_id_that_is_none_is_damage_and_no_path(repository, oid):
     """A commit from outside may name anything as its tree."""
-    with pytest.raises(Corrupt, match="should be the id of an object"):
+    with pytest.raises(Corrupt, match=r"should be the id of an object|is damaged"):
         repository.read(Oid(oid))
 
 
@@ -254,6 +256,23 @@ def test_an_operation_that_begins_and_ends_while_a_reader_looks_is_seen_whole(re
 
     monkeypatch.setattr(reader, "_raw_refs", look_slowly)
     assert set(reader.list_refs(HEADS).values()) == {two}
+
+
+def test_refs_that_are_packed_while_a_reader_looks_are_not_missed(repository, monkeypatch):
+    """P6: he has read the one file before, and finds the other gone after."""
+    tips = write_chain(repository, "one", "two")
+    names = [HEADS + "a", HEADS + "b"]
+    move(repository, *zip(names, (None, None), tips, strict=True))
+    reader = open_store(repository)
+    look = reader._raw_refs
+
+    def look_slowly(prefixes):
+        monkeypatch.setattr(reader, "_raw_refs", look)
+        git(repository, "pack-refs", "--all")
+        return {names[0]: tips[0]}
+
+    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    assert reader.list_refs(HEADS) == dict(zip(names, tips, strict=True))
 
 
 WRITER = """

@@ -317,10 +317,10 @@ def test_a_name_may_become_a_directory_or_change_its_case_in_one_operation(repos
     for _ in range(2):
         if packed:
             git(repository, "pack-refs", "--all")
-        move(repository, (HEADS + old, tip, None), (HEADS + new, None, tip))
-        assert open_store(repository).list_refs(HEADS) == {HEADS + new: tip}
-        move(repository, (HEADS + new, tip, None), (HEADS + old, None, tip))
-        assert open_store(repository).list_refs(HEADS) == {HEADS + old: tip}
+        for one, other in ((old, new), (new, old)):
+            move(repository, (HEADS + other, None, tip), (HEADS + one, tip, None))
+            assert repository.raw_ref(refs.PENDING) is None
+            assert open_store(repository).list_refs(HEADS) == {HEADS + other: tip}
     assert_sound(repository)
 
 

@@ -162,7 +162,9 @@ class Process:
         environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
         command = [*before, sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
         pipe = subprocess.PIPE
-        self.popen = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/")
+        self.popen = subprocess.Popen(
+            command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/"
+        )
 
     def read_line(self) -> str:
         """Wait for one line of output."""
@@ -194,7 +196,9 @@ def run(code: str, *arguments: object, env: Mapping[str, str] | None = None, bef
 def outcome(code: str) -> str:
     """Wrap a piece of Python so that it prints a refusal's kind, exit code, message and hint instead of raising."""
     lines = "\n".join("    " + line for line in code.strip().splitlines())
-    tail = "\nexcept ScopesError as error:\n    print(error.kind, error.exit_code, error.message, error.hint, sep='|')\n"
+    tail = (
+        "\nexcept ScopesError as error:\n    print(error.kind, error.exit_code, error.message, error.hint, sep='|')\n"
+    )
     return f"try:\n{lines}{tail}"
 
 

@@ -62,6 +62,7 @@ def append(
     When the command returns, the message is on disk. Any number of processes may append to one branch at the same time.
     With --jsonl each line is an object with author, text or parts, and any of kind, to, reply_to, time, files, ...; it
     is recorded, and its reply printed, before the next line is read. The first bad line stops the command.
+    Where speed counts more than a power cut, `-c scopes.durability=fast` does not wait for the disk.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"

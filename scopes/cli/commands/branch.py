@@ -10,6 +10,7 @@ from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as create
 from scopes.conversation.branch import list_branches
+from scopes.errors import Invalid
 
 
 def branch(
@@ -43,6 +44,8 @@ def branch(
       scopes conv branch conv-001 try-sqlite --from main~2
     """
     call: Invocation = context.obj
+    if named is not None and name is not None:
+        raise Invalid("the branch is named twice", hint="leave out NAME or --name")
     chosen = named if named is not None else name
     if chosen is None and purpose is None and agent is None and start is None:
         return call.show(list_branches(call.repository(), conversation, abandoned=abandoned))

@@ -18,18 +18,19 @@ def import_(
         list[str] | None, typer.Argument(metavar="PATH", help="A transcript, or a folder of them; none: all there are")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Bring in nothing when a record cannot be read")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Nothing, when a record cannot be read")] = False,
     since: Since = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="A title, instead of its own")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what was deleted here")] = False,
     report: Annotated[bool, typer.Option("--report", help="Account for every byte of every source")] = False,
-    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents, to try things")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents")] = False,
 ) -> int:
     """Bring in transcripts that other tools have written.
 
-    Without a path, the histories that Claude Code and Codex keep in their standard places (CLAUDE_CONFIG_DIR and CODEX_HOME
-    count). The format is told from the content. Nothing is lost: a record that cannot be read is kept and counted. What is
-    here already is not brought in twice, and a source that has grown goes on where it ended. Sources are never written to.
+    Without a path, the histories that Claude Code and Codex keep in their standard places (CLAUDE_CONFIG_DIR and
+    CODEX_HOME count). The format is told from the content. Nothing is lost: a record that cannot be read is kept and
+    counted. What is here already is not brought in twice, and a source that has grown goes on where it ended. Sources
+    are never written to.
 
     Examples:
       scopes conv import
@@ -42,6 +43,4 @@ def import_(
     if sample:
         return call.show(import_sample(call.repository(create=True)))
     sources = collect_sources(call, paths or [], since)
-    return call.show(
-        import_all(call, sources, dry_run=dry_run, strict=strict, again=again, title=title, report=report)
-    )
+    return call.show(import_all(call, sources, dry_run=dry_run, strict=strict, again=again, title=title, report=report))

@@ -27,5 +27,5 @@ def list_(
     repository = call.find_repository()
     if repository is None:
         return call.show(ConversationList(conversations=(), notes=call.no_store_notes()), nul=nul, template=template)
-    whole = call.json or template is not None or not call.stdout.isatty()
-    return call.show(list_conversations(repository, whole=whole), nul=nul, template=template)
+    piped, whole = not call.stdout.isatty(), call.json or template is not None
+    return call.show(list_conversations(repository, titles=piped, whole=whole), nul=nul, template=template)

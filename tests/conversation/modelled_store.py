@@ -1,0 +1,133 @@
+"""A store beside a plain dict that must always say the same: the machinery of the model test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from hashlib import sha256
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+
+from scopes import clock
+from scopes.conversation.operations import list_operations
+from scopes.conversation.verify import verify
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.store import recovery
+from scopes.store.refs import PENDING
+from scopes.store.transaction import writing
+from tests.conversation.stores import git, make_store, open_store
+from tests.support.history import say
+
+
+class Killed(BaseException):
+    """Stands for a process that dies here."""
+
+
+class ModelledStore(RuleBasedStateMachine):
+    """Do the same to a store and to a dict, and compare them after every step.
+
+    The dict's keys are `(conversation, "branch", name)` with the chain of message numbers since the root,
+    `(conversation, "tag", name)` with such a chain, and `(conversation, "active")`. An operation is what it changed in
+    the dict; undo changes it back, and is refused where a value is not the one that the operation left.
+    """
+
+    def __init__(self):
+        super().__init__()
+        rolls = itertools.count(1)
+        clock.roll = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+        self.directory = tempfile.mkdtemp()
+        self.repository = make_store(os.path.join(self.directory, "store.git"))
+        self.model = {}
+        self.said = []
+        self.done = []
+        self.undone = []
+        self.told = {}
+        self.death = None
+
+    def teardown(self):
+        with writing(self.repository):
+            assert self.repository.find_ref(PENDING) is None
+        assert not [finding for finding in verify(self.repository).findings if finding.severity == "error"]
+        assert git(self.repository, "fsck", "--strict", "--no-dangling") == ""
+        shutil.rmtree(self.directory)
+
+    def branches(self, conversation):
+        """Return the chains of a conversation's branches by name; none where there is no such conversation."""
+        return {key[2]: chain for key, chain in self.model.items() if key[:2] == (conversation, "branch")}
+
+    def pick(self, data):
+        """Draw a branch that there is: conversation, name and chain."""
+        key = data.draw(st.sampled_from(sorted(key for key in self.model if key[1] == "branch")))
+        return key[0], key[2], self.model[key]
+
+    def note(self, text, identity=None):
+        """Number a message, or a root, which has no text."""
+        self.said.append((text, identity))
+        return len(self.said) - 1
+
+    def survive(self, act):
+        """Act; where the process is to die at its n-th ref move it does so, and a new one goes on.
+
+        It may die while it finishes what a dead one left; then its own operation has not happened, and is done again.
+        """
+        turn, self.death = self.death, None
+        before = list_operations(self.repository, limit=1)
+        real, moves = recovery.set_ref, itertools.count()
+
+        def set_ref(repository, change, reason):
+            if next(moves) == turn:
+                raise Killed
+            real(repository, change, reason)
+
+        recovery.set_ref = set_ref
+        try:
+            act(self.repository)
+        except Killed:
+            recovery.set_ref = real
+            self.repository = open_store(self.repository.path)
+            if list_operations(self.repository, limit=1) == before:
+                act(self.repository)
+        finally:
+            recovery.set_ref = real
+
+    def operate(self, act, after, refused=None):
+        """Do an operation that leads to the dict `after`, or is refused as predicted."""
+        if refused is not None:
+            with pytest.raises(refused):
+                act(self.repository)
+            return
+        self.survive(act)
+        keys = [key for key in {*self.model, *after} if self.model.get(key) != after.get(key)]
+        self.done.append({key: (self.model.get(key), after.get(key)) for key in keys})
+        self.undone.clear()
+        self.model = after
+
+    def turn_back(self, move, source, target, old, new):
+        """Undo or redo the last of `source`; refused where there is none, or where a message came since."""
+        if not source:
+            with pytest.raises(NotFound, match="nothing to"):
+                move(self.repository)
+            return
+        if any(self.model.get(key) != values[old] for key, values in source[-1].items()):
+            with pytest.raises(Refused):
+                move(self.repository)
+            return
+        self.survive(move)
+        after = self.model | {key: values[new] for key, values in source[-1].items()}
+        self.model = {key: value for key, value in after.items() if value is not None}
+        target.append(source.pop())
+
+    def say_on(self, conversation, name, words):
+        for text in words:
+            message = say(self.repository, f"{conversation}/{name}", text)
+            self.model[conversation, "branch", name] += (self.note(text, message.id),)
+
+    def taken(self, conversation, name, leaving=None):
+        """Predict how a new name is refused: it is there, or `x` would stand beside `x/y`."""
+        others = self.branches(conversation).keys() - {leaving}
+        beside = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
+        return Refused if name in self.branches(conversation) else Invalid if beside else None

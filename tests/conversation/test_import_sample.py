@@ -1,0 +1,77 @@
+"""`import --sample`: the same made-up conversation in every store."""
+
+from __future__ import annotations
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.changes import changes
+from scopes.conversation.decisions import decisions
+from scopes.conversation.delete import delete
+from scopes.conversation.files import files
+from scopes.conversation.import_sample import import_sample
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.new import new
+from scopes.conversation.operations import list_operations
+from scopes.conversation.rename import rename_conversation
+from scopes.conversation.show import show
+from scopes.conversation.tag import list_tags
+from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from tests.conversation.stores import git, make_store, open_store, refs
+
+
+def test_the_sample_has_something_for_every_command(repository):
+    done = import_sample(repository)
+    seen = show(repository, done.conversation)
+    assert (done.conversation, done.new_messages, done.messages) == ("conv-001", seen.messages, seen.messages)
+    assert done.branches == len(seen.branches) > 1
+    assert len(seen.participants) >= 3
+    assert seen.title is not None
+    assert seen.active_branch in {branch.name for branch in seen.branches}
+    assert all(branch.purpose for branch in seen.branches if branch.name != "main")
+    for found in (
+        decisions(repository, "conv-001").decisions,
+        files(repository, "conv-001").files,
+        list_tags(repository, "conv-001").tags,
+    ):
+        assert found
+    assert changes(repository, "conv-001").items
+
+
+def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
+    """P11: fixed times and ids, and nothing of the machine."""
+    other = open_store(make_store(tmp_path / "other.git").path, actor="somebody else")
+    new(other)
+    first, second = import_sample(repository), import_sample(other)
+    assert (first.conversation, second.conversation) == ("conv-001", "conv-002")
+    assert branch_tips(repository, first.conversation) == branch_tips(other, second.conversation)
+
+
+def test_a_second_import_finds_it_there(repository):
+    first = import_sample(repository)
+    before = refs(repository)
+    again = import_sample(repository)
+    assert (again.conversation, again.new_messages, again.operation) == (first.conversation, 0, None)
+    assert refs(repository) == before
+    assert len(list_operations(repository).operations) == 1
+
+
+def test_it_is_found_under_another_name_and_after_going_on(repository):
+    import_sample(repository)
+    rename_conversation(repository, "conv-001", "tour")
+    append(repository, "tour", plain_message("carol", "more"))
+    assert import_sample(repository).conversation == "tour"
+
+
+def test_a_deleted_sample_comes_anew_and_undo_takes_it_away(repository):
+    import_sample(repository)
+    delete(repository, "conv-001")
+    again = import_sample(repository)
+    assert (again.conversation, again.new_messages) == ("conv-002", again.messages)
+    undo(repository)
+    assert [name for name in refs(repository) if not name.startswith("refs/scopes/trash/")] == []
+
+
+def test_it_is_sound_for_us_and_for_git(repository):
+    import_sample(repository)
+    assert verify(repository).findings == ()
+    assert git(repository, "fsck", "--strict", "--no-dangling") == ""

@@ -1,0 +1,100 @@
+"""Verbs that look leave the store as it is, byte for byte (S1-27), also a store that cannot be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch, list_branches
+from scopes.conversation.cat import cat
+from scopes.conversation.changes import changes
+from scopes.conversation.config import list_settings
+from scopes.conversation.decisions import decisions
+from scopes.conversation.files import files
+from scopes.conversation.list import list_conversations
+from scopes.conversation.log import LogFilter, log
+from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.show import show
+from scopes.conversation.stats import stats
+from scopes.conversation.tag import list_tags, tag
+from scopes.store import recovery
+from scopes.store.transaction import writing
+from tests.conversation.stores import files_of, git, open_store
+from tests.support.history import history, say
+
+READERS = {
+    "list": lambda r: list_conversations(r, whole=True),
+    "show": lambda r: show(r, "conv-001", abandoned=True),
+    "log": lambda r: tuple(log(r, "conv-001", every_branch=True, only=LogFilter(author="carol")).items),
+    "range": lambda r: tuple(log(r, "conv-001/main...fix").items),
+    "cat": lambda r: cat(r, "conv-001/v1"),
+    "branches": lambda r: list_branches(r, "conv-001"),
+    "tags": lambda r: list_tags(r, "conv-001"),
+    "files": lambda r: files(r, "conv-001"),
+    "decisions": lambda r: decisions(r, "conv-001"),
+    "stats": lambda r: stats(r, "conv-001"),
+    "changes": lambda r: changes(r, "conv-001"),
+    "operations": list_operations,
+    "operation": lambda r: show_operation(r, list_operations(r).operations[0].id),
+    "settings": lambda r: list_settings(r.config),
+}
+every_reader = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+
+
+@pytest.fixture
+def lived(repository):
+    """Make a conversation in which every reader finds something."""
+    history(repository, "main: a b", "fix: c")
+    say(
+        repository,
+        "conv-001",
+        "x",
+        kind="decision",
+        decision={"topic": "t", "decision": "d"},
+        files=[{"path": "p", "op": "edit"}],
+    )
+    tag(repository, "conv-001", "v1")
+    return repository
+
+
+@every_reader
+def test_reading_changes_no_byte_of_the_store(lived, read):
+    """S1-27."""
+    before = files_of(lived.path)
+    first = read(lived)
+    assert read(open_store(lived.path)) == first
+    assert files_of(lived.path) == before
+
+
+@every_reader
+def test_a_packed_store_reads_the_same(lived, read):
+    before = read(lived)
+    git(lived, "gc", "-q")
+    assert read(open_store(lived.path)) == before
+    assert read(lived) == before
+
+
+@every_reader
+def test_a_store_of_a_newer_format_is_read(lived, read):
+    """P17."""
+    settings = read is READERS["settings"]
+    before = read(lived)
+    git(lived, "config", "scopes.formatVersion", "99")
+    assert (read(open_store(lived.path)) == before) is not settings
+
+
+@every_reader
+def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(lived, read, monkeypatch):
+    """P3, P6: and the reader does not finish it."""
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as fault:
+        fault.setattr(recovery, "set_ref", die)
+        with pytest.raises(KeyboardInterrupt):
+            branch(lived, "conv-001", name="new", start="fix")
+    before = files_of(lived.path)
+    seen = read(open_store(lived.path))
+    assert files_of(lived.path) == before
+    with writing(lived):
+        assert read(lived) == seen

@@ -1,0 +1,73 @@
+"""Many processes on one store: starting them together, waiting for all, and reading what became of their messages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import find_place
+from scopes.conversation.verify import verify
+from scopes.ids import Oid
+from scopes.store.repository import Repository, open_repository
+from tests.faults.world import ROOT
+
+COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
+WRITER = """
+import sys
+from scopes.conversation.append import append, plain_message
+from scopes.store.repository import open_repository
+store, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+repository = open_repository(store)
+for number in range(count):
+    append(repository, "conv-001", plain_message(name, f"{name}/{number}"), branch="main")
+"""
+LIMIT_SECONDS = 300
+
+
+def start(program: str, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen:
+    """Start a Python program in a process of its own."""
+    path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def start_scopes(store: str, *arguments: str) -> subprocess.Popen:
+    """Start a command on a store."""
+    return start(COMMAND, *arguments, environment={"SCOPES_STORE": store})
+
+
+def finish(processes: Iterable[subprocess.Popen]) -> list[str]:
+    """Wait for all, insist that each succeeded without a word of complaint, and return what they printed."""
+    results = [(process, *process.communicate(timeout=LIMIT_SECONDS)) for process in processes]
+    failed = [(process.returncode, err[-500:]) for process, _, err in results if process.returncode != 0 or err]
+    assert not failed, failed
+    return [out for _, out, _ in results]
+
+
+def scopes(store: str, *arguments: str) -> str:
+    """Run one command to its end and return what it printed."""
+    return finish([start_scopes(store, *arguments)])[0]
+
+
+def read_texts(repository: Repository, branch: str) -> list[str]:
+    """Return the texts of a branch's messages, oldest first."""
+    tip = find_place(repository, branch).oid
+    return [read_message(repository, Oid(head.oid)).text for head in walk_heads_oldest_first(repository, [tip])]
+
+
+def assert_sound(store: str) -> None:
+    """Insist that neither our check nor git's finds a defect."""
+    findings = [finding for finding in verify(open_repository(store)).findings if finding.severity == "error"]
+    assert not findings, findings
+    command = ["git", f"--git-dir={store}", "fsck", "--strict", "--no-dangling"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

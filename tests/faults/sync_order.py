@@ -1,0 +1,59 @@
+"""P1 without a power cut: what was synced, and when, by the shim's log of calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from tests.faults.injection import Call
+
+MAKES = {"open", "write", "pwrite", "pwrite64", "ftruncate", "ftruncate64"}
+SYNCS = {"fsync", "fdatasync"}
+PLACES = {"rename", "renameat", "link", "linkat"}
+REMOVES = {"unlink", "unlinkat"}
+NEVER_HALF = ("objects/", "refs/", "packed-refs")  # put in place only once their bytes are on the disk
+EXPENDABLE = (
+    *("info/refs", "objects/info/packs", "gc.pid", "scopes.lock", "scopes.turnstile"),  # made anew, or nothing in them
+    *("description", "hooks", "info"),  # libgit2 makes them, and nobody reads them
+)
+
+
+def walk_unsynced(calls: Iterable[Call], store: str, expendable: tuple[str, ...] = EXPENDABLE) -> Iterator[str]:
+    """Yield what a power cut could lose: files put in place unsynced, refs that move before their objects are safe."""
+    files: set[str] = set()
+    entries: set[str] = set()
+    for call in calls:
+        path, target = (_below(name, store) for name in (call.path, call.target))
+        if call.name in MAKES:
+            files.add(path)
+        elif call.name in SYNCS:
+            files.discard(path)
+            entries.discard(path)
+        elif call.name in REMOVES:
+            files.discard(path)
+        elif call.name in PLACES and not target.startswith(expendable):
+            yield from _place(path, target, files, entries, expendable)
+    for path in sorted(files | entries):
+        if not path.startswith(expendable):
+            yield f"{path or 'the store itself'} is not synced at the end"
+
+
+def _place(path: str, target: str, files: set[str], entries: set[str], expendable: tuple[str, ...]) -> Iterator[str]:
+    """Follow a rename or link, and say what it should have waited for."""
+    if path in files:
+        files.discard(path)
+        files.add(target)
+        if target.startswith(NEVER_HALF):
+            yield f"{target} is put in place before it is synced"
+    if target.startswith(("refs/", "packed-refs")) and any(entry.startswith("objects") for entry in entries):
+        yield f"{target} moves before its objects are in place for good: {sorted(entries)}"
+    missing = [name for name in sorted(files | entries) if not name.startswith(expendable)]
+    if not target and missing:
+        yield f"the store is put in place before all of it is synced: {missing}"
+    entries.add(os.path.dirname(target))
+
+
+def _below(path: str, store: str) -> str:
+    """Return a path inside the store; while it is made it has another name."""
+    head, _, rest = path.partition("/")
+    return rest if head == store or head.startswith(f"{store}.new-") else path

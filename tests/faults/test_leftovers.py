@@ -1,0 +1,179 @@
+"""P4: what a command that died at the worst moment leaves behind stops nobody, and goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pygit2
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.delete import delete
+from scopes.conversation.gc import gc
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
+from scopes.errors import Inaccessible
+from scopes.store import location, recovery
+from scopes.store import refs as names
+from scopes.store.location import create_store
+from scopes.store.repository import open_repository
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Make a store with a conversation of one message, in which an orphan is known at once."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
+    path = str(tmp_path / "store.git")
+    create_store(path)
+    made = open_repository(path)
+    new(made)
+    append(made, "conv-001", plain_message("carol", "first"))
+    return made
+
+
+def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
+    """It was killed before the store was in its place."""
+    (tmp_path / "store.git.new-0123abcd" / "refs").mkdir(parents=True)
+    (tmp_path / "store.git.new-backup").mkdir()
+    gc(repository)
+    assert sorted(os.listdir(tmp_path)) == ["store.git", "store.git.new-backup"]
+
+
+def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypatch):
+    """Somebody else was faster, and collected already."""
+    path = str(tmp_path / "store.git")
+    build = location._build
+
+    def lose(workplace):
+        monkeypatch.setattr(location, "_build", build)
+        assert create_store(path)
+        raise FileNotFoundError(workplace)
+
+    monkeypatch.setattr(location, "_build", lose)
+    assert not create_store(path)
+    assert open_repository(path).list_refs() == {}
+
+
+def test_the_pid_file_of_a_killed_git_gc_does_not_stop_the_next_one(repository):
+    """Its number may be somebody else's by now; git itself would refuse for twelve hours."""
+    pid_file = os.path.join(repository.path, "gc.pid")
+    with open(pid_file, "w", encoding="ascii") as file:
+        file.write(f"{os.getpid()} {socket.gethostname()}")
+    gc(repository)
+    assert not os.path.exists(pid_file)
+
+
+def test_packs_that_git_was_killed_over_go_with_gc(repository):
+    """Git removes only those of its own process."""
+    left = os.path.join(repository.path, "objects", "pack", ".tmp-4711-pack-0123.pack")
+    with open(left, "wb") as file:
+        file.write(bytes(100))
+    gc(repository)
+    assert not os.path.exists(left)
+
+
+def test_a_reflog_one_move_ahead_of_its_branch_is_no_damage(repository):
+    """Git writes the reflog first, so this is how a kill between the two looks."""
+    ref = "refs/heads/conv-001/main"
+    tip = repository.raw_ref(ref)
+    with open(os.path.join(repository.path, "logs", ref), "a", encoding="ascii") as file:
+        file.write(f"{tip} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
+    found = verify(repository)
+    assert found.sound
+    assert [finding.where for finding in found.findings] == ["conv-001/main"]
+
+
+def test_a_reflog_that_tells_another_story_is_damage(repository):
+    """The branch stands neither where its last move began nor where it ended."""
+    with open(os.path.join(repository.path, "logs", "refs/heads/conv-001/main"), "a", encoding="ascii") as file:
+        file.write(f"{'2' * 40} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
+    assert not verify(repository).sound
+
+
+def test_the_refs_of_a_pending_expiry_have_not_vanished(repository, monkeypatch):
+    """P4: whoever died while it let the trash go has left a reflog whose operation nobody knows."""
+    delete(repository, "conv-001")
+    real = recovery._set
+    monkeypatch.setattr(
+        recovery, "_set", lambda git, ref, *values: real(git, ref, *values) if ref == names.PENDING else 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        gc(repository, expire_before="now")
+    monkeypatch.undo()
+    assert repository.raw_ref(names.PENDING) is not None
+    assert repository.list_refs() == {}
+    assert verify(repository).sound
+
+
+def test_an_active_branch_that_no_operation_chose_is_damage(repository):
+    """P10: a flipped bit in its name."""
+    repository.git.references.get("refs/scopes/active/conv-001").set_target("refs/heads/conv-001/maim")
+    assert [finding.where for finding in verify(repository).findings] == ["refs/scopes/active/conv-001"]
+
+
+def test_beside_a_damaged_pack_index_nothing_more_is_read(repository):
+    """P10: libgit2 1.9.7 dies of an offset behind the end of its pack."""
+    gc(repository)
+    packs = os.path.join(repository.path, "objects", "pack")
+    index = next(os.path.join(packs, name) for name in os.listdir(packs) if name.endswith(".idx"))
+    os.chmod(index, 0o600)
+    with open(index, "r+b") as file:
+        count = int.from_bytes(file.read()[8 + 255 * 4 : 8 + 256 * 4], "big")
+        file.seek(8 + 256 * 4 + 24 * count)
+        file.write(b"\x08")
+    program = "import sys; from scopes.cli.main import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": ROOT, "SCOPES_STORE": repository.path}
+    done = subprocess.run(
+        [sys.executable, "-c", program, "verify", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (7, "")
+    assert [finding["where"] for finding in json.loads(done.stdout)["findings"]] == [
+        os.path.relpath(index, repository.path)
+    ]
+
+
+def test_a_directory_that_git_removes_meanwhile_is_made_again(repository, monkeypatch):
+    """P5: a plain `git repack` beside an append."""
+    real, left = repository.git.write, iter(range(2))
+
+    def write(*arguments):
+        if next(left, None) is not None:
+            raise OSError("failed to rename lockfile to '/store/objects/61/dd': No such file or directory")
+        return real(*arguments)
+
+    monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
+    assert repository.has(repository.write("blob", b"again"))
+
+
+def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monkeypatch):
+    """F-58: libgit2 says `no error` where a file grows too large."""
+
+    def write(*_arguments):
+        raise pygit2.GitError("no error")
+
+    monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
+    with pytest.raises(Inaccessible, match="the disk refuses"):
+        repository.write("blob", b"never")
+
+
+def test_a_branch_that_came_from_nowhere_is_named(repository):
+    """P10: packed-refs has no checksum, and a flipped bit in it makes another branch."""
+    gc(repository)
+    packed = os.path.join(repository.path, "packed-refs")
+    append(repository, "conv-001", plain_message("carol", "so that the branch has a file of its own"))
+    with open(packed, "rb") as file:
+        damaged = file.read().replace(b"refs/heads/conv-001/main", b"refs/heads/cmnv-001/main")
+    with open(packed, "wb") as file:
+        file.write(damaged)
+    assert [finding.where for finding in verify(open_repository(repository.path)).findings] == ["cmnv-001/main"]

@@ -1,0 +1,112 @@
+"""P2, P3, P4, P12: every command that writes, broken at every call in every way, leaves before or after and says which.
+
+What must hold is in `sweep`. An ordinary run takes a sample that is another one every day; `-m sweep` takes all of it and
+prints how each command ended.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from tests.faults.injection import MODES
+from tests.faults.seed import todays_seed
+from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, check, find_state, learn, list_points, tabulate
+from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb, build_templates
+from tests.faults.world import World
+
+pytestmark = pytest.mark.needs_gcc
+
+VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 5, 8
+BY_NAME = {verb.name: verb for verb in VERBS}
+
+
+@pytest.fixture(scope="module")
+def world(fast_directory, shim):
+    """Make a world whose commands can be broken."""
+    made = World(os.path.join(fast_directory, "sweep"), shim)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def templates(world):
+    """Make the stores that the commands find."""
+    return build_templates(world, world.directory)
+
+
+def sweep(world, template, verb: Verb, count: int | None, dice: random.Random) -> list:
+    """Break a verb at so many points (None: at all), and return the verdicts."""
+    expectation = learn(world, verb, template)
+    points = list_points(verb, expectation)
+    chosen = points if count is None else dice.sample(points, min(count, len(points)))
+    return [check(world, point, template, expectation) for point in chosen]
+
+
+def describe_failures(verdicts) -> list[str]:
+    return [
+        f"{v.point.verb.name} {v.point.mode} at call {v.point.at}: exit {v.code}, {v.state}: {'; '.join(v.complaints)}"
+        for v in verdicts
+        if v.complaints
+    ]
+
+
+def test_a_sample_of_broken_commands_leaves_before_or_after(world, templates):
+    """P2, P3, P4, P12."""
+    dice = random.Random(todays_seed())
+    verdicts = []
+    for verb in dice.sample(VERBS, VERBS_IN_A_SAMPLE):
+        verdicts += sweep(world, templates[verb.template], verb, POINTS_OF_EACH, dice)
+    assert len(verdicts) == VERBS_IN_A_SAMPLE * POINTS_OF_EACH
+    assert describe_failures(verdicts) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_a_command_broken_anywhere_leaves_before_or_after(world, templates, verb):
+    """P2, P3, P4, P12."""
+    verdicts = sweep(world, templates[verb.template], verb, None, random.Random())
+    print(f"{verb.name}: {len(verdicts)} points", *tabulate(verdicts), sep="\n")
+    assert describe_failures(verdicts) == []
+
+
+def test_every_verb_of_the_sweep_makes_calls_and_ends_elsewhere_or_says_so(world, templates):
+    """The sweep would pass over a command that does nothing."""
+    for name in ("append", "branch", "delete", "first-new", "import", "undo"):
+        verb = BY_NAME[name]
+        expectation = learn(world, verb, templates[verb.template])
+        assert len(expectation.calls) > 30
+        assert expectation.states[0] != expectation.states[-1]
+        assert expectation.states_after_again[0] != expectation.states_after_again[-1]
+
+
+@pytest.mark.parametrize("mode", ["kill", "enospc-sticky", "interrupt"])
+@pytest.mark.parametrize("name", ["append", "branch"])
+@pytest.mark.sweep  # when a signal arrives depends on the load of the machine
+def test_a_forked_command_breaks_as_a_real_process_does(world, templates, name, mode):
+    """The server is only faster: exit code, complaint and state are the same."""
+    verb, template = BY_NAME[name], templates[FULL]
+    expectation = learn(world, verb, template)
+    at = len(expectation.calls) * 2 // 3
+    ends = []
+    for run in (world.run_for_real, lambda *a, **k: world.run(*a, **k, injected=True)):
+        world.restore(template)
+        with world.injector.armed(world.data, MODES[mode], at):
+            outcome = run(list(verb.arguments), seed=COMMAND_SEED)
+        assert world.injector.fired
+        ends.append((outcome.code, outcome.stderr, find_state(world.describe(), expectation, [])))
+        assert world.run(list(verb.again), seed=AGAIN_SEED).code == 0
+    assert ends[0] == ends[1]
+
+
+def test_the_sweep_notices_a_command_that_lies(world):
+    """A judge that never complains would let everything pass."""
+    verb = Verb("lies", ("init",), ("init",), NO_STORE)
+    expectation = learn(world, verb, None)
+    expectation.states[1]["messages"] = 1
+    short = [point for point in list_points(verb, expectation) if point.mode == "short-write"]
+    complaints = check(world, short[0], None, expectation).complaints
+    assert any(complaint.startswith("false success") for complaint in complaints)
+    assert any(complaint.startswith("another state") for complaint in complaints)

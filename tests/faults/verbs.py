@@ -1,0 +1,164 @@
+"""The commands that write, each with a second one of its kind, and the stores that they find."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from tests.faults.world import World
+
+LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
+DECISION = '{"topic": "db", "decision": "SQLite"}'
+FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
+EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command; `again` is one of the same kind that must work afterwards, whether or not the first one happened.
+
+    `steps` are the inputs that lead to each state on the way, for a command that records one thing after the other;
+    `through` is a command that leads to a state on the way in which nothing is recorded yet. Of an `idempotent` one
+    nobody needs to know whether it happened.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    again: tuple[str, ...]
+    template: str = FULL
+    steps: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+    starts_git: bool = False
+    idempotent: bool = False
+
+    @property
+    def stdin(self) -> str:
+        """What the whole command reads."""
+        return self.steps[-1] if self.steps else ""
+
+
+def _conversation(name: str, words: str, again: str, template: str = FULL) -> Verb:
+    return Verb(name, ("conv", *words.split()), ("conv", *again.split()), template)
+
+
+VERBS = (
+    _conversation("new", "new --title Login --participant planner", "new --title Second"),
+    _conversation("append", "append conv-001 --as carol first", "append conv-001 --as carol second"),
+    Verb(
+        "append-decision",
+        (
+            "conv",
+            "append",
+            "conv-001/main",
+            "--as",
+            "lead",
+            "--kind",
+            "decision",
+            "--data",
+            DECISION,
+            "--file",
+            "edit:src/a.py",
+        ),
+        ("conv", "append", "conv-001/main", "--as", "lead", "--kind", "decision", "--data", DECISION, "because"),
+    ),
+    Verb(
+        "append-jsonl",
+        ("conv", "append", "conv-001", "--jsonl", "-"),
+        ("conv", "append", "conv-001", "afterwards"),
+        steps=tuple("".join(LINES.splitlines(keepends=True)[:count]) for count in (1, 2, 3)),
+    ),
+    _conversation("branch", "branch conv-001 try --from main~1 --agent planner", "branch conv-001 other --from main~2"),
+    _conversation("switch", "switch conv-001 main", "switch conv-002 main"),
+    _conversation("rename-title", "rename conv-001 --title Other", "rename conv-001 --title Third"),
+    _conversation(
+        "rename-branch", "rename conv-001 --branch idea idea/deep", "rename conv-002 --branch idea idea/deep"
+    ),
+    _conversation("rename-conversation", "rename conv-001 login-bug", "rename conv-002 logout-bug"),
+    _conversation("tag", "tag conv-001 good main~1", "tag conv-001 better main"),
+    _conversation("tag-delete", "tag conv-001 v1 --delete", "tag conv-002 v1 --delete"),
+    _conversation("abandon", "abandon conv-001 spare", "abandon conv-002 spare"),
+    _conversation("delete-branch", "delete-branch conv-001 spare", "delete-branch conv-002 spare"),
+    _conversation("delete", "delete conv-001", "delete conv-002"),
+    _conversation("rewind", "rewind conv-001/main -n 2", "rewind conv-001/main -n 1"),
+    _conversation("amend", "amend conv-001 main~1 better --branch main", "amend conv-001 main~2 best --branch main"),
+    _conversation("retract", "retract conv-001 main~2 --branch main", "retract conv-001 main~4 --branch main"),
+    _conversation("undo", "undo", "undo"),
+    _conversation("redo", "redo", "redo", UNDONE),
+    _conversation("import", "import --sample", "import --sample"),
+    Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
+    Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
+    Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
+    Verb("gc-expire", EXPIRE, EXPIRE, PACKED, starts_git=True),
+    Verb("init", ("init",), ("init",), NO_STORE, idempotent=True),
+    Verb("first-new", ("conv", "new", "--title", "First"), ("conv", "new"), NO_STORE, through=("init",)),
+    Verb("first-import", ("conv", "import", "--sample"), ("conv", "import", "--sample"), NO_STORE, through=("init",)),
+)
+
+
+def build_templates(world: World, directory: str) -> dict[str, str | None]:
+    """Make the stores that the verbs find, through the same command line; returns their paths by name."""
+    builder = _Builder(world, directory)
+    builder.build_small()
+    builder.build_full()
+    return {**builder.templates, NO_STORE: None}
+
+
+class _Builder:
+    """The commands that make the templates, each with a seed of its own."""
+
+    def __init__(self, world: World, directory: str) -> None:
+        self._world = world
+        self._directory = directory
+        self._seeds = iter(range(1, 1000))
+        self.templates: dict[str, str | None] = {}
+
+    def build_small(self) -> None:
+        """Make two stores for gc, which takes every object in turn: never packed, and packed with more on top."""
+        self._world.restore(None)
+        self._begin_with_trash()
+        self._run("conv", "new", "--title", "Kept")
+        self._run("conv", "append", "conv-001", "kept")
+        self._save(LOOSE)
+        self._run("gc")
+        self._run("conv", "branch", "conv-001", "idea")
+        self._run("conv", "append", "conv-001", "loose on top")
+        self._save(PACKED)
+
+    def build_full(self) -> None:
+        """Make a store with two like conversations, half of it packed, and the same after two times undo."""
+        self._world.restore(None)
+        self._begin_with_trash()
+        for conversation in ("conv-001", "conv-002"):
+            self._begin(conversation)
+        self._run("gc")
+        for conversation in ("conv-001", "conv-002"):
+            self._run("conv", "branch", conversation, "idea", "--from", "main~3")
+            self._run("conv", "append", conversation, "--as", "coder", "an idea", "--file", "edit:src/a.py")
+            self._run("conv", "append", f"{conversation}/main", "--as", "planner", "loose on top")
+        for conversation in ("conv-001", "conv-002"):
+            self._run("conv", "branch", conversation, "fresh", "--from", "main~1")
+            self._run("conv", "switch", conversation, "idea")
+        self._save(FULL)
+        self._run("undo")
+        self._run("undo")
+        self._save(UNDONE)
+
+    def _begin(self, conversation: str) -> None:
+        self._run("conv", "new", "--title", "Login", "--participant", "planner")
+        for number in range(6):
+            self._run("conv", "append", conversation, "--as", "planner", f"message {number} of {conversation}")
+        self._run("conv", "branch", conversation, "spare", "--from", "main~1", "--no-switch")
+        self._run("conv", "tag", conversation, "v1", "main~2")
+
+    def _begin_with_trash(self) -> None:
+        self._run("conv", "new", "--title", "Old", "--id", "old-001")
+        self._run("conv", "append", "old-001", "thrown away later")
+        self._run("conv", "delete", "old-001")
+
+    def _run(self, *arguments: str) -> None:
+        outcome = self._world.run(list(arguments), seed=next(self._seeds))
+        assert outcome.code == 0, (arguments, outcome)
+
+    def _save(self, name: str) -> None:
+        self.templates[name] = os.path.join(self._directory, name)
+        self._world.save(self.templates[name])

@@ -1,0 +1,256 @@
+"""What a message claims: equal claims are equal blobs whoever makes them, and no message can claim for another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import given
+
+from scopes.errors import Invalid
+from scopes.ids import MessageId
+from scopes.model.claims import claims_of, content_hash, participant_claim
+from scopes.model.codec import decode, encode
+from scopes.model.keys import leaf, split_leaf
+from scopes.model.message import Author, FileTouch, Message, Part, text_parts
+from tests.support.documents import json_values, messages, texts
+
+ID = MessageId("a" * 26)
+PAYLOADS = {
+    "analysis": {"subject": "auth", "aspect": "security", "finding": "weak"},
+    "decision": {"topic": "storage/format", "decision": "git"},
+    "priority": {"task": "fix", "urgency": "high"},
+    "method": {"goal": "speed", "approach": "cache"},
+    "proposal": {"entity_type": "service", "entity_id": "api", "changes": [{"field_path": "port", "operation": "update", "after": 80}]},
+    "collaboration-request": {"type": "handoff", "context": "x", "urgency": "low"},
+}  # fmt: skip
+
+
+def nothing_before(path):
+    return None
+
+
+def claims(message, previous=nothing_before, base="/work"):
+    return {path: json.loads(blob) for path, blob in claims_of(message, previous, base)}
+
+
+def said(author="carol", author_kind="tool", **fields):
+    return Message(id=fields.pop("id", ID), author=Author(author, author_kind), **{"parts": (), **fields})
+
+
+def typed(kind, author="carol", **changes):
+    return said(author, kind=kind, payload=PAYLOADS[kind] | changes)
+
+
+# Who takes part
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [("human", True), ("agent", True), ("tool", False), ("system", False), ("injected", False), ("new", False)],
+)
+def test_people_and_agents_take_part_and_nobody_else(kind, counts):
+    expected = {"participants/carol=": {"kind": kind}} if counts else {}
+    assert claims(said(author_kind=kind)) == expected
+    assert participant_claim("a/b", "agent") == ("participants/a%2Fb=", b'{"kind":"agent"}\n')
+
+
+# Typed kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "claim"),
+    [
+        ("analysis", ("analyses", "auth", "security", "carol"), {"finding": "weak"}),
+        ("decision", ("decisions", "storage/format"), {"decision": "git"}),
+        ("priority", ("priorities", "fix", "carol"), {"urgency": "high"}),
+        ("method", ("methods", "speed", "carol"), {"approach": "cache"}),
+        ("proposal", ("proposals", "service", "api", "port", "carol"), {"operation": "update", "after": 80}),
+    ],
+)
+def test_a_typed_message_claims_by_subject(kind, path, claim):
+    assert claims(typed(kind)) == {leaf(*path): claim}
+
+
+def test_a_call_for_help_claims_nothing():
+    assert claims(typed("collaboration-request")) == {}
+
+
+def test_a_decision_is_everybodys_and_an_analysis_its_authors():
+    """Two decisions on one topic conflict; two analyses of one aspect stand side by side."""
+    assert claims(typed("decision")).keys() == claims(typed("decision", "dave")).keys()
+    assert not claims(typed("analysis")).keys() & claims(typed("analysis", "dave")).keys()
+
+
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_equal_claims_of_two_agents_are_equal_blobs(kind):
+    """Storage, state: who said it and when is what history knows."""
+    one, two = (list(claims_of(typed(kind, author), nothing_before)) for author in ("carol", "dave"))
+    assert [blob for _, blob in one] == [blob for _, blob in two]
+    other = Message(
+        id=MessageId("b" * 26),
+        author=Author("carol", "tool"),
+        parts=text_parts("x"),
+        kind=kind,
+        payload=PAYLOADS[kind],
+        time="2026",
+    )
+    assert list(claims_of(other, nothing_before)) == one
+
+
+def test_a_proposal_claims_every_field_that_it_changes():
+    changes = [{"field_path": name, "operation": "create", "after": name} for name in ("a", "b/c", "a.b")]
+    found = claims(typed("proposal", changes=changes))
+    assert [split_leaf(path)[3] for path in found] == ["a", "b/c", "a.b"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"topic": 5, "decision": "x"},
+        {"topic": "x"},
+        {"topic": None, "decision": 1},
+        {"subject": []},
+        {"changes": 5},
+    ],
+)
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_a_payload_from_elsewhere_that_is_not_well_formed_claims_nothing(kind, payload):
+    """A store may have come from somebody else."""
+    assert claims(said(kind=kind, payload=payload)) == {}
+
+
+def test_a_proposal_with_some_malformed_changes_claims_the_others():
+    changes = [
+        5,
+        {"field_path": 5, "operation": "create"},
+        {"field_path": "a"},
+        {"field_path": "b", "operation": "delete"},
+    ]
+    assert claims(typed("proposal", changes=changes)) == {
+        "proposals/service/api/b/carol=": {"operation": "delete", "after": None}
+    }
+
+
+def test_a_key_that_git_could_not_hold_is_refused():
+    with pytest.raises(Invalid, match="too long"):
+        claims(typed("decision", topic="x" * 5000))
+
+
+# Files
+
+
+def touched(op, path="src/a.py", content_hash=None, source=None, **fields):
+    return claims(said(files=(FileTouch(path, op, content_hash, source),), **fields))
+
+
+@pytest.mark.parametrize("op", ["read", "mention", "new"])
+def test_what_is_no_write_is_no_claim(op):
+    assert touched(op) == {}
+
+
+def test_a_write_claims_its_content():
+    assert touched("edit", content_hash="sha256:00") == {
+        "files/src/a%2Epy=".replace("%2E", "."): {"operation": "edit", "content": "sha256:00"}
+    }
+    assert touched("delete") == {"files/src/a.py=": {"operation": "delete"}}
+
+
+def test_a_write_whose_outcome_nobody_knows_differs_from_every_other():
+    assert touched("edit") == {"files/src/a.py=": {"operation": "edit", "unknown": ID}}
+    assert touched("edit") != touched("edit", id=MessageId("b" * 26))
+
+
+def test_a_rename_claims_both_names():
+    found = touched("rename", "b", "sha256:00", "a")
+    assert found == {"files/b=": {"operation": "rename", "content": "sha256:00"}, "files/a=": {"operation": "delete"}}
+
+
+def test_paths_are_relative_to_the_conversations_first_directory():
+    assert touched("delete", "/work/src/../b").keys() == {"files/b="}
+    assert touched("delete", "/etc/passwd").keys() == {"files/%2Fetc%2Fpasswd="}
+
+
+def patched(patch="-a\n+b\n", previous=nothing_before, **fields):
+    part = Part("file_ref", {"path": "a", "op": "edit", "patch": patch, **fields})
+    return claims(said(parts=(part,)), previous)["files/a="]
+
+
+def test_a_patch_claims_what_it_makes_of_what_was_there():
+    """The same patch on the same file is the same claim; on another it is another."""
+    before = {"files/a=": b"before"}
+    expected = "sha256:" + hashlib.sha256(b"before\0-a\n+b\n").hexdigest()
+    assert patched(previous=before.get) == {"operation": "edit", "derived": expected}
+    assert patched() != patched(previous=before.get)
+    assert patched() != patched("other")
+    assert patched("\ud800")["derived"]
+
+
+def test_a_known_outcome_counts_more_than_a_patch():
+    assert patched(content_hash="sha256:00") == {"operation": "edit", "content": "sha256:00"}
+
+
+@pytest.mark.parametrize(
+    "fields", [{"op": []}, {"op": {}}, {"op": 5}, {"op": None}, {"path": 5}, {"path": None}, {"op": "read"}]
+)
+def test_a_part_from_outside_that_is_no_file_claims_nothing(fields):
+    """`append --jsonl` takes parts as they are."""
+    part = Part("file_ref", {"path": "a", "op": "edit", **fields})
+    assert claims(said(parts=(part, Part("text", {"path": "a", "op": "edit"})))) == {}
+
+
+@pytest.mark.parametrize(
+    "fields", [{"content_hash": 5}, {"from": 5}, {"from": []}, {"patch": 5}, {"content_hash": None}]
+)
+def test_a_part_with_an_odd_detail_claims_the_rest(fields):
+    part = Part("file_ref", {"path": "a", "op": "rename", **fields})
+    assert claims(said(parts=(part,))) == {"files/a=": {"operation": "rename", "unknown": ID}}
+
+
+# Taking back
+
+
+def test_a_message_is_taken_back_or_replaced_under_its_own_id():
+    other = MessageId("b" * 26)
+    assert claims(said(retracts=other)) == {f"messages/{other}=": {"retracted": True}}
+    amendment = said(amends=other, parts=text_parts("better"))
+    assert claims(amendment) == {f"messages/{other}=": {"amended": content_hash(amendment)}}
+
+
+def test_equal_amendments_are_equal_claims():
+    one, two = (
+        said(author, id=MessageId(letter * 26), parts=text_parts("better"), time=letter)
+        for author, letter in (("carol", "a"), ("dave", "b"))
+    )
+    assert content_hash(one) == content_hash(two)
+    assert content_hash(one) != content_hash(said(parts=text_parts("worse")))
+    assert content_hash(one) != content_hash(said(parts=(Part("reasoning", {"text": "better"}),)))
+
+
+# Laws
+
+
+@given(messages())
+def test_a_stored_message_claims_what_it_claimed_when_it_was_written(message):
+    """Rewrites decode what appends encoded."""
+    again = decode(encode(message))
+    assert list(claims_of(again, nothing_before)) == list(claims_of(message, nothing_before))
+
+
+@given(messages())
+def test_every_claim_is_one_line_under_a_key_that_can_be_read_back(message):
+    for path, blob in claims_of(message, nothing_before):
+        split_leaf(path)
+        assert blob.endswith(b"\n")
+        assert blob.count(b"\n") == 1
+
+
+@given(texts, texts, json_values)
+def test_no_name_reaches_the_key_of_another(topic, other, value):
+    """A `/`, a `%`, a `=` in a topic is not a level, an escape, an end."""
+    one, two = (
+        set(claims(said(kind="decision", payload={"topic": name, "decision": value}))) for name in (topic, other)
+    )
+    assert (one == two) == (topic == other)

@@ -1,0 +1,102 @@
+"""The root of a conversation and the metadata of its branches, as bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.errors import Corrupt, Invalid
+from scopes.model import canonical
+from scopes.model.conversation import (
+    PURPOSES,
+    BranchEntry,
+    Root,
+    decode_branch_entry,
+    decode_root,
+    encode_branch_entry,
+    encode_root,
+    parse_purpose,
+)
+from tests.support.documents import json_values, optional, texts
+
+roots = st.builds(Root, uuid=texts, created=texts, format=optional, native_id=optional, cwd=optional)
+entries = st.builds(
+    BranchEntry, purpose=optional, agent=optional, parent=optional, fork=optional, created=texts, status=texts,
+    extra=st.dictionaries(texts.map("x-".__add__), json_values, max_size=3),
+)  # fmt: skip
+fields = st.sampled_from(["v", "purpose", "agent", "parent", "fork", "created", "status", "new"])
+
+
+@given(roots)
+def test_a_root_comes_back_as_it_was(root):
+    data = encode_root(root)
+    assert decode_root(data) == root
+    assert encode_root(decode_root(data)) == data
+
+
+def test_a_root_is_laid_out_like_this():
+    root = Root(uuid="u", created="2026-01-01T00:00:00Z", format="claude-code", cwd="/x")
+    assert (
+        encode_root(root)
+        == b'{"conversation":{"created":"2026-01-01T00:00:00Z","cwd":"/x","format":"claude-code","uuid":"u"},"kind":"root","v":1}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "document",
+    [None, [], {}, {"kind": "root"}, {"kind": "plain", "conversation": {"uuid": "u", "created": "c"}}, {"kind": "root", "conversation": {}},
+     {"kind": "root", "conversation": {"uuid": 5, "created": "c"}}, {"kind": "root", "conversation": {"uuid": "u"}}, {"kind": "root", "conversation": []}],
+)  # fmt: skip
+def test_what_is_no_root_is_damage(document):
+    with pytest.raises(Corrupt, match="the root of a conversation is damaged"):
+        decode_root(canonical.dump(document))
+
+
+def test_a_root_of_a_newer_version_is_read_as_far_as_it_goes():
+    newer = {"v": 2, "kind": "root", "new": 1, "conversation": {"uuid": "u", "created": "c", "format": 5, "new": []}}
+    assert decode_root(canonical.dump(newer)) == Root(uuid="u", created="c")
+
+
+@given(entries)
+def test_the_metadata_of_a_branch_comes_back_as_it_was(entry):
+    data = encode_branch_entry(entry)
+    assert decode_branch_entry(data) == entry
+    assert encode_branch_entry(decode_branch_entry(data)) == data
+
+
+@given(st.dictionaries(fields, json_values, max_size=5))
+def test_whatever_another_version_knows_of_a_branch_is_written_back(document):
+    """Unknown fields, and known ones of another shape."""
+    document = canonical.load(canonical.dump(document))
+    again = canonical.load(encode_branch_entry(decode_branch_entry(canonical.dump(document))))
+    assert {key: again[key] for key in document} == document
+    assert again.keys() - document.keys() <= {"v", "created", "status"}
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"5", b"null", b"{", b"\xff"])
+def test_what_is_no_metadata_is_damage(data):
+    with pytest.raises(Corrupt):
+        decode_branch_entry(data)
+
+
+def test_what_is_not_known_of_a_branch_is_not_written():
+    assert json.loads(encode_branch_entry(BranchEntry(created="c"))) == {"created": "c", "status": "active", "v": 1}
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_a_purpose_is_accepted_however_it_is_spelled(purpose):
+    """S4-3."""
+    for spelling in (purpose, purpose.upper(), purpose.replace("-", "_"), f"  {purpose.title()} "):
+        assert parse_purpose(spelling) == purpose
+
+
+@pytest.mark.parametrize("text", ["", "analysis ok", "alternative", "\0", "analysis\u200b", "x" * 10_000])
+def test_anything_else_is_refused_with_the_list(text):
+    """S4-3: exactly these five."""
+    with pytest.raises(Invalid, match="is no purpose of a branch") as caught:
+        parse_purpose(text)
+    assert all(purpose in caught.value.hint for purpose in PURPOSES)
+    assert len(PURPOSES) == 5

@@ -1,0 +1,82 @@
+"""The record of an operation, as bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.errors import Corrupt
+from scopes.model import canonical
+from scopes.model.operation import Operation, RefChange, decode_operation, encode_operation
+from tests.support.documents import json_values, optional, texts
+
+changes = st.builds(RefChange, texts, optional, optional)
+operations = st.builds(
+    Operation, id=texts, kind=texts, summary=texts, command=texts, actor=texts, time=texts,
+    changes=st.lists(changes, max_size=4).map(tuple), undoes=optional, details=st.dictionaries(texts, json_values, max_size=2),
+)  # fmt: skip
+SOUND = {
+    "v": 1,
+    "id": "i",
+    "kind": "k",
+    "summary": "s",
+    "command": "c",
+    "actor": "a",
+    "time": "t",
+    "refs": [{"ref": "r", "old": None, "new": "n"}],
+}
+
+
+@given(operations)
+def test_an_operation_comes_back_as_it_was(operation):
+    data = encode_operation(operation)
+    assert decode_operation(data) == operation
+    assert encode_operation(decode_operation(data)) == data
+
+
+def test_an_operation_is_laid_out_like_this():
+    operation = Operation(
+        id="i", kind="branch", summary="s", command="scopes branch", actor="carol", time="t",
+        changes=(RefChange("refs/heads/x/y", None, "1" * 40), RefChange("refs/scopes/active/x", "ref: a", "ref: b")), undoes="j",
+    )  # fmt: skip
+    assert json.loads(encode_operation(operation)) == {
+        "v": 1, "id": "i", "kind": "branch", "summary": "s", "command": "scopes branch", "actor": "carol", "time": "t", "undoes": "j",
+        "refs": [{"ref": "refs/heads/x/y", "old": None, "new": "1" * 40}, {"ref": "refs/scopes/active/x", "old": "ref: a", "new": "ref: b"}],
+    }  # fmt: skip
+
+
+def test_what_an_operation_does_not_have_is_not_written():
+    assert not json.loads(canonical.dump(SOUND)).keys() & {"undoes", "details"}
+    assert encode_operation(decode_operation(canonical.dump(SOUND))) == canonical.dump(SOUND)
+
+
+@pytest.mark.parametrize("missing", sorted(SOUND.keys() - {"v"}))
+def test_a_record_that_lacks_something_is_damage(missing):
+    """D42."""
+    with pytest.raises(Corrupt, match="a record of the operation log is damaged"):
+        decode_operation(canonical.dump({key: value for key, value in SOUND.items() if key != missing}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("refs", None), ("refs", 5), ("refs", {}), ("refs", [5]), ("refs", [{}]), ("refs", [{"ref": "r", "old": None}]), ("refs", [{"ref": 5, "old": None, "new": None}]),
+     ("refs", [{"ref": "r", "old": 5, "new": None}]), ("refs", [{"ref": "r", "old": None, "new": []}]), ("refs", "text"),
+     ("id", 5), ("kind", None), ("summary", []), ("time", 5), ("actor", {}), ("command", 5), ("undoes", 5), ("details", []), ("details", "x")],
+)  # fmt: skip
+def test_a_record_with_something_of_another_shape_is_damage(field, value):
+    """A writer acts on what it says, so nothing is guessed."""
+    with pytest.raises(Corrupt):
+        decode_operation(canonical.dump(SOUND | {field: value}))
+
+
+@pytest.mark.parametrize("data", [b"", b"null", b"[]", b"5", b'"x"', b"{", b"\xff", b"[" * 100_000])
+def test_bytes_that_are_no_record_are_damage(data):
+    with pytest.raises(Corrupt):
+        decode_operation(data)
+
+
+def test_a_newer_record_is_read_as_far_as_it_goes():
+    assert decode_operation(canonical.dump(SOUND | {"v": 2, "new": 5})).kind == "k"

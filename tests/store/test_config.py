@@ -1,0 +1,157 @@
+"""Settings from several files: who wins, who may name a program, and values that nobody can use."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.errors import Corrupt, Invalid
+from scopes.store.config import (
+    COMMANDS,
+    SETTINGS,
+    Config,
+    Setting,
+    check_key,
+    user_config,
+)
+from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS
+from tests.support.store import git, open_store, write_bytes
+
+
+def at_store(repository, text):
+    with open(os.path.join(repository.path, "config"), "ab") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+    return open_store(repository, {}).config
+
+
+@pytest.fixture
+def user_file(sealed_world):
+    return lambda text: (sealed_world / ".gitconfig").write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def flag(key, value, origin="flag"):
+    return {key: Setting(key, value, origin)}
+
+
+# Who wins
+
+
+def test_the_later_level_wins(repository, user_file):
+    """User, store, environment and flag."""
+    assert open_store(repository).config.find("scopes.author") is None
+    user_file("[scopes]\n\tauthor = user\n")
+    assert open_store(repository).config.find("scopes.author") == "user"
+    assert at_store(repository, "[scopes]\n\tauthor = store\n").find("scopes.author") == "store"
+    assert open_store(repository, flag("scopes.author", "flag")).config.find("scopes.author") == "flag"
+    assert open_store(repository, flag("SCOPES.AUTHOR", "flag")).config.find("scopes.author") == "flag"
+
+
+def test_every_level_is_listed_weakest_first_with_its_origin(repository, user_file):
+    user_file("[scopes]\n\tauthor = user\n[user]\n\tname = other\n")
+    config = at_store(repository, "[scopes]\n\tauthor = store\n\tauthor = again\n")
+    assert [(s.key, s.value, s.origin) for s in config.walk() if "author" in s.key] == [
+        ("scopes.author", "user", "user"),
+        ("scopes.author", "store", "store"),
+        ("scopes.author", "again", "store"),
+    ]
+    assert config.find("scopes.author") == "again"
+
+
+def test_a_setting_of_the_environment_is_listed_with_its_name(repository):
+    config = open_store(repository, flag("scopes.hints", "false", "SCOPES_HINTS")).config
+    assert list(config.walk())[-1] == ("scopes.hints", "false", "SCOPES_HINTS")
+
+
+# Who may name a program
+
+
+@pytest.mark.parametrize("key", sorted(COMMANDS))
+@pytest.mark.parametrize("spelling", [str, str.upper, str.title])
+def test_a_store_names_no_program(repository, tmp_path, key, spelling):
+    """I72, P14: also not by another spelling or through an included file."""
+    section, name = key.split(".")
+    config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
+    write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
+    assert open_store(repository).config.find(spelling(key)) is None
+    assert config.find(key) is None
+
+
+@pytest.mark.parametrize("key", sorted(COMMANDS))
+def test_the_user_and_his_flags_name_programs(repository, user_file, key):
+    section, name = key.split(".")
+    user_file(f"[{section}]\n\t{name} = mine\n\t{name} = better\n")
+    assert at_store(repository, f"[{section}]\n\t{name} = touch pwned\n").find(key) == "better"
+    assert open_store(repository, flag(key, "flag")).config.find(key) == "flag"
+    assert open_store(repository, flag(key, "project", ".scopes.toml")).config.find(key) == "better"
+
+
+# Values nobody can use
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "1k", "9" * 10, "9" * 5000, "²", "\u0663", " 7 x"])
+def test_what_is_no_whole_number_is_the_default(repository, value):
+    git(repository, "config", "scopes.lockTimeout", value)
+    config = open_store(repository).config
+    assert config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS) == DEFAULT_TIMEOUT_SECONDS
+    assert config.find_integer("scopes.absent", 7) == 7
+
+
+def test_a_whole_number_is_read(repository):
+    git(repository, "config", "scopes.lockTimeout", "7")
+    assert open_store(repository).config.find_integer("scopes.lockTimeout", 30) == 7
+
+
+def test_a_value_that_is_no_utf_8_is_named(repository):
+    config = at_store(repository, "[scopes]\n\tauthor = J\udcf6rg\n")
+    with pytest.raises(Corrupt, match=r"the setting scopes\.author is no text in UTF-8"):
+        config.find("scopes.author")
+    assert "scopes.author" not in [setting.key for setting in config.walk()]
+
+
+def test_what_others_wrote_in_another_encoding_is_not_our_business(repository, user_file):
+    """The user's file is shared with git."""
+    user_file(
+        '[user]\n\tname = J\udcf6rg\n[branch "b\udcf6se"]\n\tremote = x\n[scopes]\n\tauthor = me\n\tpager = more\n'
+    )
+    config = open_store(repository).config
+    assert config.find("scopes.author") == "me"
+    assert config.find("scopes.pager") == "more"
+    assert [setting.key for setting in config.walk() if setting.origin == "user"] == ["scopes.author", "scopes.pager"]
+
+
+def test_a_key_without_a_value_is_passed_over(repository):
+    config = at_store(repository, "[scopes]\n\tauthor\n")
+    assert "scopes.author" not in [setting.key for setting in config.walk()]
+
+
+def test_without_a_store_the_users_settings_hold(user_file):
+    user_file(
+        "[scopes]\n\tauthor = me\n\tpager = more\n[core]\n\tpager = less\n\teditor = ed\n[user]\n\tname = J\udcf6rg\n"
+    )
+    found = Config(user_config(), {}, "/nowhere")
+    assert [found.find(key) for key in ("scopes.author", "scopes.pager", "core.pager")] == ["me", "more", "less"]
+    assert [(setting.key, setting.origin) for setting in found.walk()] == [
+        ("scopes.author", "user"),
+        ("scopes.pager", "user"),
+    ]
+
+
+def test_a_users_file_that_cannot_be_parsed_is_named(user_file):
+    user_file("[core\n")
+    with pytest.raises(Corrupt, match="cannot read the settings of git"):
+        user_config()
+
+
+@pytest.mark.parametrize("key", [*SETTINGS, "scopes.anything", "merge.rule.x", "SCOPES.Author"])
+def test_our_keys_are_accepted(key):
+    assert check_key(key) == key
+
+
+@pytest.mark.parametrize(
+    "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.", "alias.x"]
+)
+def test_other_keys_are_refused_with_a_list_of_ours(key):
+    with pytest.raises(Invalid, match="is no setting of scopes") as caught:
+        check_key(key)
+    assert "scopes.author" in caught.value.hint

@@ -1,0 +1,175 @@
+"""The git program on a store that somebody else configured: nothing of his runs, whatever git is asked to do."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+
+import pytest
+
+from scopes.errors import Inaccessible
+from scopes.store.git_program import find_git, run_git
+from tests.support.store import loose_path, make_branch, write_bytes
+
+HOOKS = (
+    "reference-transaction",
+    "pre-auto-gc",
+    "post-update",
+    "post-rewrite",
+    "update",
+    "pre-receive",
+    "post-index-change",
+)
+HARMLESS = (
+    ("gc", "--quiet"),
+    ("commit-graph", "write", "--reachable"),
+    ("pack-refs", "--all"),
+    ("update-ref", "refs/heads/x/y", "refs/heads/conv-001/main"),
+    ("fsck", "--strict"),
+    ("prune",),
+    ("log", "-1", "refs/heads/conv-001/main"),
+)
+
+
+@pytest.fixture
+def hostile(repository, tmp_path):
+    """Configure everything that git can be made to run; all of it would make the file `pwned`."""
+    make_branch(repository, *"abcdef")
+    sentinel = tmp_path / "pwned"
+    touch = f"touch {sentinel};"
+    hooks = os.path.join(repository.path, "hooks")
+    for name in HOOKS:
+        write_bytes(os.path.join(hooks, name), f"#!/bin/sh\n{touch}\n".encode())
+        os.chmod(os.path.join(hooks, name), stat.S_IRWXU)
+    with open(os.path.join(repository.path, "config"), "a") as file:
+        file.write(f"""
+[core]
+    fsmonitor = {touch} false
+    hooksPath = {hooks}
+    alternateRefsCommand = {touch} false
+    sshCommand = {touch} false
+    pager = {touch} cat
+    editor = {touch} false
+    gitProxy = {touch} false
+    askPass = {touch} false
+[pager]
+    log = {touch} cat
+[gpg]
+    program = {touch} false
+[log]
+    showSignature = true
+[credential]
+    helper = "!{touch}"
+[uploadpack]
+    packObjectsHook = {touch} false
+[diff]
+    external = {touch} false
+[include]
+    path = {tmp_path}/more
+[alias]
+    gc = "!{touch}"
+    prune = "!{touch}"
+[protocol]
+    allow = always
+[protocol "file"]
+    allow = always
+[protocol "ext"]
+    allow = always
+[remote "file"]
+    url = {tmp_path}
+    promisor = true
+    partialclonefilter = blob:none
+    uploadpack = {touch} git-upload-pack
+    fetch = +refs/heads/*:refs/x/*
+[remote "ext"]
+    url = ext::{touch}
+    promisor = true
+    fetch = +refs/heads/*:refs/x/*
+""")
+    write_bytes(tmp_path / "more", f"[core]\n    hooksPath = {hooks}\n    fsmonitor = {touch}\n".encode())
+    return repository, sentinel
+
+
+@pytest.mark.parametrize("arguments", HARMLESS, ids=lambda words: words[0])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_nothing_of_a_hostile_configuration_runs(hostile, arguments, damaged):
+    """P14, I72; a missing object makes git ask the remote that promises it."""
+    repository, sentinel = hostile
+    if damaged:
+        os.unlink(loose_path(repository, repository.find_ref("refs/heads/conv-001/main")))
+    try:
+        run_git(repository.path, *arguments)
+    except Inaccessible:
+        assert damaged
+    assert not sentinel.exists()
+
+
+@pytest.mark.parametrize(
+    ("switch", "arguments"),
+    [("gc.auto=0", HARMLESS[3]), ("core.hooksPath=/dev/null", HARMLESS[1])],
+    ids=["a hook", "a promising remote"],
+)
+def test_the_sentinel_fires_where_git_is_run_without_our_switches(hostile, switch, arguments):
+    """Else the test above would prove nothing."""
+    repository, sentinel = hostile
+    command = ["git", "-c", switch, f"--git-dir={repository.path}", *arguments]
+    if "hooksPath" in switch:
+        os.unlink(loose_path(repository, repository.find_ref("refs/heads/conv-001/main")))
+    subprocess.run(command, capture_output=True, check=False)
+    assert sentinel.exists()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"GIT_DIR": "/nowhere"},
+        {"GIT_OBJECT_DIRECTORY": "/nowhere"},
+        {"GIT_INDEX_FILE": "/nowhere"},
+        {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "gc.auto", "GIT_CONFIG_VALUE_0": "garbage"},
+        {"GIT_CONFIG_PARAMETERS": "'core.bare'='garbage'"},
+        {"GIT_TRACE": "1"},
+        {"LC_ALL": "de_DE.UTF-8", "LANGUAGE": "de"},
+        {"HOME": "/nowhere", "XDG_CONFIG_HOME": "/nowhere"},
+    ],
+    ids=lambda names: next(iter(names)),
+)
+def test_nothing_of_the_environment_counts(repository, monkeypatch, environment):
+    tip = make_branch(repository, "one")[-1]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert run_git(repository.path, "rev-parse", "refs/heads/conv-001/main") == f"{tip}\n"
+
+
+def test_the_users_own_configuration_does_not_count_either(repository, sealed_world):
+    (sealed_world / ".gitconfig").write_text("[gc]\n\tauto = garbage\n[core\n")
+    make_branch(repository, "one")
+    run_git(repository.path, "gc", "--quiet")
+
+
+def test_a_failure_is_told_by_gits_last_line(repository):
+    with pytest.raises(Inaccessible, match=r"git rev-parse failed: .*unknown revision|git rev-parse failed") as caught:
+        run_git(repository.path, "rev-parse", "--verify", "nothing")
+    assert "\n" not in caught.value.message
+    assert caught.value.exit_code == 8
+
+
+def test_a_silent_failure_is_told_too(repository):
+    with pytest.raises(Inaccessible, match="git cat-file failed: no message"):
+        run_git(repository.path, "cat-file", "-e", "1" * 40)
+
+
+def test_a_machine_without_git_is_told_what_is_missing(repository, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_git() is None
+    with pytest.raises(Inaccessible, match="git program is not installed") as caught:
+        run_git(repository.path, "gc")
+    assert "install git" in caught.value.hint
+
+
+def test_output_in_another_encoding_is_text(repository):
+    blob = run_git(repository.path, "hash-object", "-w", "-t", "blob", "/dev/null").strip()
+    write_bytes(loose_path(repository, blob) + ".x", b"")
+    tip = make_branch(repository, "one")[-1]
+    run_git(repository.path, "-c", "i18n.commitEncoding=latin1", "update-ref", "refs/heads/b\udcf6se/x", tip)
+    assert "refs/heads/b" in run_git(repository.path, "for-each-ref", "--format=%(refname)")

@@ -1,0 +1,33 @@
+"""What importing pygit2 brings along: no TLS, and the real `ssl` for whoever needs it later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.store import ROOT
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_no_module_of_the_store_imports_tls():
+    """18 ms of every command, mostly for the system's certificates."""
+    everything = "import pkgutil, scopes.store; [__import__(f'scopes.store.{m.name}') for m in pkgutil.iter_modules(scopes.store.__path__)]"
+    assert run(f"{everything}\nimport sys; print('pygit2' in sys.modules, 'ssl' in sys.modules)") == ["True", "False"]
+
+
+def test_tls_works_for_whoever_imports_it_afterwards():
+    code = "from scopes.store.libgit2 import pygit2\nimport ssl\nprint(ssl.create_default_context().check_hostname)"
+    assert run(code) == ["True"]
+
+
+def test_tls_that_is_there_already_stays():
+    code = "import ssl, sys\nfrom scopes.store.libgit2 import pygit2\nprint(sys.modules['ssl'] is ssl)"
+    assert run(code) == ["True"]
+
+
+def test_it_is_pygit2_itself():
+    assert run("from scopes.store.libgit2 import pygit2 as ours\nimport pygit2\nprint(ours is pygit2)") == ["True"]

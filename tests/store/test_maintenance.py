@@ -1,0 +1,190 @@
+"""Packing: nothing that anybody can still reach is lost, and nothing that a store says is run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.errors import Busy, Inaccessible, Refused
+from scopes.store import maintenance, recovery, refs
+from scopes.store.config import Setting
+from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
+from scopes.store.objects import BLOB
+from scopes.store.operation_log import walk_operations
+from scopes.store.transaction import append, writing
+from tests.support.store import (
+    FAST,
+    HEADS,
+    MAIN,
+    Process,
+    assert_sound,
+    files_of,
+    git,
+    loose_path,
+    make_branch,
+    move,
+    open_store,
+    read_bytes,
+    state_of,
+    subjects,
+    write_bytes,
+    write_chain,
+    write_message,
+)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Believe a lock file's death sooner than after a second."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+
+
+def packed(repository):
+    with writing(repository):
+        pack(repository)
+
+
+def loose(repository):
+    return [name for name in files_of(repository.path) if name.startswith("objects/") and len(name.split("/")[1]) == 2]
+
+
+def test_packing_leaves_every_value_where_it_was(repository):
+    """P7: branches, what operations remember, symbolic refs."""
+    one, two = write_chain(repository, "one", "two")
+    active = refs.active_ref("conv-001")
+    move(repository, (MAIN, None, one), (HEADS + "gone", None, two), (active, None, f"ref: {MAIN}"))
+    move(repository, (HEADS + "gone", two, None))
+    before = repository.list_refs()
+    log = list(walk_operations(repository))
+    packed(repository)
+    after = open_store(repository)
+    assert after.list_refs() == before
+    assert list(walk_operations(after)) == log
+    assert after.has(two)
+    assert loose(repository) == []
+    assert_sound(repository)
+
+
+def test_what_nothing_refers_to_yet_survives(repository):
+    """P7: a blob that a writer has stored and not yet named."""
+    make_branch(repository, "one")
+    blob = repository.write(BLOB, b"not named yet")
+    packed(repository)
+    assert open_store(repository).read(blob) == (BLOB, b"not named yet")
+
+
+def test_an_open_repository_reads_on_after_another_has_packed(repository):
+    commits = make_branch(repository, "one", "two")
+    code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith writing(repository): pack(repository)"
+    Process(code, repository.path).finish()
+    assert [repository.read(oid)[0] for oid in commits] == ["commit", "commit"]
+    append(repository, MAIN, lambda tip: write_message(repository, "three", tip), "append")
+    assert subjects(repository) == ["three", "two", "one"]
+
+
+def test_packing_writes_the_graph_that_libgit2_reads(repository):
+    """Storage: libgit2 1.9.7 ignores a graph of version 2 in silence."""
+    make_branch(repository, "one", "two")
+    packed(repository)
+    graph = read_bytes(f"{repository.path}/objects/info/commit-graph")
+    assert graph[:5] == b"CGPH\x01"
+    assert b"GDA2" not in graph[:200]
+
+
+def test_packing_removes_what_dead_processes_left(repository):
+    """P4: no tmp_*, no *.lock."""
+    make_branch(repository, "one")
+    for name in ("objects/12/tmp_obj_a", "objects/pack/tmp_pack_b", "packed-refs.lock", f"{MAIN}.lock"):
+        write_bytes(f"{repository.path}/{name}", b"")
+    packed(repository)
+    assert [n for n in files_of(repository.path) if "tmp_" in n or (n.endswith(".lock") and n != "scopes.lock")] == []
+
+
+def test_packing_a_damaged_store_fails_and_loses_nothing(repository):
+    commits = make_branch(repository, "one", "two")
+    write_bytes(loose_path(repository, commits[0]), b"")
+    before = repository.list_refs()
+    with pytest.raises(Inaccessible, match="git gc failed"):
+        packed(repository)
+    assert open_store(repository).list_refs() == before
+    assert repository.read(commits[1])[0] == "commit"
+
+
+def test_a_hostile_store_makes_packing_run_nothing(repository, tmp_path):
+    """P14, I72: hooks, monitors, and what git runs to list recent objects, which no switch turns off."""
+    make_branch(repository, "one")
+    sentinel = tmp_path / "pwned"
+    for key in ("core.fsmonitor", "core.alternateRefsCommand", "core.sshCommand", "core.pager"):
+        git(repository, "config", key, f"touch {sentinel}")
+    hook = tmp_path / "hooks" / "reference-transaction"
+    write_bytes(hook, f"#!/bin/sh\ntouch {sentinel}\n".encode())
+    os.chmod(hook, 0o700)
+    git(repository, "config", "core.hooksPath", str(tmp_path / "hooks"))
+    packed(open_store(repository))
+    assert not sentinel.exists()
+    git(repository, "config", "--file", f"{repository.path}/config", "gc.recentObjectsHook", f"touch {sentinel}")
+    before = state_of(repository)
+    with pytest.raises(Refused, match=r"names a program to run: gc\.recentObjectsHook") as caught:
+        packed(open_store(repository))
+    assert state_of(repository) == before
+    assert not sentinel.exists()
+    assert os.system(caught.value.hint.removeprefix("remove it: ")) == 0
+    packed(open_store(repository))
+
+
+# When it is needed
+
+
+def impatient(repository, threshold):
+    key = "scopes.packThreshold"
+    return open_store(repository, FAST | {key: Setting(key, str(threshold), "flag")})
+
+
+def test_the_number_of_loose_objects_is_estimated_from_one_directory(repository):
+    assert estimate_loose_objects(repository) == 0
+    for number in range(2000):
+        repository.write(BLOB, str(number).encode())
+    assert 1000 < estimate_loose_objects(repository) < 4000
+
+
+def test_a_store_packs_itself_once_enough_has_piled_up(repository, monkeypatch):
+    commits = make_branch(repository, "one")
+    monkeypatch.setattr(maintenance, "_SAMPLE_DIRECTORY", commits[0][:2])
+    assert pack_when_needed(impatient(repository, 100_000)) is False
+    assert pack_when_needed(impatient(repository, 0)) is False
+    assert len(loose(repository)) > 3
+    assert pack_when_needed(impatient(repository, 1)) is True
+    assert loose(repository) == []
+    assert_sound(repository)
+
+
+def test_whatever_is_in_the_way_of_packing_leaves_the_store_as_it_is(repository, monkeypatch):
+    make_branch(repository, "one")
+    monkeypatch.setattr(maintenance, "estimate_loose_objects", lambda repository: 10**6)
+    before = state_of(repository)
+    with monkeypatch.context() as gone:
+        gone.setenv("PATH", "/nowhere")
+        assert pack_when_needed(repository) is False
+    with monkeypatch.context() as busy:
+        busy.setattr(maintenance, "writing", raising(Busy("no")))
+        assert pack_when_needed(repository) is False
+    git(repository, "config", "scopes.formatVersion", "99")
+    newer = open_store(repository)
+    assert pack_when_needed(newer) is False
+    git(repository, "config", "scopes.formatVersion", "1")
+    assert state_of(repository) == before
+    assert not os.path.exists(f"{repository.path}/gc.pid")
+
+
+def raising(error):
+    def call(*arguments):
+        raise error
+
+    return call
+
+
+def test_there_is_nothing_to_remove_in_a_clean_store(repository):
+    make_branch(repository, "one")
+    with writing(repository):
+        assert remove_leftovers(repository) == []

@@ -1,0 +1,141 @@
+"""Ctrl-C between a commit point and the word that it happened."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from scopes.store.signals import held_signals
+from tests.support.store import MAIN, Process, assert_sound, make_branch, run, subjects
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """Make every signal of interest an exception, as the command line does with Ctrl-C."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt(number)
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_waits_until_the_block_is_over(number):
+    """P12."""
+    done = []
+
+    def work():
+        with held_signals():
+            signal.raise_signal(number)
+            done.append("inside")
+        done.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["inside"]
+
+
+def test_what_was_blocked_before_stays_blocked_after():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        with held_signals():
+            inside = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        after = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} <= inside
+    assert after == {*before, signal.SIGHUP}
+
+
+def test_a_block_in_a_block_holds_until_the_outer_ends():
+    done = []
+
+    def work():
+        with held_signals():
+            with held_signals():
+                signal.raise_signal(signal.SIGINT)
+            done.append("still inside")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["still inside"]
+
+
+def test_a_failure_inside_comes_first_and_frees_the_signals():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pytest.raises(ValueError, match="inside"), held_signals():
+        raise ValueError("inside")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_another_thread_holds_nothing():
+    """Python delivers signals to the main thread alone."""
+    masks = []
+
+    def work():
+        with held_signals():
+            masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert masks == [before]
+
+
+THREADED = """
+import signal, threading
+from scopes.store.signals import held_signals
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+try:
+    with held_signals():
+        os.kill(os.getpid(), int(sys.argv[2]))
+        for _ in range(100): time.sleep(0.001)
+        print("inside", end=" ")
+    for _ in range(100): time.sleep(0.001)
+    print("never")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_that_another_thread_receives_waits_too(tmp_path):
+    """The kernel gives it to whichever thread does not block it, and Python runs the handler in the main one."""
+    assert run(THREADED, tmp_path, int(signal.SIGINT)) == "inside interrupted"
+
+
+INTERRUPTED = """
+import signal
+repository = open_store(path)
+print("go", flush=True)
+count = 0
+try:
+    while True:
+        repository.committed = None
+        append(repository, MAIN, lambda tip: write_message(repository, str(count), tip), f"append: {count}")
+        count += 1
+except KeyboardInterrupt:
+    print(count, repository.committed)
+"""
+
+
+def test_a_process_that_is_interrupted_knows_what_it_has_done(repository):
+    """P12: `committed` says whether the message is recorded, and it is right."""
+    make_branch(repository, "root")
+    for turn in range(6):
+        before = len(subjects(repository))
+        writer = Process(INTERRUPTED, repository.path)
+        assert writer.read_line() == "go"
+        threading.Event().wait(0.01 + turn / 100)
+        writer.popen.send_signal(signal.SIGINT)
+        count, _, committed = writer.finish().partition(" ")
+        said = subjects(repository)
+        assert len(said) - before == int(count) + (committed == f"append: {count}")
+    assert_sound(repository)
+    assert MAIN in repository.list_refs()
