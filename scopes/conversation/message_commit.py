@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scopes.clock import seconds_of
 from scopes.conversation.heads import (
@@ -19,7 +19,7 @@ from scopes.model.claims import claims_of, participant_claim
 from scopes.model.codec import encode
 from scopes.model.conversation import Root, encode_root
 from scopes.model.message import Message
-from scopes.store.objects import BLOB, COMMIT, TREE, Entry, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Entry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
@@ -58,17 +58,25 @@ def write_message_commit(objects: Objects, parent: Oid, message: Message, blob: 
     """Write the commit of a message on top of `parent`, carrying its state forward; `base` is the first cwd."""
     below = read_commit(objects, parent)
     state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base)
+    time = below.time if message.time is None else seconds_of(message.time)
+    return write_commit_over(objects, (parent,), message, blob, state, time=time)
+
+
+def write_commit_over(
+    objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
+) -> Oid:
+    """Write the commit of a message over any parents, with the state that it is to have; `time` in seconds."""
     entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
-    if state is not None:
+    if state is not None and state != EMPTY_TREE:
         entries.append(Entry(STATE_DIRECTORY, state, is_tree=True))
     trailers = [(ID_TRAILER, message.id), (KIND_TRAILER, message.kind)]
     if message.to:
         trailers.append((TO_TRAILER, ", ".join(message.to)))
     data = format_commit(
         tree=objects.write(TREE, format_tree(entries)),
-        parents=(parent,),
+        parents=parents,
         author=identity_of(message.author.name, message.author.kind),
-        time=below.time if message.time is None else seconds_of(message.time),
+        time=time,
         subject=message.text.strip() or NO_TEXT,
         trailers=trailers,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 
 from scopes.errors import NotFound
-from scopes.ids import Oid
+from scopes.ids import Oid, is_oid
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
@@ -65,3 +66,95 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
         return repository.walker.descendant_of(pygit2.Oid(hex=descendant), pygit2.Oid(hex=ancestor))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {ancestor} or {descendant} is not in the store", hint="see: scopes verify") from error
+
+
+def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...]:
+    """Return every best common ancestor of two commits, sorted by id; none where the histories never meet.
+
+    A criss-cross of merges has several. libgit2 finds one, and another one when the sides are swapped; where either
+    side is a plain line down to it there can be no second, so the search for more is left out.
+
+    Raises:
+        NotFound: a commit is not in the store.
+    """
+    try:
+        found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
+    except (KeyError, ValueError, pygit2.GitError) as error:
+        raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
+    if not is_oid(found):  # it is None where there is none
+        return ()
+    base = Oid(found)
+    if _is_line_above(repository, base, (one, two)):
+        return (base,)
+    return drop_ancestors(repository, _paint_common(repository, one, two))
+
+
+def drop_ancestors(repository: Repository, commits: Iterable[Oid]) -> tuple[Oid, ...]:
+    """Return those of the commits that no other one of them has in its history, sorted by id."""
+    known = sorted(set(commits))
+    return tuple(
+        commit
+        for commit in known
+        if not any(other != commit and is_ancestor(repository, commit, other) for other in known)
+    )
+
+
+def list_new_commits(
+    repository: Repository, tip: Oid, beside: Oid | None, bases: Sequence[Oid] = ()
+) -> tuple[Commit, ...]:
+    """Return the commits reachable from `tip` and not from `beside`, parents before children.
+
+    `bases` are the merge bases of both, where they are known: a plain line down to one of them is all there is to read.
+    """
+    line: list[Commit] = []
+    oid = tip
+    while oid not in bases:
+        commit = read_commit(repository, oid)
+        if len(commit.parents) != 1:
+            break
+        line.append(commit)
+        oid = commit.parents[0]
+    else:
+        return tuple(reversed(line))
+    known = set() if beside is None else {commit.oid for commit in _oldest_first(repository, [beside], ())}
+    return tuple(_oldest_first(repository, [tip], known))
+
+
+def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bool:
+    """Tell whether one of the tips leads to the base without passing a merge; the nearer one decides."""
+    lines: list[Oid] = list(tips)
+    while lines:
+        if base in lines:
+            return True
+        parents = [read_commit(repository, oid).parents for oid in lines]
+        lines = [found[0] for found in parents if len(found) == 1]
+    return False
+
+
+def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
+    """Return the common ancestors that no colour came down to from another one, as git's own search does.
+
+    Newer commits are taken first, so that the colours of both sides meet soon; since clocks disagree, some of what is
+    returned may still be an ancestor of the rest.
+    """
+    first, second, stale = 1, 2, 4
+    colours = {one: first}
+    colours[two] = colours.get(two, 0) | second
+    heap: list[tuple[int, Oid, tuple[Oid, ...]]] = []
+    for oid in colours:
+        commit = read_commit(repository, oid)
+        heappush(heap, (-commit.time, oid, commit.parents))
+    found: dict[Oid, None] = {}
+    while any(not colours[oid] & stale for _, oid, _ in heap):
+        _, oid, parents = heappop(heap)
+        colour = colours[oid]
+        if colour == first | second:
+            found[oid] = None
+            colour |= stale
+        for parent in parents:
+            before = colours.get(parent, 0)
+            if before | colour != before:
+                colours[parent] = before | colour
+                above = read_commit(repository, parent)
+                heappush(heap, (-above.time, parent, above.parents))
+    return [oid for oid in found if not colours[oid] & stale]

@@ -49,6 +49,32 @@ def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[
             yield path, oid
 
 
+def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[tuple[str, Oid | None, Oid | None]]:
+    """Yield path, former and present blob of every file that differs between two trees; None is an absent one.
+
+    Subtrees that are equal are not opened, so the cost is that of the change.
+    """
+    stack = [("", old, new)]
+    while stack:
+        prefix, before, after = stack.pop()
+        was, now = _entries(objects, before), _entries(objects, after)
+        for name in sorted(was.keys() | now.keys()):
+            left, right = was.get(name), now.get(name)
+            if left == right:
+                continue
+            path = prefix + name
+            trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (left, right)]
+            if trees != [None, None]:
+                stack.append((f"{path}/", trees[0], trees[1]))
+            blobs = [entry.oid if entry is not None and not entry.is_tree else None for entry in (left, right)]
+            if blobs != [None, None]:
+                yield path, blobs[0], blobs[1]
+
+
+def _entries(objects: Objects, tree: Oid | None) -> dict[str, Entry]:
+    return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
+
+
 def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid:
     """Write a tree that differs from `tree` (None: the empty one) in the given paths only; return its id."""
     return _update(objects, tree, changes) or objects.write(TREE, b"")
@@ -56,7 +82,7 @@ def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change
 
 def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid | None:
     """Do one level; None when nothing is left, since git keeps no empty directories."""
-    entries = {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
+    entries = _entries(objects, tree)
     below: dict[str, dict[str, Change]] = {}
     for path, change in changes.items():
         name, slash, rest = path.partition("/")

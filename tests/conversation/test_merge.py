@@ -1,0 +1,110 @@
+"""`merge`: forward, with two parents, or stopped with the conflicts as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.lookup import branch_tips, find_active_branch
+from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate, merge
+from scopes.conversation.merging.pending import list_conflicts_at, list_pending
+from scopes.errors import Conflicted as ConflictedError
+from scopes.errors import Invalid, Refused
+from scopes.store.repository import read_commit
+from tests.support.history import history, say, texts
+from tests.support.store import assert_sound
+
+
+def decide(repository, where, choice, *, author="carol", topic="auth"):
+    """Say a decision on a branch."""
+    return say(
+        repository,
+        where,
+        f"we use {choice}",
+        author=author,
+        kind="decision",
+        decision={"topic": topic, "decision": choice},
+    )
+
+
+def test_a_target_without_messages_of_its_own_moves_forward(repository):
+    """S4-10."""
+    drawn = history(repository, "main: a b", "fix@b: c d")
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, FastForwarded)
+    assert done.messages == (drawn.ids["c"], drawn.ids["d"])
+    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["d"]
+
+
+def test_what_is_merged_already_is_up_to_date(repository):
+    history(repository, "main: a b", "fix@b: c d")
+    merge(repository, "conv-001", "fix", target="main")
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, UpToDate)
+    assert done.messages == ()
+
+
+def test_two_sides_that_merely_went_on_are_joined_by_a_commit_with_two_parents(repository):
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, Merged)
+    assert read_commit(repository, done.tip).parents == (drawn.oids["b"], drawn.oids["d"])
+    assert done.messages == (drawn.ids["c"], drawn.ids["d"])
+    assert texts(repository, "conv-001/main") == ["a", "b", "c", "d", "Merge fix into main"]
+    assert_sound(repository)
+
+
+def test_two_decisions_on_one_topic_stop_the_merge(repository):
+    drawn = history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions", author="dave")
+    before = branch_tips(repository, drawn.conversation)["main"]
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, Conflicted)
+    assert done.exit_code == 3
+    (conflict,) = done.conflicts
+    assert (conflict.type, conflict.severity, conflict.key) == ("decision-disagreement", "high", "decisions/auth")
+    assert [(p.value, p.agent) for p in (*conflict.target, *conflict.source)] == [
+        ("jwt", "carol"),
+        ("sessions", "dave"),
+    ]
+    assert branch_tips(repository, drawn.conversation)["main"] == before
+    assert find_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
+    assert list_conflicts_at(repository, done.tip) == {conflict.id: conflict}
+    assert list_pending(repository, drawn.conversation)[0].source == "fix"
+    with pytest.raises(ConflictedError, match="1 open conflict"):
+        merge(repository, "conv-001", done.branch, target="main")
+
+
+def test_equal_decisions_are_no_conflict(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "jwt", author="dave")
+    assert isinstance(merge(repository, "conv-001", "fix", target="main"), Merged)
+
+
+def test_a_dry_run_writes_nothing(repository):
+    """S4-18."""
+    drawn = history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions", author="dave")
+    before = repository.list_refs()
+    done = merge(repository, drawn.conversation, "fix", target="main", dry_run=True)
+    assert isinstance(done, Conflicted)
+    assert done.dry_run
+    assert repository.list_refs() == before
+
+
+def test_a_branch_is_not_merged_into_itself(repository):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="into itself"):
+        merge(repository, "conv-001", "main", target="main")
+
+
+def test_histories_without_a_common_message_are_refused(repository):
+    history(repository, "main: a")
+    history(repository, "main: b")
+    with pytest.raises(Refused, match="nothing|no message in common"):
+        merge(repository, "conv-001", "conv-002", target="main")
+    done = merge(repository, "conv-001", "conv-002", target="main", unrelated=True)
+    assert isinstance(done, Merged)
+    assert texts(repository, "conv-001/main")[-3:] == ["a", "b", "Merge conv-002/main into main"]
