@@ -232,6 +232,7 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
             "source": merging.source,
             "source_tip": merging.place.oid,
             "before": before,
+            "stopped": tip,
         },
     )
     meta = read_metadata(repository, chosen).commit

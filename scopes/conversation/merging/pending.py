@@ -29,7 +29,7 @@ _NONE = "no merge or rebase waits for a resolution in"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A merge, rebase or cherry-pick that stopped on conflicts; `before` was the active branch then."""
+    """A merge, rebase or cherry-pick that stopped on conflicts, at `stopped`; `before` was the active branch then."""
 
     conversation: ConversationId
     branch: BranchName
@@ -41,6 +41,7 @@ class Pending:
     source: str
     source_tip: Oid
     before: BranchName
+    stopped: Oid
     details: Mapping[str, Any]
 
 
@@ -71,6 +72,7 @@ def _pending(conversation: ConversationId, name: BranchName, tip: Oid, entry: Br
             "source": str(source),
             "source_tip": str(source_tip),
             "before": str(before),
+            "stopped": str(stopped),
             **details,
         }:
             return Pending(
@@ -84,6 +86,7 @@ def _pending(conversation: ConversationId, name: BranchName, tip: Oid, entry: Br
                 source=source,
                 source_tip=Oid(source_tip),
                 before=BranchName(before),
+                stopped=Oid(stopped),
                 details={str(key): value for key, value in details.items()},
             )
     return None

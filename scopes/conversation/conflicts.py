@@ -1,0 +1,123 @@
+"""`conflicts list` and `conflicts show`: what two lines of history disagree on, and how far that has come (S4-56)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from scopes.conversation.heads import MessageHead, walk_heads_newest_first
+from scopes.conversation.lookup import conversation_ids, find_conversation
+from scopes.conversation.merging.pending import Pending, list_conflicts_at, list_pending
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.ids import BranchName, ConversationId
+from scopes.model.conflict import STATUSES, Conflict
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+_TALKERS = frozenset({"human", "agent"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictRow:
+    """One conflict with the branch that it waits on; `number` counts from 1 within the branch, `since` is a time."""
+
+    number: int
+    conversation: ConversationId
+    branch: BranchName
+    source: str
+    target: BranchName
+    since: str
+    conflict: Conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictList(Result):
+    """The conflicts of one conversation or of all."""
+
+    conversation: ConversationId | None
+    conflicts: tuple[ConflictRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictView(Result):
+    """One conflict, with what was said about it since; `talk` is oldest first."""
+
+    row: ConflictRow
+    talk: tuple[MessageHead, ...]
+
+
+def list_conflicts(
+    repository: Repository, conversation: str | None = None, *, status: str | None = None, every: bool = False
+) -> ConflictList:
+    """List what waits for a resolution; with `every` also what was resolved on the same branches.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation.
+        Invalid: there is no such status.
+    """
+    if status is not None and status not in STATUSES:
+        raise Invalid(f"{status!a} is no status of a conflict", hint="statuses: " + ", ".join(STATUSES))
+    chosen = None if conversation is None else find_conversation(repository, conversation)
+    places = conversation_ids(repository) if chosen is None else [chosen]
+    rows = [row for place in places for row in walk_conflicts(repository, place)]
+    wanted = {status} if status is not None else set(STATUSES) if every else set(STATUSES) - {"resolved"}
+    return ConflictList(conversation=chosen, conflicts=tuple(row for row in rows if row.conflict.status in wanted))
+
+
+def show_conflict(repository: Repository, conversation: str, conflict: str) -> ConflictView:
+    """Show one conflict, named by its id, the start of it, or its number.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+    """
+    chosen = find_conversation(repository, conversation)
+    row, pending = find_conflict(repository, chosen, conflict)
+    return ConflictView(row=row, talk=tuple(reversed(_talk(repository, pending))))
+
+
+def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iterator[ConflictRow]:
+    """Yield the conflicts that wait in a conversation, by branch, then by key."""
+    for pending in list_pending(repository, conversation):
+        yield from _rows(repository, pending)
+
+
+def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
+    records = sorted(list_conflicts_at(repository, pending.tip).values(), key=lambda each: (each.key, each.type))
+    talked = bool(_talk(repository, pending))
+    for number, record in enumerate(records, 1):
+        status = "debate" if record.status == "open" and talked else record.status
+        yield ConflictRow(
+            number=number,
+            conversation=pending.conversation,
+            branch=pending.branch,
+            source=pending.source,
+            target=pending.target,
+            since=pending.entry.created,
+            conflict=replace(record, status=status),
+        )
+
+
+def _talk(repository: Repository, pending: Pending) -> list[MessageHead]:
+    """Return what agents and people have said on the branch since it waits, newest first."""
+    heads = walk_heads_newest_first(repository, [pending.tip], {pending.stopped})
+    return [head for head in heads if head.author_kind in _TALKERS and head.kind != "notice"]
+
+
+def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, Pending]:
+    """Resolve a conflict of a conversation by id, start of an id, or number.
+
+    Raises:
+        NotFound, Ambiguous: none or several have that name.
+    """
+    pendings = list_pending(repository, conversation)
+    rows = [(row, pending) for pending in pendings for row in _rows(repository, pending)]
+    found = [pair for pair in rows if pair[0].conflict.id == name]
+    found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
+    found = found or [pair for pair in rows if name and pair[0].conflict.id.startswith(name)]
+    if not found:
+        hint = f"list them: scopes conv conflicts list {conversation}"
+        raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
+    if len(found) > 1:
+        ids = ", ".join(f"{row.conflict.id} ({row.branch})" for row, _ in found[:8])
+        raise Ambiguous(f"{name!a} fits {len(found)} conflicts of {conversation}", hint=f"name one by its id: {ids}")
+    return found[0]

@@ -1,0 +1,80 @@
+"""Carrying a decision about a conflict into the state: one side's claims, both, or a value that nobody had said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scopes.conversation.merging.detecting import Contest, find_contests
+from scopes.conversation.merging.outcome import taken
+from scopes.conversation.merging.pending import Pending
+from scopes.conversation.merging.replaying import divergence_of
+from scopes.conversation.merging.states import Divergence, find_divergence
+from scopes.conversation.merging.subjects import group_of, shown_key, value_field
+from scopes.errors import Invalid, Refused
+from scopes.model import canonical
+from scopes.model.conflict import Choice, Conflict
+from scopes.model.keys import encode_component
+from scopes.store.graph import list_new_commits
+from scopes.store.repository import Repository, read_commit
+from scopes.store.trees import Change
+
+_BY_AGENT = frozenset({"analyses", "methods", "priorities"})
+_URGENCIES = ("low", "normal", "high", "critical")
+
+
+def find_contest(repository: Repository, pending: Pending, conflict: Conflict) -> Contest:
+    """Find what a recorded conflict is about, from the tips that were to be joined.
+
+    Raises:
+        Refused: those tips disagree on nothing of that kind, so that the record was written by somebody else.
+    """
+    divergence = _divergence(repository, pending)
+    contests = () if divergence is None else find_contests(repository, divergence)
+    for contest in contests:
+        if (contest.key, contest.type) == (conflict.key, conflict.type):
+            return contest
+    raise Refused(
+        f"conflict {conflict.id} does not come from the merge that waits on {pending.branch}",
+        hint=f"take that merge back: scopes conv merge {pending.conversation} --abort",
+    )
+
+
+def _divergence(repository: Repository, pending: Pending) -> Divergence | None:
+    if pending.kind == "merge":
+        return find_divergence(repository, repository, pending.target_tip, pending.source_tip)
+    stopped = read_commit(repository, pending.source_tip)
+    beside = list_new_commits(repository, pending.target_tip, stopped.oid)
+    return divergence_of(repository, pending.target_tip, stopped, beside)
+
+
+def resolved_changes(
+    repository: Repository, contest: Contest, choice: Choice, value: Any, actor: str
+) -> dict[str, Change]:
+    """Return what a resolution makes of the paths of a subject, as changes of the target's state.
+
+    Raises:
+        Invalid: the subject has no place for such a value.
+    """
+    if choice != "value":
+        return taken(repository, contest.target, contest.source, choice)
+    paths: Mapping[str, Any] = {**contest.target, **contest.source}
+    path, claim = _claim_of_value(contest.key, value, actor)
+    changes: dict[str, Change] = dict.fromkeys(paths)
+    changes[path] = canonical.dump(claim)
+    return changes
+
+
+def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
+    """Make the claim that holds a value of one's own, and the path that it stands at."""
+    group, field = group_of(key), value_field(key)
+    if group == "priorities" and value not in _URGENCIES:
+        raise Invalid(f"{value!a} is no urgency", hint="one of: " + ", ".join(_URGENCIES))
+    if field is not None and not isinstance(value, str):
+        raise Invalid(f"the {field} of {shown_key(key)} is a text", hint="for example: --value 'as we agreed'")
+    if field is not None:
+        agent = f"/{encode_component(actor)}" if group in _BY_AGENT else ""
+        return f"{key}{agent}=", {field: value}
+    if group == "proposals":
+        return f"entities/{key.partition('/')[2]}=", {"value": value}
+    raise Invalid(f"{shown_key(key)} takes no value of its own", hint="take a side: --take source or --take target")

@@ -1,0 +1,159 @@
+"""`conflicts resolve`, `intervene` and `escalate`: a decision about a conflict, as a message that says who and why.
+
+Chatting never resolves. A resolution changes the contested subject in the state of the resolution branch, and keeps the
+record: strategy, side, reason, actor, and what was rejected (S4-57).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scopes.clock import new_id, now, seconds_of
+from scopes.conversation.conflicts import find_conflict
+from scopes.conversation.lookup import find_conversation
+from scopes.conversation.merging.outcome import conflict_path
+from scopes.conversation.merging.pending import Pending, list_conflicts_at, open_conflicts_at
+from scopes.conversation.merging.resolving import find_contest, resolved_changes
+from scopes.conversation.merging.settling import resolve
+from scopes.conversation.merging.states import state_of
+from scopes.conversation.merging.subjects import shown_key
+from scopes.conversation.message_commit import write_commit_over, write_message_blob
+from scopes.conversation.operating import perform
+from scopes.errors import Invalid, Refused
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
+from scopes.model.claims import participant_claim
+from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.message import Author, Message, text_parts
+from scopes.model.operation import RefChange
+from scopes.result import Result
+from scopes.store.refs import branch_ref
+from scopes.store.repository import Repository
+from scopes.store.transaction import writing
+from scopes.store.trees import Change, update_tree
+
+TAKES = ("source", "target", "base", "both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictResolved(Result):
+    """A conflict with its new status; `remaining` are still open on the branch."""
+
+    conversation: ConversationId
+    branch: BranchName
+    conflict: Conflict
+    message: MessageId
+    remaining: int
+    operation: OperationId
+    kind: str = "merge"
+
+
+def resolve_conflict(
+    repository: Repository,
+    conversation: str,
+    conflict: str,
+    *,
+    take: str | None = None,
+    value: Any = None,
+    reason: str = "",
+    author: str,
+    author_kind: str = "human",
+    intervening: bool = False,
+) -> ConflictResolved:
+    """Resolve a conflict by taking a side, or with a value of one's own where `take` is None.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+        Refused: it is resolved already.
+        Invalid: the side is none, or the value cannot stand there.
+    """
+    if take is not None and take not in TAKES:
+        raise Invalid(f"{take!a} is no side of a conflict", hint="one of: " + ", ".join(TAKES))
+    choice: Choice = "value" if take is None else take
+    strategy = "intervention" if intervening else "manual"
+    chosen = find_conversation(repository, conversation)
+    actor = Author(parse_agent_name(author), author_kind)
+    with writing(repository):
+        row, pending = find_conflict(repository, chosen, conflict)
+        record = _open_record(repository, pending, row.conflict.id)
+        contest = find_contest(repository, pending, record)
+        changes = resolved_changes(repository, contest, choice, value, actor.name)
+        done = resolve(record, choice, strategy, reason, actor.name, value)
+        said = f"Resolved {shown_key(record.key)}: {_in_words(done)}" + (f" ({reason})" if reason else "")
+        return _write(repository, pending, done, actor, said, changes)
+
+
+def escalate_conflict(
+    repository: Repository, conversation: str, conflict: str, *, to: str, reason: str = "", author: str
+) -> ConflictResolved:
+    """Hand an open conflict to somebody who is to decide it.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+        Refused: it is resolved already.
+    """
+    chosen = find_conversation(repository, conversation)
+    addressee = parse_agent_name(to)
+    with writing(repository):
+        row, pending = find_conflict(repository, chosen, conflict)
+        record = replace(_open_record(repository, pending, row.conflict.id), status="escalated")
+        said = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
+        return _write(repository, pending, record, Author(parse_agent_name(author), "human"), said, {}, addressee)
+
+
+def _open_record(repository: Repository, pending: Pending, identity: str) -> Conflict:
+    record = list_conflicts_at(repository, pending.tip)[identity]
+    if record.status == "resolved":
+        hint = f"take that back with: scopes undo, or go on: scopes conv merge {pending.conversation} --continue"
+        raise Refused(f"conflict {record.id} is resolved already", hint=hint)
+    return record
+
+
+def _in_words(conflict: Conflict) -> str:
+    if conflict.resolution is None:
+        return conflict.status
+    if conflict.resolution.choice == "value":
+        return f"{conflict.resolution.value}"
+    return f"took {conflict.resolution.choice}"
+
+
+def _write(  # noqa: PLR0917 - what a decision is made of
+    repository: Repository,
+    pending: Pending,
+    conflict: Conflict,
+    actor: Author,
+    said: str,
+    changes: dict[str, Change],
+    *to: str,
+) -> ConflictResolved:
+    """Put the decision on the branch: a message, and the state that follows from it."""
+    document: dict[str, Any] = {"id": conflict.id, "type": conflict.type, "key": conflict.key}
+    document["status"] = conflict.status
+    if conflict.resolution is not None:
+        document |= resolution_document(conflict.resolution)
+    message = Message(
+        id=new_id(),
+        author=actor,
+        parts=text_parts(said),
+        kind="notice",
+        time=now(),
+        to=to,
+        extra={"conflict": document},
+    )
+    changes = changes | {conflict_path(conflict): encode_conflict(conflict)} | dict([participant_claim(*actor)])
+    state = update_tree(repository, state_of(repository, pending.tip), changes)
+    blob = write_message_blob(repository, message)
+    time = seconds_of(message.time or now())
+    tip = write_commit_over(repository, (pending.tip,), message, blob, state, time=time)
+    change = RefChange(branch_ref(pending.conversation, pending.branch), pending.tip, tip)
+    summary = f"{'resolve' if conflict.status == 'resolved' else 'escalate'} {conflict.id} of {pending.conversation}"
+    operation = perform(repository, "resolve", summary, [change])
+    return ConflictResolved(
+        conversation=pending.conversation,
+        branch=pending.branch,
+        conflict=conflict,
+        message=message.id,
+        remaining=len(open_conflicts_at(repository, tip)),
+        operation=operation.id,
+        kind=pending.kind,
+    )
