@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Entry, format_commit, format_tree
-from scopes.store.trees import find_blob, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob, update_tree, walk_blobs
 from tests.support.store import CAROL, NOON, assert_sound, git
 
 components = st.sampled_from(["a", "a=", "a.b", "a0", "b", "é", "%2F", "c="])
@@ -61,6 +61,33 @@ def test_a_tree_behaves_like_a_dictionary_of_paths(repository, rounds):
         assert [path for path, _ in walk_blobs(repository, tree)] == listed
         assert all(find_blob(repository, tree, path) == data for path, data in files.items())
         assert update_tree(repository, None, files) == tree
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(*[st.dictionaries(paths, contents, max_size=6).filter(side_by_side)] * 2)
+def test_a_difference_is_what_turns_one_tree_into_the_other(repository, before, after):
+    old, new = (update_tree(repository, None, files) for files in (before, after))
+    moves = {path: (was, now) for path, was, now in diff_blobs(repository, old, new)}
+    assert moves.keys() == {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    forth = {path: now for path, (_, now) in moves.items() if now is not None}
+    back = {path: was for path, (was, _) in moves.items() if was is not None}
+    assert {path: read_blob(repository, oid) for path, oid in forth.items()} == {p: after[p] for p in forth}
+    assert {path: read_blob(repository, oid) for path, oid in back.items()} == {p: before[p] for p in back}
+
+
+def test_equal_subtrees_are_not_opened_for_a_difference(repository):
+    files = {f"{directory}/{n}": b"x" for directory in "abc" for n in range(5)}
+    old = update_tree(repository, None, files)
+    new = update_tree(repository, old, {"b/3": b"y"})
+    opened = []
+
+    class Watched:
+        def read(self, oid):
+            opened.append(oid)
+            return repository.read(oid)
+
+    assert [path for path, _, _ in diff_blobs(Watched(), old, new)] == ["b/3"]
+    assert len(opened) == 4
 
 
 def test_nothing_is_the_empty_tree(repository):

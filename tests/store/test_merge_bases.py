@@ -1,0 +1,98 @@
+"""Merge bases and what one side has alone, on drawn graphs whose clocks disagree; git's own answers beside ours."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.errors import NotFound
+from scopes.ids import Oid
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits
+from tests.support.store import NOON, git, write_chain, write_message
+
+on_store = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def graphs(draw):
+    """Draw for every commit its parents among those before it, and a time that need not fit; then two of them."""
+    size = draw(st.integers(2, 14))
+    parents = [sorted(draw(st.sets(st.integers(0, n - 1), max_size=min(n, 2)))) if n else [] for n in range(size)]
+    times = draw(st.lists(st.integers(NOON, NOON + 20), min_size=size, max_size=size))
+    numbers = st.integers(0, size - 1)
+    return parents, times, draw(numbers), draw(numbers)
+
+
+def draw_graph(repository, parents, times):
+    commits = []
+    for number, (above, time) in enumerate(zip(parents, times, strict=True)):
+        commits.append(write_message(repository, str(number), *(commits[p] for p in above), time=time))
+    return commits
+
+
+def ancestors(parents, number):
+    """Return a commit and everything below it."""
+    found, stack = set(), [number]
+    while stack:
+        at = stack.pop()
+        if at not in found:
+            found.add(at)
+            stack += parents[at]
+    return found
+
+
+@on_store
+@given(graphs())
+def test_every_best_common_ancestor_is_found_whatever_the_clocks_say(repository, graph):
+    parents, times, one, two = graph
+    commits = draw_graph(repository, parents, times)
+    common = ancestors(parents, one) & ancestors(parents, two)
+    best = {n for n in common if not any(n in ancestors(parents, other) - {other} for other in common)}
+    found = list_merge_bases(repository, commits[one], commits[two])
+    assert set(found) == {commits[n] for n in best}
+    assert found == list_merge_bases(repository, commits[two], commits[one])
+    assert list(found) == sorted(found)
+
+
+@on_store
+@given(graphs())
+def test_what_one_side_has_alone_comes_with_parents_before_children(repository, graph):
+    parents, times, one, two = graph
+    commits = draw_graph(repository, parents, times)
+    alone = ancestors(parents, one) - ancestors(parents, two)
+    bases = list_merge_bases(repository, commits[one], commits[two])
+    for known in (bases, ()):
+        order = [commits.index(c.oid) for c in list_new_commits(repository, commits[one], commits[two], known)]
+        assert len(order) == len(alone)
+        assert set(order) == alone
+        assert all(order.index(p) < order.index(n) for n in order for p in parents[n] if p in order)
+
+
+def test_a_criss_cross_has_two_bases_as_git_says(repository):
+    root = write_message(repository, "root")
+    left, right = write_message(repository, "left", root), write_message(repository, "right", root)
+    one = write_message(repository, "one", left, right)
+    two = write_message(repository, "two", right, left)
+    expected = sorted(git(repository, "merge-base", "--all", one, two).split())
+    assert list(list_merge_bases(repository, one, two)) == expected == sorted([left, right])
+    assert drop_ancestors(repository, [root, left, right]) == tuple(expected)
+
+
+def test_histories_that_never_meet_have_no_base(repository):
+    one, two = write_message(repository, "one"), write_message(repository, "two")
+    assert list_merge_bases(repository, one, two) == ()
+    assert [commit.subject for commit in list_new_commits(repository, one, two)] == ["one"]
+
+
+def test_a_commit_is_its_own_base_and_has_nothing_alone(repository):
+    tips = write_chain(repository, "a", "b", "c")
+    assert list_merge_bases(repository, tips[1], tips[1]) == (tips[1],)
+    assert list_new_commits(repository, tips[1], tips[1], (tips[1],)) == ()
+    assert list_new_commits(repository, tips[0], tips[2]) == ()
+
+
+def test_a_missing_commit_is_not_found(repository):
+    tip = write_message(repository, "one")
+    with pytest.raises(NotFound, match="is not in the store"):
+        list_merge_bases(repository, tip, Oid("1" * 40))
