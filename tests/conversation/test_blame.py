@@ -1,0 +1,74 @@
+"""`blame`: which message set what stands, through merges and resolutions."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.blame import blame
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_resume import continue_merge
+from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.errors import Invalid, NotFound
+from tests.support.history import history, say
+
+
+def decide(repository, where, word, author="carol", topic="auth"):
+    document = {"topic": topic, "decision": word}
+    return say(repository, where, f"we use {word}", author=author, kind="decision", decision=document).id
+
+
+def rows(found):
+    return [(row.key, row.value, row.head.id) for row in found.rows]
+
+
+def test_the_last_message_that_said_so_is_named(repository):
+    history(repository, "main: a")
+    decide(repository, "conv-001", "jwt")
+    second = decide(repository, "conv-001", "sessions")
+    say(repository, "conv-001", "more")
+    assert rows(blame(repository, "conv-001", key="decisions/auth")) == [("decisions/auth", "sessions", second)]
+
+
+def test_a_merge_passes_on_who_said_it(repository):
+    history(repository, "main: a", "fix@a:")
+    said = decide(repository, "conv-001/fix", "jwt", author="dave")
+    say(repository, "conv-001/main", "meanwhile")
+    merge(repository, "conv-001", "fix", target="main")
+    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", said)]
+
+
+def test_a_resolution_is_the_message_that_decided(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions")
+    merge(repository, "conv-001", "fix", target="main")
+    done = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    continue_merge(repository, "conv-001")
+    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [
+        ("decisions/auth", "sessions", done.message)
+    ]
+
+
+def test_a_group_names_everything_below_it(repository):
+    history(repository, "main: a")
+    ids = [decide(repository, "conv-001", "jwt", topic=topic) for topic in ("auth", "data/base")]
+    found = blame(repository, "conv-001", key="decisions")
+    assert rows(found) == [("decisions/auth", "jwt", ids[0]), ("decisions/data%2Fbase", "jwt", ids[1])]
+    assert rows(blame(repository, "conv-001", key="decisions/data/base")) == rows(found)[1:]
+
+
+def test_a_file_is_named_by_its_path(repository):
+    history(repository, "main: a")
+    files = [{"path": "src/app.py", "op": "edit", "content_hash": "sha256:1"}]
+    said = say(repository, "conv-001", "edited", files=files).id
+    (row,) = blame(repository, "conv-001", file="./src/app.py").rows
+    assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", said)
+
+
+def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(repository):
+    history(repository, "main: a")
+    with pytest.raises(NotFound, match="nothing is said about 'decisions/auth'"):
+        blame(repository, "conv-001", key="decisions/auth")
+    for options in ({}, {"key": "x", "file": "y"}):
+        with pytest.raises(Invalid, match="a key or a file"):
+            blame(repository, "conv-001", **options)

@@ -1,0 +1,87 @@
+"""`diff`: what two places do not have in common, and the exit code that says so (S4-62)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.diff import diff
+from scopes.conversation.merge import merge
+from scopes.errors import Invalid, NotFound
+from tests.support.history import history, say
+
+
+def words(drawn, heads):
+    by_id = {identity: word for word, identity in drawn.ids.items()}
+    return " ".join(by_id.get(head.id, head.subject) for head in heads)
+
+
+@pytest.fixture
+def drawn(repository):
+    """Two branches that both went on and say different things about three subjects."""
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    for where, word, author in (("main", "jwt", "carol"), ("fix", "sessions", "dave")):
+        place = f"conv-001/{where}"
+        say(repository, place, "decided", author=author, kind="decision", decision={"topic": "auth", "decision": word})
+        analysis = {"subject": "login", "aspect": "risk", "finding": word}
+        say(repository, place, "looked", author=author, kind="analysis", analysis=analysis)
+    return drawn
+
+
+@pytest.mark.parametrize(
+    "arguments", [("conv-001", "main..fix"), ("conv-001/main..fix", None), ("conv-001/main", "fix")]
+)
+def test_each_side_has_its_messages(repository, drawn, arguments):
+    found = diff(repository, *arguments)
+    assert words(drawn, found.only_left) == "b decided looked"
+    assert words(drawn, found.only_right) == "c d decided looked"
+    assert found.exit_code == 1
+
+
+def test_claims_differ_by_key_and_agent(repository, drawn):
+    claims = [(c.key, c.agent, c.left, c.right) for c in diff(repository, "conv-001", "main..fix").claims]
+    assert claims == [
+        ("analyses/login/risk", "carol", "jwt", None),
+        ("analyses/login/risk", "dave", None, "sessions"),
+        ("decisions/auth", None, "jwt", "sessions"),
+    ]
+
+
+def test_a_place_does_not_differ_from_itself(repository, drawn):
+    found = diff(repository, "conv-001/main", "main")
+    assert (found.only_left, found.only_right, found.claims, found.exit_code) == ((), (), (), 0)
+
+
+def test_an_empty_side_is_the_active_branch(repository, drawn):
+    assert words(drawn, diff(repository, "conv-001", "..fix").only_left) == "b decided looked"
+
+
+def test_three_dots_compare_the_merge_base_with_the_second_place(repository, drawn):
+    found = diff(repository, "conv-001", "main...fix")
+    assert found.only_left == ()
+    assert words(drawn, found.only_right) == "c d decided looked"
+
+
+def test_a_message_that_stands_at_two_commits_is_one(repository):
+    """The id counts: what was merged is not told as missing."""
+    drawn = history(repository, "main: a b", "fix@a: c")
+    merge(repository, "conv-001", "fix", target="main")
+    found = diff(repository, "conv-001", "main..fix")
+    assert words(drawn, found.only_left) == "b Merge fix into main"
+    assert found.only_right == ()
+
+
+def test_two_conversations_are_compared_whole(repository):
+    history(repository, "main: a b")
+    history(repository, "main: c")
+    found = diff(repository, "conv-001", "conv-002")
+    assert [head.subject for head in found.only_left] == ["a", "b"]
+    assert [head.subject for head in found.only_right] == ["c"]
+
+
+def test_one_place_alone_is_not_compared(repository, drawn):
+    branch(repository, "conv-001", name="more")
+    with pytest.raises(Invalid, match="two places"):
+        diff(repository, "conv-001")
+    with pytest.raises(NotFound):
+        diff(repository, "conv-001", "main..nowhere")
