@@ -105,6 +105,8 @@ TABLE = Table(
         _verb(LOOK, "cat", "Print one message"),
         _verb(LOOK, "files", "List the files that a conversation touched"),
         _verb(LOOK, "decisions", "List what was decided"),
+        _verb(LOOK, "diff", "Compare two branches, messages or conversations"),
+        _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors and kinds"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),

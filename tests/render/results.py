@@ -9,12 +9,14 @@ from scopes.clock import format_seconds
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
+from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.diff import ClaimDiffers, Compared, Difference, MessageDiffers
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import Collected
@@ -23,6 +25,7 @@ from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.lookup import Place
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
@@ -242,7 +245,42 @@ CHANGES = (
     ),
 )
 
+_MAIN, _FIX = (Compared(name=name, place=Place(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
+DIFFERENCE = Difference(
+    left=_MAIN,
+    right=_FIX,
+    only_left=(PROMPT,),
+    only_right=(SECURE, LONG),
+    changed=(MessageDiffers(head=CALL, left=body(PROMPT), right=CALL_BODY),),
+    claims=(
+        ClaimDiffers(key="analyses/login/risk", agent="planner", left=None, right="high", in_left=False, in_right=True),
+        ClaimDiffers(
+            key="decisions/data%2Fbase", agent=None, left="one table for all", right="one table each",
+            in_left=True, in_right=True,
+        ),
+        ClaimDiffers(
+            key="files/src/app.py", agent=None, left={"operation": "edit", "unknown": PROMPT.id},
+            right={"both": [{"content": "sha256:0123456789abcdef", "operation": "edit"}, {"operation": "delete"}]},
+            in_left=True, in_right=True,
+        ),
+    ),
+)  # fmt: skip
+
 SAMPLES = {
+    "difference": {
+        "diff": DIFFERENCE,
+        "stat": replace(DIFFERENCE, stat=True),
+        "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
+    },
+    "blame": {
+        "blame": BlameList(
+            place=Place(CONVERSATION, "main", oid("main")),
+            rows=(
+                BlameRow(key="analyses/login/risk", agent="planner", value="high", head=SECURE),
+                BlameRow(key="decisions/cookies", agent=None, value="SameSite=Lax", head=DECIDED),
+            ),
+        ),
+    },
     "conversation": {
         "list": ConversationList(conversations=SUMMARIES),
         "empty-list": ConversationList(conversations=()),

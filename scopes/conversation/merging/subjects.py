@@ -5,6 +5,7 @@ A subject is the path of a claim without the agent: what two agents say of one a
 
 from __future__ import annotations
 
+from scopes.errors import Invalid
 from scopes.ids import MessageId
 from scopes.model.keys import decode_component
 
@@ -55,10 +56,17 @@ def message_key(message: MessageId | str) -> str:
 
 def shown_key(key: str) -> str:
     """Write a key for people: decoded, `decisions/auth`; what cannot be decoded stays as it is."""
-    return "/".join(map(decode_component, key.split("/")))
+    return "/".join(map(_decoded, key.split("/")))
+
+
+def _decoded(component: str) -> str:
+    try:
+        return decode_component(component)
+    except Invalid:
+        return component
 
 
 def agent_of(path: str) -> str | None:
     """Return the agent whose claim a path is, where claims of that group go by agent."""
     names = path.removesuffix("=").split("/")
-    return decode_component(names[-1]) if names[0] in _BY_AGENT and len(names) > 2 else None
+    return _decoded(names[-1]) if names[0] in _BY_AGENT and len(names) > 2 else None

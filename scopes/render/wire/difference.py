@@ -1,0 +1,53 @@
+"""Differences as JSON: the messages that one side has alone, those that changed, and the claims that differ."""
+
+from __future__ import annotations
+
+from scopes.conversation.diff import ClaimDiffers, Compared, Difference, MessageDiffers
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known
+from scopes.render.wire.message_shape import head_object
+
+
+@to_wire.register(Difference)
+def difference(result: Difference) -> dict[str, object]:
+    """Lay out both sides; with `--stat` only the numbers."""
+    counts = {
+        "only_left": len(result.only_left),
+        "only_right": len(result.only_right),
+        "changed": len(result.changed),
+        "claims": len(result.claims),
+    }
+    shape: dict[str, object] = {
+        "kind": "diff",
+        "equal": result.exit_code == 0,
+        "left": _place(result.left),
+        "right": _place(result.right),
+        "counts": counts,
+    }
+    if result.stat:
+        return shape
+    return shape | {
+        "only_left": [head_object(head) for head in result.only_left],
+        "only_right": [head_object(head) for head in result.only_right],
+        "changed": [_changed(message) for message in result.changed],
+        "claims": [_claim(claim) for claim in result.claims],
+    }
+
+
+def _place(side: Compared) -> dict[str, object]:
+    place = side.place
+    return known(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
+
+
+def _changed(message: MessageDiffers) -> dict[str, object]:
+    return {"id": message.head.id, "left": message.left.text, "right": message.right.text}
+
+
+def _claim(claim: ClaimDiffers) -> dict[str, object]:
+    """Lay out a claim; a side that says nothing is absent."""
+    sides = {name: value for name, value, there in _sides(claim) if there}
+    return known(key=claim.key, agent=claim.agent) | sides
+
+
+def _sides(claim: ClaimDiffers) -> tuple[tuple[str, object, bool], ...]:
+    return ("left", claim.left, claim.in_left), ("right", claim.right, claim.in_right)

@@ -1,0 +1,65 @@
+"""`scopes conv diff` and `scopes conv blame`, the whole commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.import_sample import import_sample
+from tests.cli.running import PRODUCT, scopes
+from tests.conversation.stores import make_store
+
+SECURITY = "analysis/security-review"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with the sample."""
+    import_sample(make_store(tmp_path / "store.git"))
+    return str(tmp_path / "store.git")
+
+
+def run(store, *words):
+    return scopes("--store", store, "conv", *words, table=PRODUCT)
+
+
+def test_a_difference_ends_with_one_and_none_with_zero(store):
+    """S4-62: as diff(1)."""
+    done = run(store, "diff", "conv-001", f"main..{SECURITY}")
+    assert (done.returncode, done.stderr) == (1, "")
+    marks = [row.split("\t")[:2] for row in done.stdout.splitlines()]
+    assert marks.count(["-", "message"]) == 4
+    assert marks.count(["+", "message"]) == 5
+    same = run(store, "diff", "conv-001", "conv-001/main")
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "")
+
+
+def test_a_script_gets_numbers(store):
+    done = run(store, "diff", "conv-001", f"main..{SECURITY}", "--stat")
+    assert done.stdout.splitlines() == ["only_left\t4", "only_right\t5", "changed\t0", "claims\t7"]
+    document = json.loads(run(store, "--json", "diff", "conv-001", f"main..{SECURITY}").stdout)
+    assert document["counts"] == {"only_left": 4, "only_right": 5, "changed": 0, "claims": 7}
+    decided = next(claim for claim in document["claims"] if claim["key"] == "decisions/cookies")
+    assert list(decided) == ["key", "right"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("diff", "conv-001"), 2, "name two places"),
+        (("diff", "conv-001", "main..nowhere"), 4, "nowhere"),
+        (("blame", "conv-001"), 2, "name a key or a file"),
+        (("blame", "conv-001", "--key", "decisions/none"), 4, "nothing is said about"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(store, words, code, text):
+    done = run(store, *words)
+    assert done.returncode == code
+    assert text in done.stderr.splitlines()[0]
+
+
+def test_blame_names_the_message_that_decided(store):
+    done = run(store, "blame", f"conv-001/{SECURITY}", "--key", "decisions")
+    (row,) = done.stdout.splitlines()
+    assert row.split("\t")[1:4:2] == ["code-analyzer", "decisions/cookies"]
