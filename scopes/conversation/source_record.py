@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
@@ -23,7 +25,8 @@ CHUNKS = "chunks/"
 class SourceRecord:
     """The description of a stored source; `path` is where it was last seen and may be gone.
 
-    `root` begins the conversation that it went into, `more_roots` those of a source that holds several.
+    `root` begins the conversation that it went into, and `base` is the version of the source that it goes on
+    from. `sessions` are the sessions behind the first of a source that holds several: their keys and their roots.
     """
 
     format: str
@@ -34,7 +37,18 @@ class SourceRecord:
     parser: int
     path: str
     root: Oid
-    more_roots: tuple[Oid, ...] = ()
+    base: str | None = None
+    sessions: tuple[tuple[str, Oid], ...] = ()
+
+    @property
+    def more_roots(self) -> tuple[Oid, ...]:
+        """Return what begins the other conversations that it went into."""
+        return tuple(dict.fromkeys(root for _, root in self.sessions if root != self.root))
+
+    @property
+    def version(self) -> str:
+        """Name these bytes together with all that they go on from."""
+        return self.digest if self.base is None else sha256(f"{self.digest} {self.base}".encode()).hexdigest()
 
 
 def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
@@ -54,7 +68,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
             **rest,
         }:
             part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
-            more = rest.get("more_roots")
+            base, sessions = rest.get("base"), rest.get("sessions")
             return SourceRecord(
                 format=name,
                 native_id=native,
@@ -64,9 +78,17 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 parser=parser if isinstance(parser, int) else 0,
                 path=path if isinstance(path, str) else "",
                 root=Oid(root),
-                more_roots=tuple(Oid(str(other)) for other in more) if isinstance(more, list) else (),
+                base=base if isinstance(base, str) else None,
+                sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+
+
+def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
+    for session in sessions:
+        match session:
+            case [str(key), str(root)]:
+                yield key, Oid(root)
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
