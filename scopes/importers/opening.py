@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, Inaccessible
 from scopes.importers.arranging import SHORT_ID
 from scopes.importers.format import Format, Source, choose_format
 from scopes.importers.lineage import earlier_keys, key_of
@@ -29,7 +29,7 @@ def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: 
     Paths that are passed over are added to `skipped`: those in no known format, and copies of others.
 
     Raises:
-        CannotImport: a single source is in no known format.
+        CannotImport, Inaccessible: a single source is in no known format, or cannot be read.
     """
     return _in_order(_told_apart(_open_all(sources, formats, skipped), skipped))
 
@@ -43,6 +43,11 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
         except CannotImport:
             if len(sources) == 1:
                 raise
+            skipped.append(source.path)
+            continue
+        except OSError as error:
+            if len(sources) == 1:
+                raise Inaccessible(f"cannot read {source.path!a}: {error.strerror}") from error
             skipped.append(source.path)
             continue
         if isinstance(first, Session):
