@@ -70,7 +70,7 @@ def read_head(source: Source) -> Head:
     session_id = text_of(first, "sessionId") or next(iter(names), None)
     part = text_of(first, "agentId") if first.get("isSidechain") is True else None
     placed = _AGENT_FILE.fullmatch(source.path)
-    if placed is not None and session_id in {None, part, placed[2]}:
+    if placed is not None and (session_id or "").removeprefix("agent-") in {"", part, placed[2]}:
         session_id, part = placed[1], part or placed[2]
     if session_id is None:
         raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")

@@ -62,7 +62,7 @@ def first_of_agent(repository):
     return read_message(repository, head.oid)
 
 
-@pytest.mark.parametrize("named", [..., SESSION, AGENT])
+@pytest.mark.parametrize("named", [..., SESSION, AGENT, f"agent-{AGENT}"])
 def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, tmp_path, named):
     bring(repository, write(tmp_path, session=session_log(), agent=agent_log(named)))
     assert sorted(branch_tips(repository, "conv-001")) == ["main", f"subagent/{AGENT}"]
