@@ -77,7 +77,9 @@ def everything(tmp_path_factory):
     """A store that every real transcript was brought into, and what was said about it."""
     if not os.path.isdir(TRANSCRIPTS):
         pytest.skip("no real transcripts here")
-    store = new_store(tmp_path_factory.mktemp("everything") / "store.git")
+    path = new_store(tmp_path_factory.mktemp("everything") / "store.git").path
+    subprocess.run(["git", "--git-dir", path, "config", "scopes.durability", "fast"], check=True)
+    store = open_repository(path)
     return store, bring(store, all_sources())
 
 
