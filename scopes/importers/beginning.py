@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from scopes.conversation.heads import message_id_of, read_message
+from scopes.conversation.heads import is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.importers.home import Homes, Joined
 from scopes.importers.projection import Session
 from scopes.importers.source_record import walk_segments
 from scopes.importers.weaving import OPEN, Known, Segment, Thread
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 
 @dataclass(slots=True)
@@ -48,11 +48,10 @@ class Beginnings:
             return self.threads[earlier].open
         found: Known = {}
         for tip in self.homes.tracked.get(earlier, ()):
-            oid: Oid | None = tip
-            while oid is not None and OPEN in read_message(self.repository, oid).extra:
-                commit = read_commit(self.repository, oid)
-                found[message_id_of(commit), commit.parents[0]] = oid
-                oid = commit.parents[0]
+            for commit in walk_newest_first(self.repository, [tip]):
+                if is_root(commit) or OPEN not in read_message(self.repository, commit.oid).extra:
+                    break
+                found[message_id_of(commit), commit.parents[0]] = commit.oid
         return found
 
     def _segments_of(self, key: str) -> Iterable[Segment]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.heads import walk_heads_oldest_first
@@ -60,6 +62,31 @@ def test_a_fork_that_comes_after_its_base_stands_there_too(repository, tmp_path)
     for source in sources:
         bring(repository, source)
     assert refs(repository) == at_once(tmp_path, *sources)
+
+
+def test_a_fork_of_a_base_that_has_one_message_stands_on_that(repository, tmp_path):
+    sources = base(tmp_path, "a"), fork(tmp_path, "x y", "a")
+    for source in sources:
+        bring(repository, source)
+    assert words(repository, branch(repository, "fork/")) == "a x y"
+    sources = base(tmp_path, "a b c"), sources[1]
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 3])
+def test_a_family_that_grows_together_ends_as_if_it_had_come_at_once(repository, tmp_path, at_a_time):
+    """A base, its fork and its part, each a message longer with every import."""
+    helper = line("s1", "p q r s", part="helper")
+    for length in range(1, 5):
+        both = "a b c d e"[: 2 * length + 1], "x y z w"[: 2 * length - 1]
+        sources = [base(tmp_path, both[0]), fork(tmp_path, both[1], "a b")]
+        sources.append(write(tmp_path / "helper.jsonl", *helper[: length + 1]))
+        for first in range(0, 3, at_a_time):
+            bring(repository, *sources[first : first + at_a_time])
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+    assert bring(repository, *sources).operation is None
 
 
 def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository, tmp_path):
@@ -178,3 +205,44 @@ def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
     bring(repository, next_page, page, main)
     assert sorted(branch_tips(repository, "conv-001")) == ["main", "page/p1", "page/p2"]
     assert words(repository, "page/p2") == "a b x y z"
+
+
+BASE, SAME, COPY = "a b c d e f", "x y z w", "a b c n o"
+STEPS = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(0, 4), st.integers(3, 5), st.integers(0, 4), st.sets(st.integers(0, 3))),
+    max_size=4,
+)
+
+
+def family(tmp_path, lengths):
+    """Draw a base, a fork behind its third message, a fork that copied those three, and a part; each so long."""
+    end = size(line("s1", "a b c"))
+    records = [
+        line("s1", BASE),
+        line("s2", SAME, base="s1", end=end),
+        line("s3", COPY, base="s1"),
+        line("s1", SAME, part="p"),
+    ]
+    for record in records[2][1:4]:
+        record["time"] = "2026-03-01T00:00:00Z"
+    return [
+        write(tmp_path / f"{number}.jsonl", *found[: length + 1])
+        for number, (found, length) in enumerate(zip(records, lengths, strict=True))
+    ]
+
+
+@settings(max_examples=20, deadline=None)
+@given(STEPS)
+def test_whatever_grew_when_in_the_end_it_is_as_if_all_had_come_at_once(tmp_path_factory, steps):
+    """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
+    tmp_path = tmp_path_factory.mktemp("family")
+    store = new_store(tmp_path / "store.git")
+    longest = [3, 0, 3, 0]
+    for *lengths, places in steps:
+        longest = [max(before, now) for before, now in zip(longest, lengths, strict=True)]
+        sources = family(tmp_path, longest)
+        bring(store, *(sources[place] for place in sorted({0, *places})))
+    sources = family(tmp_path, [6, 4, 5, 4])
+    bring(store, *sources)
+    assert refs(store) == at_once(tmp_path, *sources)
+    assert bring(store, *sources).operation is None
