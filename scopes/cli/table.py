@@ -120,7 +120,7 @@ TABLE = Table(
         _verb(BACK, "operations list", "List the operations, newest first"),
         _verb(BACK, "operations show", "Show what one operation changed"),
         _top(STORE, "init", "Make a store for the project at hand"),
-        _top(STORE, "verify", "Check every object, ref and operation"),
+        _top(STORE, "verify", "Check every object, ref and operation, or a transcript"),
         _top(STORE, "gc", "Pack the store and drop what expired"),
         _top(STORE, "doctor", "Check that scopes and its surroundings work"),
         _setting("get", "Print the value of a setting"),

@@ -34,6 +34,7 @@ from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
+from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.model.codec import encode
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -242,6 +243,11 @@ CHANGES = (
     ),
 )
 
+WHOLE = Certificate(
+    path="/home/carol/.codex/run.jsonl", format="codex", native_id="s1", part=None, size=90_100, stored_size=90_100,
+    equal_bytes=90_100, message_bytes=80_000, state_bytes=10_000, unparsed_bytes=100, messages=24, away=0, findings=(),
+)  # fmt: skip
+
 SAMPLES = {
     "conversation": {
         "list": ConversationList(conversations=SUMMARIES),
@@ -328,6 +334,20 @@ SAMPLES = {
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
         "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
+    },
+    "certificate": {
+        "whole": WHOLE,
+        "grown": replace(
+            WHOLE, size=1_090_101, part="helper", findings=(Finding("warning", "s1", "1000001 bytes came after", "import again"),)
+        ),
+        "cut": replace(
+            WHOLE, size=80_000, equal_bytes=80_000, state_bytes=0, unparsed_bytes=0, away=2,
+            findings=(Finding("warning", "s1", "2 of its messages were deleted or rewound here"),),
+        ),
+        "damaged": replace(
+            WHOLE, equal_bytes=1000, message_bytes=900, state_bytes=100, unparsed_bytes=0, messages=1,
+            findings=(Finding("error", "s1/helper", "its segments do not cover its bytes once each", "restore it"),),
+        ),
     },
     "exported": {
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", form="markdown", messages=24, size_bytes=6465),
