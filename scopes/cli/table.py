@@ -106,7 +106,7 @@ TABLE = Table(
         _verb(LOOK, "files", "List the files that a conversation touched"),
         _verb(LOOK, "decisions", "List what was decided"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
-        _verb(LOOK, "stats", "Count messages, authors and kinds"),
+        _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),
         _verb(BRANCH, "switch", "Make another branch the active one"),
         _verb(BRANCH, "rename", "Rename a conversation or a branch"),
