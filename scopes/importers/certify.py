@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from typing import Literal
 
 from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record, walk_chunks
@@ -21,7 +21,7 @@ from scopes.importers.gathering import gather
 from scopes.importers.identity import source_key
 from scopes.importers.presence import Presence, find_presence
 from scopes.importers.projection import Session
-from scopes.importers.source_record import digest_of, walk_segments
+from scopes.importers.source_record import walk_segments
 from scopes.importers.weaving import Segment
 from scopes.result import Result
 from scopes.store.integrity import Finding
@@ -132,7 +132,7 @@ def _find_stored(repository: Repository, source: Source, session: Session | None
         ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.part))
         named = None if ref is None else (Oid(ref), read_source_record(repository, Oid(ref)))
     with source.open() as stream:
-        digest = digest_of(stream, source.size)
+        digest = file_digest(stream, "sha256").hexdigest()
     if named is None or named[1].digest != digest:
         for value in repository.list_refs(SOURCES).values():
             record = read_source_record(repository, Oid(value))
