@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from typing import Literal
 
 from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record, walk_chunks
@@ -28,6 +28,7 @@ from scopes.store.integrity import Finding
 from scopes.store.repository import Objects, Repository
 
 Comparison = Literal["equal", "grown", "cut", "different"]
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +132,7 @@ def _find_stored(repository: Repository, source: Source, session: Session | None
     if session is not None:
         ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.part))
         named = None if ref is None else (Oid(ref), read_source_record(repository, Oid(ref)))
-    with source.open() as stream:
-        digest = file_digest(stream, "sha256").hexdigest()
+    digest = _digest(source)
     if named is None or named[1].digest != digest:
         for value in repository.list_refs(SOURCES).values():
             record = read_source_record(repository, Oid(value))
@@ -148,6 +148,14 @@ def _read_session(source: Source, formats: tuple[Format, ...]) -> tuple[Session 
     except CannotImport as error:
         return None, error
     return first if isinstance(first, Session) else None, None
+
+
+def _digest(source: Source) -> str:
+    digest = sha256()
+    with source.open() as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _compare(objects: Objects, commit: Oid, source: Source) -> tuple[int, str]:
