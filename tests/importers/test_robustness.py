@@ -177,6 +177,60 @@ def test_a_file_that_changes_in_any_way_is_brought_in_again(name, examples):
     try_many(examples, states.map(lambda drawn: [begin + rest for rest in drawn]))
 
 
+def family():
+    """A thread, a fork of it with its history, a sub-agent; a session and its sub-agent: by file name."""
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": "Ada"}}}
+    helper = Log("s1")
+    helper.user("Look", isSidechain=True, agentId="a1")
+    helper.answer("h1", text("Found"), isSidechain=True, agentId="a1")
+    return {
+        "thread.jsonl": Rollout(PARENT).turn().user("Sell tea").say("Hm").records,
+        "fork.jsonl": RECORDS["codex"],
+        "spawned.jsonl": Rollout("019d0009-2222-7222-8222-222222222222", source=spawn)
+        .turn()
+        .user("x")
+        .say("y")
+        .records,
+        "s1.jsonl": talk("a", "b").records,
+        "agent-a1.jsonl": helper.records,
+    }
+
+
+@each_depth
+def test_files_that_belong_together_survive_what_happens_to_one(examples):
+    """Reliability 28, 29, 31: what others began from, or were called by, may be gone or odd."""
+    whole = {name: lines(records) for name, records in family().items()}
+    changed = st.sampled_from(list(whole)).flatmap(
+        lambda name: st.tuples(st.just(name), damaged(whole[name]) | odd_records(family()[name]).map(lines))
+    )
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(changed, st.booleans())
+    def law(change, sound_first):
+        with tempfile.TemporaryDirectory() as folder:
+            repository = make_store(os.path.join(folder, "store.git"))
+            for contents in ([whole] if sound_first else []) + [whole | dict([change])]:
+                bring_all(repository, os.path.join(folder, "transcripts"), contents)
+            check_store(repository)
+
+    law()
+
+
+def bring_all(repository, folder, contents):
+    """Import several files at once, twice."""
+    os.makedirs(folder, exist_ok=True)
+    for name, data in contents.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+    done = import_sources(repository, gather(folder), FORMATS)
+    for source in done.sources:
+        assert source.accounted_bytes == source.size == len(contents[os.path.basename(source.path)])
+    refs, written = repository.list_refs(), objects(repository)
+    assert import_sources(repository, gather(folder), FORMATS).operation is None
+    assert (repository.list_refs(), objects(repository)) == (refs, written)
+    check_printing(repository, done)
+
+
 @each_depth
 @pytest.mark.parametrize("name", REAL)
 def test_damaged_stretches_of_real_transcripts_are_kept_or_refused(name, examples):
