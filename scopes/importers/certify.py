@@ -226,5 +226,7 @@ def _findings(
         what = f"{source.size - record.size} bytes of the file came after its import"
         yield Finding("warning", where, what, f"bring them in with: scopes conv import {shlex.quote(source.path)}")
     elif source.size < record.size:
-        what = f"the file has lost its last {record.size - source.size} bytes since its import"
-        yield Finding("warning", where, what, "they are kept: scopes conv export CONV --format original")
+        what = f"the file ends {record.size - source.size} bytes before what is stored of it"
+        yield Finding(
+            "warning", where, what, "it was cut since, or is an older copy: scopes conv export CONV --format original"
+        )

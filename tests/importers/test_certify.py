@@ -89,7 +89,7 @@ def test_a_cut_file_is_still_whole_and_says_what_it_lost(repository, path):
     seen = certify(repository, path, FORMATS)
     assert (seen.comparison, seen.whole, seen.exit_code) == ("cut", True, 0)
     assert account(seen)[2:] == (0, 0)
-    assert seen.findings[0].problem == "the file has lost its last 30 bytes since its import"
+    assert seen.findings[0].problem == "the file ends 30 bytes before what is stored of it"
 
 
 def test_a_rewritten_file_differs_from_a_byte_on(repository, path):
