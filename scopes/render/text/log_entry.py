@@ -59,7 +59,7 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     if message is None:
         yield _INDENT, *brief(entry.head, None, (), room)
     elif full:
-        yield from (_whole(message, room))
+        yield from _whole(message, room)
     elif folds(message):
         if entry.head.kind != "interrupt":
             yield _INDENT, *_fitting(_folded_text(entry, message, room), room)
@@ -198,8 +198,10 @@ def _folded(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
 
 
 def _whole(message: Message, room: int | None) -> Iterator[Line]:
-    """Yield everything that a message holds."""
-    for part in message.parts:
+    """Yield everything that a message holds, blank lines between its parts."""
+    for number, part in enumerate(message.parts):
+        if number:
+            yield ()
         if part.type == "text":
             yield from _rows(part.text, room, "dim" if folds(message) else "")
             continue

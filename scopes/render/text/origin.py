@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from scopes.conversation.sub_agent import is_spawned, spawner_of
 from scopes.model.message import Message
 from scopes.render.text.wording import SHORT_ID_LENGTH
 from scopes.render.view import Span
 
 
-def spawner(message: Message | None) -> str | None:
-    """Return the message that spawned the agent that this one is the first of; empty where it is not known which."""
-    spawned_by = None if message is None else message.extra.get("spawned_by")
-    if not isinstance(spawned_by, dict):
-        return None
-    name = spawned_by.get("message")
-    return name if isinstance(name, str) else ""
-
-
 def spawned(message: Message | None) -> tuple[Span, ...]:
     """Say that here a sub-agent begins, and whose call began it."""
-    name = spawner(message)
-    if name is None:
-        return ()
-    return (Span(f"⮡ sub-agent of {name[:SHORT_ID_LENGTH]}" if name else "⮡ sub-agent", "branch"),)
+    return () if message is None or not is_spawned(message) else (origin(None, spawner_of(message)),)
+
+
+def origin(agent: str | None, spawner: str | None) -> Span:
+    """Say `sub-agent explorer of k3x9abcd`, as far as it is known."""
+    words = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, words)), "branch")
