@@ -6,6 +6,7 @@ off) takes one line of heading and is folded. `full` folds nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
@@ -53,6 +54,7 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
         yield from _rule(entry, view, width)
     elif is_terse or entry.head.kind in _BREAKS:
         yield _fitting(_terse_heading(entry, view), width)
+        yield from ((_INDENT, span) for span in spawned(message))
     else:
         yield from _heading(entry, view)
         yield ()
@@ -107,8 +109,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
     when = full_moment(view, format_seconds(head.time))
     name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
-    origin = tuple(part for span in spawned(entry.message) for part in (Span(" · ", "dim"), span))
-    return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when, *origin
+    return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
 
 def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
@@ -209,10 +210,12 @@ def _whole(message: Message, room: int | None) -> Iterator[Line]:
         yield _INDENT, *heading
         for text, style in texts:
             yield from _rows(text, room, style, indent=INDENT)
-    for line in document_lines(message.payload or {}):
-        yield _INDENT, *line
+    for name, value in (message.payload or {}).items():
+        yield from _rows(
+            f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}", room, ""
+        )
     if message.files:
-        yield _INDENT, Span(f"files: {touched(message.files)}", "dim")
+        yield from _rows(f"files: {touched(message.files)}", room, "dim")
 
 
 def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterator[Line]:
