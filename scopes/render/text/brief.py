@@ -7,7 +7,7 @@ from scopes.loading import load
 from scopes.model.message import Message, Part
 from scopes.render.clean import clean_line
 from scopes.render.colour import Style
-from scopes.render.text.outcome import extent, result_line
+from scopes.render.text.outcome import extent, failed, result_line
 from scopes.render.text.part import part_line, thought
 from scopes.render.text.tool import calls_line
 from scopes.render.text.wording import subject
@@ -29,12 +29,12 @@ def brief(head: MessageHead, message: Message | None, results: tuple[Part, ...],
     if message is None:
         return *mark, Span(subject(head))
     said = " ".join(message.text[:_LONGEST].split())
-    if folds(message):
+    if folds(message) and (said or not message.parts or message.parts[0].type == "text"):
         much = extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
         return *mark, Span(_shortened(said or subject(head), room, (*mark, *rest)), "dim"), *rest
     if said:
-        rest = _called(message)
+        rest = _called(message, results)
         return *mark, Span(_shortened(said, room, (*mark, *rest))), *rest
     return *mark, *_unsaid(head, message, results, room)
 
@@ -53,14 +53,16 @@ def folds(message: Message) -> bool:
     return message.author.kind == "injected" or message.kind == "compaction"
 
 
-def _called(message: Message) -> tuple[Span, ...]:
-    """Say which tools a message that speaks also called."""
+def _called(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
+    """Say which tools a message that speaks also called, and how many of the calls failed."""
     names = [
         clean_line(str(part.fields.get("name") or "unknown tool")) for part in message.parts if part.type == "tool_call"
     ]
     counts = {name: names.count(name) for name in names}
     called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
-    return (Span(f" → {called}", "dim"),) if called else ()
+    wrong = sum(failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
+    failure = (Span(f", {wrong} failed", "bad"),) if wrong else ()
+    return (Span(f" → {called}", "dim"), *failure) if called else ()
 
 
 def _unsaid(head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None) -> tuple[Span, ...]:

@@ -15,7 +15,7 @@ from scopes.render.view import Span
 
 _ARGUMENTS = (
     "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "query", "url", "path", "skill",
-    "description", "chars", "message", "prompt", "question", "name", "server",
+    "subject", "title", "plan", "description", "chars", "message", "prompt", "question", "name", "server",
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # what is looked for in a path
@@ -65,7 +65,8 @@ def telling(part: Part) -> tuple[str, bool]:
             if name == "description" and isinstance(within, str):
                 return f"{within}: {said}", False
             return (f"{said} in {within}" if name in _WITHIN and within else said), name in _PATHS
-    return ", ".join(f"{name}: {_first_line(_words(given))}" for name, given in value.items()), False
+    words = {name: _first_line(_words(given)) for name, given in value.items()}
+    return ", ".join(f"{name}: {word}" for name, word in words.items() if word), False
 
 
 def _plan(steps: list[Any]) -> str:

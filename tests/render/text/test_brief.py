@@ -54,6 +54,15 @@ def test_what_was_put_in_is_marked_and_folded(kind, expected):
     assert said(text("The story\nso far"), kind=kind, author_kind="injected") == expected
 
 
+def test_a_call_that_failed_is_seen_beside_what_was_said():
+    wrong = Part("tool_result", {"call_id": "c", "is_error": True})
+    assert said(text("Look:"), CALL, results=(wrong,)) == "Look: → Bash, 1 failed"
+
+
+def test_a_compaction_without_a_text_says_what_it_holds():
+    assert said(Part("raw", {"json": [1]}), kind="compaction") == "━━ compaction ━━ [raw, 13 B of JSON]"
+
+
 def test_what_a_message_calls_is_seen_however_long_its_text():
     assert said(text("word " * 100), CALL, room=40) == "word word word word word word wo… → Bash"
 

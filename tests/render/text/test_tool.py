@@ -35,7 +35,9 @@ def said(line):
         ({"pattern": "def main", "path": "/src", "glob": "*.py"}, "def main in /src"),
         ({"url": "https://example.org", "prompt": "Read it"}, "https://example.org"),
         ({"description": "find files", "prompt": "Find all", "subagent_type": "explorer"}, "explorer: find files"),
-        ({"session_id": 7, "yield_time_ms": 1000}, "session_id: 7, yield_time_ms: 1000"),
+        ({"session_id": 7, "chars": "", "yield_time_ms": 1000}, "session_id: 7, yield_time_ms: 1000"),
+        ({"allowedPrompts": [], "plan": "# The plan\n\n1. Look"}, "# The plan …"),
+        ({"subject": "Fix it", "description": "Fix the bug"}, "Fix it"),
         (
             {"plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}]},
             "1 of 2 steps done, now: b",
