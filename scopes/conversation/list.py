@@ -8,9 +8,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from scopes.clock import format_seconds, seconds_of
-from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, count_messages, head_of, is_root
+from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
 from scopes.conversation.lookup import MAIN, choose_active_branch
-from scopes.conversation.message_commit import NO_TEXT
 from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid

@@ -7,16 +7,13 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import NO_TEXT, MessageHead
 from scopes.conversation.list import ConversationList, ConversationSummary
-from scopes.conversation.message_commit import NO_TEXT
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.render.relative_time import ago
-from scopes.render.text.brief import brief
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.origin import origin
 from scopes.render.text.wording import author, counted, say_field, say_hint, subject
 from scopes.render.view import Column, Span, View
 
@@ -87,7 +84,8 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
     when = f"[{ago(format_seconds(head.time), now_nanoseconds())}]"
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
-    said = (subject(head),) if room is None and head.subject != NO_TEXT else brief(head, message, (), room)
+    spoken = room is None and head.subject != NO_TEXT
+    said = (subject(head),) if spoken else load("scopes.render.text.brief:brief")(head, message, (), room)
     line = (Span(when, "time"), " ", who, ": ", *said)
     return load("scopes.render.text.fitting:fit")(line, view.width) if view.terminal else line
 
@@ -111,7 +109,7 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
             yield Span(f" · {counted(count, what)}", "warn")
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
-        yield origin(*branch.sub_agent)
+        yield load("scopes.render.text.origin:origin")(*branch.sub_agent)
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
     if view.terminal and view.width >= _WIDE:
