@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.model import canonical
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
@@ -19,6 +19,7 @@ from scopes.store.trees import find_blob, read_blob, walk_blobs
 SOURCES = "refs/scopes/sources/"
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
+SEGMENTS = "segments/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,18 @@ def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
         match session:
             case [str(key), str(root)]:
                 yield key, Oid(root)
+
+
+def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> list[tuple[int, int]]:
+    """Return the offsets and lengths, in bytes, of the records that became a message, in the order of the source."""
+    spans = []
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
+        for line in page.splitlines() if message.encode() in page else ():
+            match canonical.load(line):
+                case {"offset": int(offset), "length": int(length), "message": str(known)} if known == message:
+                    spans.append((offset, length))
+    return sorted(spans)
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:

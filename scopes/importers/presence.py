@@ -9,7 +9,7 @@ from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import MAIN, branch_tips, conversation_ids
 from scopes.conversation.metadata import read_metadata
 from scopes.ids import MessageId, Oid
-from scopes.importers.landing import TRACKING
+from scopes.importers.home import TRACKING
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, BinaryIO
 
-from scopes.conversation.source_record import CHUNKS, DESCRIPTION_FILE, SourceRecord
+from scopes.conversation.source_record import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
 from scopes.errors import CannotImport, Corrupt
 from scopes.ids import MessageId, Oid
 from scopes.importers.format import Source
@@ -50,7 +50,7 @@ def write_source_record(
         raise CannotImport(f"{record.path} was rewritten while it was read", hint="import again, when nobody writes it")
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
-        files[f"segments/{number // PAGE_SEGMENTS:06d}.jsonl"] = page
+        files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
     files[DESCRIPTION_FILE] = canonical.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
@@ -65,7 +65,7 @@ def write_source_record(
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
     """Yield what a stored source's bytes became, in their order."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
-        if path.startswith("segments/"):
+        if path.startswith(SEGMENTS):
             for line in read_blob(objects, oid).splitlines():
                 yield _read_segment(line)
 

@@ -43,6 +43,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
 from scopes.store.config import Setting
 from scopes.store.integrity import Finding
+from tests.render.session import SESSION
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -327,6 +328,10 @@ SAMPLES = {
         "graph": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=False),
         "graph-oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=True),
         "entry": ENTRIES[2],
+        "session": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False),
+        "session-full": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False, full=True),
+        "session-oneline": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=True),
+        "graph-session": Log(items=SESSION, conversation=CONVERSATION, graph=True, oneline=False),
     },
     "operation": {
         "list": OperationList(operations=(UNDO, CREATE)),
