@@ -147,7 +147,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             severity = "warning" if move.old == value else "error"
             cure = f"its reflog ends at {move.new}"
             yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
-        if ref.startswith(names.HEADS) and ref not in expected and log_begins is not None:
+        if ref.startswith((names.HEADS, names.META)) and ref not in expected and log_begins is not None:
             yield from _unknown(repository, ref, log_begins)
         if ref.startswith(names.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(names.ACTIVE)} BRANCH"
@@ -165,7 +165,7 @@ def _vanished(repository: Repository, ref: str, value: str) -> Finding:
 
 
 def _unknown(repository: Repository, ref: str, log_begins: int) -> Iterator[Finding]:
-    """Judge a branch that the log does not know; the operation of an old one was let go with the log's beginning."""
+    """Judge a ref that the log does not know; the operation of an old one was let go with the log's beginning."""
     moves = list(walk_moves(repository, ref))
     if moves and moves[-1].old == NOTHING and moves[-1].time >= log_begins:
         yield Finding("warning", _shown(ref), "no operation made it: a git command did")
