@@ -10,7 +10,7 @@ from scopes.clock import now_nanoseconds
 from scopes.conversation.moments import parse_moment
 from scopes.errors import CannotImport, NotFound
 from scopes.importers.format import Source
-from scopes.importers.gathering import gather, standard_places
+from scopes.importers.gathering import gather, links_out_of, standard_places
 from scopes.importers.registry import FORMATS
 from scopes.importers.results import Imported
 from scopes.importers.run import import_sources
@@ -25,6 +25,8 @@ def collect_sources(call: Invocation, paths: Sequence[str], since: str | None) -
         CannotImport: a path holds no transcripts.
     """
     found = [source for path in paths for source in gather(path)] if paths else _gather_histories(call)
+    for link in (link for path in paths for link in links_out_of(path)):
+        call.output().say(f"{link} leads out of the folder and was not followed", "name the file or folder it leads to")
     unique = list({source.path: source for source in found}.values())
     if since is None:
         return unique

@@ -20,6 +20,7 @@ ID_TRAILER = "Scopes-Message"
 KIND_TRAILER = "Scopes-Kind"
 TO_TRAILER = "Scopes-To"
 ROOT_KIND = "root"
+NO_TEXT = "(no text)"  # the subject of a message that has none
 _DOMAIN = "s.scopes"
 
 

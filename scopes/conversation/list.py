@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeAlias
 
 from scopes.clock import format_seconds, seconds_of
-from scopes.conversation.heads import MESSAGE_FILE, STATE_DIRECTORY, count_messages, is_root
+from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
 from scopes.conversation.lookup import MAIN, choose_active_branch
 from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
 from scopes.errors import NotFound
@@ -25,11 +26,15 @@ Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
 """Who is named in which tree: it is the same in very many commits."""
 
 _PARTICIPANTS = "participants"
+_MOST_WALKED = 5000  # commits, a tenth of a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSummary(Result):
-    """One conversation in a list; what costs a walk is None unless it was asked for. Times are RFC 3339."""
+    """One conversation in a list; what costs a walk is None unless it was asked for. Times are RFC 3339.
+
+    `opening` is how its first prompt begins, for one that has no title.
+    """
 
     id: ConversationId
     participants: tuple[AgentName, ...]
@@ -41,6 +46,7 @@ class ConversationSummary(Result):
     created_at: str | None = None
     source: str | None = None
     messages: int | None = None
+    opening: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +56,13 @@ class ConversationList(Result):
     conversations: tuple[ConversationSummary, ...]
 
 
-def list_conversations(repository: Repository, *, titles: bool = False, whole: bool = False) -> ConversationList:
-    """List every conversation, also by title if asked; `whole` reads everything, which walks every history."""
+def list_conversations(
+    repository: Repository, *, titles: bool = False, openings: bool = False, whole: bool = False
+) -> ConversationList:
+    """List every conversation, also by title if asked; `whole` reads everything, which walks every history.
+
+    With `openings` those without a title say how they began, the latest first and as long as that takes no time.
+    """
     beside = (names.META, names.ACTIVE) if whole else (names.META,) if titles else ()
     refs = repository.list_refs(names.HEADS, *beside)
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
@@ -68,7 +79,35 @@ def list_conversations(repository: Repository, *, titles: bool = False, whole: b
         summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
     summaries.sort(key=lambda summary: summary.last_activity, reverse=True)
+    if openings:
+        summaries = list(_opened(repository, summaries, found))
     return ConversationList(conversations=tuple(summaries))
+
+
+def _opened(
+    repository: Repository,
+    summaries: Iterable[ConversationSummary],
+    found: Mapping[ConversationId, dict[BranchName, Oid]],
+) -> Iterator[ConversationSummary]:
+    """Add how conversations without a title began, while the walks back to their beginnings are short in sum."""
+    left = _MOST_WALKED
+    for summary in summaries:
+        if summary.title is not None:
+            yield summary
+            continue
+        tips = found[summary.id]
+        line = list(islice(walk_newest_first(repository, [tips.get(MAIN) or next(iter(tips.values()))]), left))
+        left -= len(line)
+        yield replace(summary, opening=_opening(line))
+
+
+def _opening(newest_first: list[Commit]) -> str | None:
+    """Say how the first prompt begins, or else the first thing that an agent said; nothing of half a history."""
+    if not newest_first or not is_root(newest_first[-1]):
+        return None
+    heads = [head for head in map(head_of, reversed(newest_first[:-1])) if head.subject != NO_TEXT]
+    spoken = (head.subject for kind in ("human", "agent") for head in heads if head.author_kind == kind)
+    return next(spoken, None)
 
 
 def _summarize(

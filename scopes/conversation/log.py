@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import islice
 
 from scopes.clock import now_nanoseconds
+from scopes.conversation.answering import Answering
 from scopes.conversation.heads import (
     MessageHead,
     is_root,
@@ -19,11 +21,13 @@ from scopes.conversation.lookup import branch_tips, find_conversation, find_plac
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.message import KINDS, Message
+from scopes.model.message import KINDS, Message, Part
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
+
+_REMEMBERED = 32  # bodies, since the results of a call are read just before the call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,21 +35,25 @@ class LogEntry(Result):
     """One message in a log; `message` is there when bodies were asked for, `branches` are those whose tip it is.
 
     `parents` are the nearest messages before it that the log shows, for a graph; one that a limit cut off is named.
+    `answered_by` are the commits with the results of its tool calls, `results` what they hold where that was asked for.
     """
 
     head: MessageHead
     message: Message | None
     branches: tuple[BranchName, ...]
     parents: tuple[Oid, ...] = ()
+    answered_by: tuple[Oid, ...] = ()
+    results: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
-    """A conversation's messages in order, and how they are to be drawn."""
+    """A conversation's messages in order, and how they are to be drawn; `full` folds nothing."""
 
     conversation: ConversationId
     graph: bool
     oneline: bool
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +78,13 @@ def log(
     limit: int | None = None,
     only: LogFilter | None = None,
     bodies: bool = True,
+    results: bool = False,
+    full: bool = False,
 ) -> Log:
     """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
 
-    A limit counts from the newest message, before the order is reversed.
+    A limit counts from the newest message, before the order is reversed. Bodies, and with `results` also those of the
+    messages that answer a tool call, are read one by one as the log is read.
 
     Raises:
         NotFound, Ambiguous, Invalid: the place, the range or a moment cannot be understood.
@@ -88,14 +99,18 @@ def log(
         names.setdefault(tip, []).append(branch)
     wanted = only or LogFilter()
     seen: dict[Oid, tuple[Oid, ...]] = {}
-    heads = filter(_head_filter(wanted), _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph))
-    found = _entries(repository, heads, names, wanted.path, bodies=bodies)
-    entries: Iterable[LogEntry] = islice(found, min(limit, sys.maxsize)) if limit is not None else found
+    heads = _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph)
+    read = lru_cache(maxsize=_REMEMBERED)(partial(read_message, repository))
+    entries = _entries(heads, names, _head_filter(wanted), wanted.path, read)
+    if limit is not None:
+        entries = islice(entries, min(limit, sys.maxsize))
     if graph:
-        entries = _connected(repository, list(entries), seen, limit)
+        entries = iter(_connected(repository, list(entries), seen, limit))
     elif oldest_first:
         entries = reversed(list(entries))
-    return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline)
+    if bodies:
+        entries = (_with_body(entry, read, results=results) for entry in entries)
+    return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline, full=full)
 
 
 def _find_range(
@@ -140,18 +155,28 @@ def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
 
 
 def _entries(
-    repository: Repository,
     heads: Iterable[MessageHead],
     names: Mapping[Oid, list[BranchName]],
+    wanted: Callable[[MessageHead], bool],
     path: str | None,
-    *,
-    bodies: bool,
+    read: Callable[[Oid], Message],
 ) -> Iterator[LogEntry]:
+    """Yield the wanted messages without their bodies, each with the commits that answer its calls, wanted or not."""
+    answering = Answering()
     for head in heads:
-        message = read_message(repository, head.oid) if bodies or path is not None else None
-        if path is None or (message is not None and touches(message, path)):
+        answered_by = answering.pass_by(head)
+        if wanted(head) and (path is None or touches(read(head.oid), path)):
             branches = tuple(names.get(head.oid, ()))
-            yield LogEntry(head=head, parents=head.parents, message=message, branches=branches)
+            yield LogEntry(head=head, message=None, branches=branches, parents=head.parents, answered_by=answered_by)
+
+
+def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool) -> LogEntry:
+    message = read(entry.head.oid)
+    found: tuple[Part, ...] = ()
+    if results and any(part.type == "tool_call" for part in message.parts):
+        answers = (message, *map(read, entry.answered_by))
+        found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+    return replace(entry, message=message, results=found)
 
 
 def _noted(heads: Iterable[MessageHead], seen: dict[Oid, tuple[Oid, ...]], *, keep: bool) -> Iterator[MessageHead]:

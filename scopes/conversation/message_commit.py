@@ -9,6 +9,7 @@ from scopes.conversation.heads import (
     ID_TRAILER,
     KIND_TRAILER,
     MESSAGE_FILE,
+    NO_TEXT,
     ROOT_KIND,
     STATE_DIRECTORY,
     TO_TRAILER,
@@ -23,7 +24,6 @@ from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Entry, format_c
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
-NO_TEXT = "(no text)"
 ROOT_SUBJECT = "Conversation begins"
 
 

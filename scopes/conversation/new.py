@@ -71,11 +71,11 @@ def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
 
 
 def next_conversation_id(repository: Repository) -> ConversationId:
-    """Return `conv-` and the highest number ever used, plus one; deleted conversations count."""
+    """Return `conv-` and the highest number ever used, in any case, plus one; deleted conversations count."""
     highest = 0
     for ref in repository.list_refs(names.HEADS, names.META, names.TRASH):
         tail = ref.removeprefix(names.HEADS).removeprefix(names.META).removeprefix(names.TRASH)
-        match = _NUMBERED.fullmatch(tail.partition("/")[0])
+        match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
         highest = max(highest, int(match[1]) if match else 0)
     return ConversationId(f"conv-{highest + 1:03d}")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead, head_of, is_root, message_id_of
+from scopes.conversation.heads import KIND_TRAILER, MessageHead, head_of, is_root, message_id_of, read_message
 from scopes.conversation.list import not_before, participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
+from scopes.conversation.sub_agent import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
+from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
@@ -22,7 +24,10 @@ RECENT = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchSummary(Result):
-    """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54)."""
+    """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54).
+
+    Of its own are also `compactions` and `interrupts`; `sub_agent` is there where an agent's tool call began it.
+    """
 
     name: BranchName
     messages: int
@@ -36,11 +41,17 @@ class BranchSummary(Result):
     active: bool
     created_at: str | None
     last_activity: str
+    compactions: int = 0
+    interrupts: int = 0
+    sub_agent: SubAgent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children."""
+    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
+
+    `recent_bodies` are what the recent messages hold, in the same order.
+    """
 
     id: ConversationId
     uuid: str
@@ -54,6 +65,7 @@ class ConversationView(Result):
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
+    recent_bodies: tuple[Message, ...] = ()
 
 
 def show(
@@ -89,10 +101,27 @@ def show(
         created_at=root.created,
         last_activity=not_before(format_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
-        branches=tuple(b for b in branches if abandoned or b.status != "abandoned" or b.active),
+        branches=tuple(
+            replace(b, sub_agent=_sub_agent(repository, by_oid, b))
+            for b in branches
+            if abandoned or b.status != "abandoned" or b.active
+        ),
         recent=tuple(map(head_of, latest)),
         history=history,
+        recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
     )
+
+
+def _sub_agent(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:
+    """Find who began a branch that goes back to the root alone."""
+    if branch.fork is None or branch.fork not in by_oid or not is_root(by_oid[branch.fork]):
+        return None
+    line = []
+    commit = by_oid[branch.tip]
+    while not is_root(commit) and commit.parents and commit.parents[0] in by_oid:
+        line.append(commit)
+        commit = by_oid[commit.parents[0]]
+    return find_sub_agent(repository, line)
 
 
 def _created(metadata: Metadata, name: BranchName) -> str:
@@ -115,6 +144,7 @@ def summarize_branch(
     reached = _reachable(by_oid, tip.oid)
     before = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
     own = len({ids[oid] for oid in reached - before if oid in ids})
+    kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in reached - before]
     return BranchSummary(
         name=name,
         messages=own,
@@ -128,6 +158,8 @@ def summarize_branch(
         active=active,
         created_at=entry.created or None,
         last_activity=not_before(format_seconds(tip.time), entry.created),
+        compactions=kinds.count("compaction"),
+        interrupts=kinds.count("interrupt"),
     )
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.model import canonical
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
@@ -17,13 +19,15 @@ from scopes.store.trees import find_blob, read_blob, walk_blobs
 SOURCES = "refs/scopes/sources/"
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
+SEGMENTS = "segments/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
     """The description of a stored source; `path` is where it was last seen and may be gone.
 
-    `root` begins the conversation that it went into, `more_roots` those of a source that holds several.
+    `root` begins the conversation that it went into, and `base` is the version of the source that it goes on
+    from. `sessions` are the sessions behind the first of a source that holds several: their keys and their roots.
     """
 
     format: str
@@ -34,7 +38,18 @@ class SourceRecord:
     parser: int
     path: str
     root: Oid
-    more_roots: tuple[Oid, ...] = ()
+    base: str | None = None
+    sessions: tuple[tuple[str, Oid], ...] = ()
+
+    @property
+    def more_roots(self) -> tuple[Oid, ...]:
+        """Return what begins the other conversations that it went into."""
+        return tuple(dict.fromkeys(root for _, root in self.sessions if root != self.root))
+
+    @property
+    def version(self) -> str:
+        """Name these bytes together with all that they go on from."""
+        return self.digest if self.base is None else sha256(f"{self.digest} {self.base}".encode()).hexdigest()
 
 
 def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
@@ -54,7 +69,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
             **rest,
         }:
             part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
-            more = rest.get("more_roots")
+            base, sessions = rest.get("base"), rest.get("sessions")
             return SourceRecord(
                 format=name,
                 native_id=native,
@@ -64,9 +79,29 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 parser=parser if isinstance(parser, int) else 0,
                 path=path if isinstance(path, str) else "",
                 root=Oid(root),
-                more_roots=tuple(Oid(str(other)) for other in more) if isinstance(more, list) else (),
+                base=base if isinstance(base, str) else None,
+                sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+
+
+def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
+    for session in sessions:
+        match session:
+            case [str(key), str(root)]:
+                yield key, Oid(root)
+
+
+def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> list[tuple[int, int]]:
+    """Return the offsets and lengths, in bytes, of the records that became a message, in the order of the source."""
+    spans = []
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
+        for line in page.splitlines() if message.encode() in page else ():
+            match canonical.load(line):
+                case {"offset": int(offset), "length": int(length), "message": str(known)} if known == message:
+                    spans.append((offset, length))
+    return sorted(spans)
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:

@@ -1,71 +1,168 @@
-"""`stats`: how large a conversation is, and who made it so."""
+"""`stats`: how large a conversation is or all of them are, who made it so, and what it cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
+from scopes.conversation.activity import Activity
 from scopes.conversation.files import touches_of
+from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
-from scopes.conversation.lookup import branch_tips
-from scopes.ids import ConversationId
+from scopes.conversation.lookup import branch_tips, conversation_ids, find_conversation
+from scopes.conversation.tokens import Tokens, add_up, tokens_of
+from scopes.ids import ConversationId, MessageId
+from scopes.model.message import FILE_WRITES, Message
 from scopes.result import Result
 from scopes.store.repository import Repository
+
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Result):
-    """Counts over all branches, each message once; names sorted by count, then by name. Times are RFC 3339."""
+    """Counts over all branches, each message once; names sorted by count, then by name. Times are RFC 3339.
 
-    conversation: ConversationId
+    Without a `conversation` they are over the whole store, where a history that several conversations share still
+    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool.
+    `active_seconds` is the time in which agents and tools worked.
+    """
+
+    conversation: ConversationId | None
+    conversations: int
     branches: int
     messages: int
     characters: int
     files: int
+    files_changed: int
     tool_calls: int
     authors: Mapping[str, int]
     kinds: Mapping[str, int]
     models: Mapping[str, int]
     tools: Mapping[str, int]
+    tool_errors: Mapping[str, int]
+    tokens: Mapping[str, Tokens]
     first: str | None
     last: str | None
     duration_seconds: int | None
+    active_seconds: int | None
+
+    @property
+    def all_tokens(self) -> Tokens | None:
+        """The tokens of all models together."""
+        return add_up(self.tokens.values())
 
 
-def stats(repository: Repository, conversation: str) -> Stats:
-    """Count a conversation's messages, authors, kinds, models, tools and files."""
-    chosen, messages = messages_of(repository, conversation)
-    authors, kinds, models, tools = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    paths: set[str] = set()
-    times: list[int] = []
-    characters = 0
-    for head, message in messages:
-        authors[message.author.name] += 1
-        kinds[message.kind] += 1
-        times.append(head.time)
-        characters += len(message.text)
-        paths |= {path for path, _ in touches_of(message)}
+def stats(repository: Repository, conversation: str | None = None) -> Stats:
+    """Count messages, authors, kinds, models, tools, files and tokens of a conversation, or of the whole store.
+
+    One message is in memory at a time; what stays are names, paths and ids.
+    """
+    chosen = None if conversation is None else find_conversation(repository, conversation)
+    counted = [chosen] if chosen is not None else conversation_ids(repository)
+    tally = _Tally()
+    branches = 0
+    for each in counted:
+        branches += len(branch_tips(repository, each))
+        tally.begin()
+        for head, message in messages_of(repository, each)[1]:
+            tally.add(head, message)
+        tally.end()
+    return tally.result(chosen, len(counted), branches)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The counts so far; `calls` and `activity` are those of the conversation at hand."""
+
+    seen: set[MessageId] = field(default_factory=set)
+    authors: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    tokens: dict[str, Tokens] = field(default_factory=dict)
+    paths: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    characters: int = 0
+    first: int | None = None
+    last: int | None = None
+    active: int | None = None
+    calls: dict[str, str] = field(default_factory=dict)
+    activity: Activity = field(default_factory=Activity)
+
+    def begin(self) -> None:
+        """Begin a conversation."""
+        self.calls = {}
+        self.activity = Activity()
+
+    def end(self) -> None:
+        """End the conversation."""
+        seconds = self.activity.seconds()
+        if seconds is not None:
+            self.active = (self.active or 0) + seconds
+
+    def add(self, head: MessageHead, message: Message) -> None:
+        """Count a message that was not counted yet; a copy only tells which tool its calls name."""
+        new = head.id not in self.seen
+        self._add_tools(message, new=new)
+        if not new:
+            return
+        self.seen.add(head.id)
+        self.activity.add(head, message)
+        self.authors[message.author.name] += 1
+        self.kinds[message.kind] += 1
+        self.first = head.time if self.first is None else min(self.first, head.time)
+        self.last = head.time if self.last is None else max(self.last, head.time)
+        self.characters += len(message.text)
+        for path, operation in touches_of(message):
+            self.paths.add(path)
+            if operation in FILE_WRITES:
+                self.changed.add(path)
         if message.model is not None:
-            models[message.model] += 1
-        tools.update(str(part.fields.get("name", "unknown")) for part in message.parts if part.type == "tool_call")
-    return Stats(
-        conversation=chosen,
-        branches=len(branch_tips(repository, chosen)),
-        messages=len(times),
-        characters=characters,
-        files=len(paths),
-        tool_calls=tools.total(),
-        authors=_by_count(authors),
-        kinds=_by_count(kinds),
-        models=_by_count(models),
-        tools=_by_count(tools),
-        first=format_seconds(min(times)) if times else None,
-        last=format_seconds(max(times)) if times else None,
-        duration_seconds=max(times) - min(times) if times else None,
-    )
+            self.models[message.model] += 1
+        tokens = tokens_of(message)
+        if tokens is not None:
+            model = message.model or UNKNOWN
+            self.tokens[model] = tokens.plus(self.tokens.get(model, Tokens()))
+
+    def _add_tools(self, message: Message, *, new: bool) -> None:
+        for part in message.parts:
+            identity = part.fields.get("call_id")
+            if part.type == "tool_call":
+                name = str(part.fields.get("name", UNKNOWN))
+                self.tools[name] += new
+                if isinstance(identity, str):
+                    self.calls[identity] = name
+            elif part.type == "tool_result" and new and part.fields.get("is_error") is True:
+                self.errors[self.calls.get(identity, UNKNOWN) if isinstance(identity, str) else UNKNOWN] += 1
+
+    def result(self, conversation: ConversationId | None, conversations: int, branches: int) -> Stats:
+        """Return the counts."""
+        first, last = self.first, self.last
+        return Stats(
+            conversation=conversation,
+            conversations=conversations,
+            branches=branches,
+            messages=len(self.seen),
+            characters=self.characters,
+            files=len(self.paths),
+            files_changed=len(self.changed),
+            tool_calls=self.tools.total(),
+            authors=_by_count(self.authors),
+            kinds=_by_count(self.kinds),
+            models=_by_count(self.models),
+            tools=_by_count(self.tools),
+            tool_errors=_by_count(self.errors),
+            tokens=dict(sorted(self.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
+            first=format_seconds(first) if first is not None else None,
+            last=format_seconds(last) if last is not None else None,
+            duration_seconds=last - first if first is not None and last is not None else None,
+            active_seconds=self.active,
+        )
 
 
 def _by_count(counter: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+    return {name: count for name, count in sorted(counter.items(), key=lambda item: (-item[1], item[0])) if count}

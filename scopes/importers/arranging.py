@@ -66,14 +66,13 @@ def _fork_name(thread: Thread, key: str, shared: set[str]) -> BranchName:
 def _entry(objects: Objects, thread: Thread, key: str, shared: set[str], name: BranchName) -> BranchEntry:
     """Say where a branch began; the main one began at the root."""
     first = _first_own(thread, key, shared) if name != MAIN else _path(thread, key)[-1]
-    before = thread.parents[first]
     commit = read_commit(objects, thread.oids[first])
     side = thread.sides.get(key)
     return BranchEntry(
         purpose=None,
         agent=AgentName(side) if side is not None else None,
         parent=None if name == MAIN else MAIN,
-        fork=thread.oids[before] if before is not None else thread.root,
+        fork=commit.parents[0],
         created=format_seconds(commit.time),
     )
 

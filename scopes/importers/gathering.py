@@ -28,7 +28,8 @@ def standard_places(environ: Mapping[str, str], home: str) -> dict[str, list[str
 def gather(path: str) -> list[Source]:
     """Return the sources that a path means, sorted by name; of a folder those whose names end as transcripts' do.
 
-    Nothing outside the folder is followed, and nothing but regular files is read.
+    No link in a folder is followed, and nothing but regular files is ever opened. A compressed file that is damaged
+    counts as empty among others, so that the import passes it over.
 
     Raises:
         NotFound: there is no such path.
@@ -46,10 +47,21 @@ def gather(path: str) -> list[Source]:
         raise CannotImport(f"{path!a} is no regular file", hint="save it to a file first")
     sizes = dict(sorted(_walk_folder(os.path.abspath(path))))
     plain = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
-    found = [_source(name, sizes[name]) for name in plain]
-    if not found:
+    if not plain:
         raise CannotImport(f"{path!a} holds no transcripts", hint=f"files named *{', *'.join(TRANSCRIPT_ENDINGS)}")
-    return found
+    return [_source_of_many(name, sizes[name]) for name in plain]
+
+
+def links_out_of(path: str) -> list[str]:
+    """Return the links below a folder that lead to transcripts, or to folders, outside of it: they are not followed."""
+    folder = os.path.realpath(path)
+    found = []
+    for entry in _walk_entries(path):
+        target = os.path.realpath(entry.path) if entry.is_symlink() else folder
+        outside = os.path.commonpath([folder, target]) != folder
+        if outside and (os.path.isdir(target) or (target.endswith(TRANSCRIPT_ENDINGS) and os.path.isfile(target))):
+            found.append(entry.path)
+    return sorted(found)
 
 
 def _source(path: str, size: int) -> Source:
@@ -57,8 +69,22 @@ def _source(path: str, size: int) -> Source:
     return Source(path, plain_size(path, size) if path.endswith(SUFFIX) else size)
 
 
+def _source_of_many(path: str, size: int) -> Source:
+    try:
+        return _source(path, size)
+    except CannotImport:
+        return Source(path, 0)
+
+
 def _walk_folder(folder: str) -> Iterator[tuple[str, int]]:
-    """Yield path and size of what may be a transcript, without following links; what cannot be read is passed over."""
+    """Yield path and size of what may be a transcript."""
+    for entry in _walk_entries(folder):
+        if entry.name.endswith(TRANSCRIPT_ENDINGS) and entry.is_file(follow_symlinks=False):
+            yield entry.path, entry.stat(follow_symlinks=False).st_size
+
+
+def _walk_entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what is below a folder but for folders, without following links; what cannot be read is passed over."""
     pending = [folder]
     while pending:
         try:
@@ -68,5 +94,5 @@ def _walk_folder(folder: str) -> Iterator[tuple[str, int]]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
-            elif entry.name.endswith(TRANSCRIPT_ENDINGS) and entry.is_file(follow_symlinks=False):
-                yield entry.path, entry.stat(follow_symlinks=False).st_size
+            else:
+                yield entry

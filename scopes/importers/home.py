@@ -6,98 +6,178 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import is_root, read_message, walk_heads_oldest_first
+from scopes.conversation.heads import is_root, message_id_of, read_message
 from scopes.conversation.lookup import MAIN, branch_tips, conversation_ids
 from scopes.conversation.message_commit import write_root_commit
 from scopes.conversation.metadata import read_metadata
-from scopes.conversation.source_record import SOURCES, read_source_record
+from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.importers.identity import session_uuid, source_key
+from scopes.importers.identity import session_uuid
+from scopes.importers.lineage import earlier_keys, key_of
 from scopes.importers.projection import Session
-from scopes.importers.source_record import walk_segments
-from scopes.importers.weaving import OPEN, Segment, Thread
+from scopes.importers.weaving import OPEN, Known, Thread, note_calls
 from scopes.model.conversation import Root, decode_root
 from scopes.result import Note
+from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
+TRACKING = "refs/scopes/tracking/"
 UNDATED = format_seconds(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store has of a source: the commit of its record, and the record."""
+
+    commit: Oid
+    record: SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """A session that this run has read.
+
+    `complete` tells that it holds all that it held at its last import, `moved` that this was in another conversation.
+    """
+
+    key: str
+    thread: Thread
+    complete: bool = False
+    moved: bool = False
 
 
 @dataclass(slots=True)
 class Home:
-    """A conversation that sessions of this run go into; `conversation` is None until it has an id."""
+    """A conversation that sessions of this run go into; `conversation` is None until it has an id.
+
+    `tips` are where it stood before the run, `unread` those of them whose messages are not among `known` yet.
+    """
 
     root: Oid
     document: Root
     conversation: ConversationId | None = None
-    known: dict[MessageId, Oid] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
     calls: dict[str, MessageId] = field(default_factory=dict)
-    before: frozenset[MessageId] = frozenset()
-    threads: list[tuple[str, Thread]] = field(default_factory=list)
-    segments: dict[str, list[Segment]] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)
+    tips: list[Oid] = field(default_factory=list)
+    unread: list[Oid] = field(default_factory=list)
+    learned: set[Oid] = field(default_factory=set)
+    woven: list[Woven] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[str]:
+        """Name the sources of this run that belong here."""
+        return [*self.kept, *(woven.key for woven in self.woven)]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Where a session goes: its conversation, whether that is its own, and the source that it goes on from."""
+
+    home: Home
+    own: bool
+    earlier: str | None = None
 
 
 class Homes:
     """The conversations of one run, by root; those of the store are read when a session needs them."""
 
-    def __init__(self, repository: Repository, objects: Objects) -> None:
+    def __init__(self, repository: Repository, objects: Objects, keys: Iterable[str]) -> None:
         self._repository = repository
         self._objects = objects
         self._homes: dict[Oid, Home] = {}
-        self._roots: dict[tuple[str, str], Oid] = {}
-        self._stored: dict[Oid, ConversationId] | None = None
+        self._roots: dict[str, Oid] = {}
+        self._conversations: dict[Oid, ConversationId] | None = None
+        self._stored: dict[str, Stored | None] = {}
+        self.tracked: dict[str, list[Oid]] = {}
+        for ref, oid in repository.list_refs(TRACKING).items():
+            self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
+        self._running: set[Oid] = {tip for key in self._sessions_of(keys) for tip in self.tracked.get(key, ())}
 
     def __iter__(self) -> Iterator[Home]:
         """Iterate over the conversations in the order in which they were first met."""
         return iter(self._homes.values())
 
-    def of(self, session: Session) -> tuple[Home, bool, list[Note]]:
-        """Return a session's conversation, whether it is its own, and what is to be said about it."""
-        notes: list[Note] = []
-        wanted = session.native_id if session.part is not None else session.base
-        if wanted is not None:
-            root = self._find_root(session.format, wanted)
+    def join(self, session: Session, notes: list[Note]) -> Joined:
+        """Find a session's conversation; what is to be said about it is added to the notes."""
+        for key in earlier_keys(session):
+            root = self._root_of(key)
             if root is not None:
-                return self._home(root), False, notes
-            if session.part is None:
-                hint = "bring its parent in as well; both then share a conversation"
-                notes.append(Note(f"session {session.native_id} began from {wanted}, which is not here", hint))
-        own = session.part is None
-        home = self._home(self._write_root(session))
-        if own:
-            self._roots[session.format, session.native_id] = home.root
-        return home, own, notes
+                self._roots[key_of(session)] = root
+                return Joined(self.at(root), False, key)
+        if session.base is not None and session.part is None:
+            hint = "bring its parent in as well; both then share a conversation"
+            notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
+        root = self._roots[key_of(session)] = self._write_root(session)
+        return Joined(self.at(root), session.part is None)
 
-    def start_of(self, session: Session, home: Home) -> tuple[MessageId | None, Oid]:
-        """Return what a session's first messages stand on: the root, or a message of its base.
+    def at(self, root: Oid) -> Home:
+        """Return the conversation of a root."""
+        if root not in self._homes:
+            if self._conversations is None:
+                self._conversations = _roots_of(self._repository)
+            tree = read_commit(self._objects, root).tree
+            document = decode_root(find_blob(self._objects, tree, "message.json") or b"")
+            home = self._homes[root] = Home(root, document, self._conversations.get(root))
+            if home.conversation is not None:
+                home.tips = sorted(branch_tips(self._repository, home.conversation).values())
+                home.unread = [tip for tip in home.tips if tip not in self._running]
+        return self._homes[root]
 
-        `details.end_byte_offset` tells how much of the base's bytes the session takes over.
+    def stored(self, key: str) -> Stored | None:
+        """Return what the store has of a source."""
+        if key not in self._stored:
+            ref = self._repository.find_ref(SOURCES + key)
+            self._stored[key] = None if ref is None else Stored(Oid(ref), read_source_record(self._objects, Oid(ref)))
+        return self._stored[key]
+
+    def keep(self, home: Home, key: str) -> None:
+        """Let a session be as the store has it."""
+        home.kept.append(key)
+        home.tips += self.tracked.get(key, ())
+        home.unread += self.tracked.get(key, ())
+
+    def learn(self, home: Home, key: str, earlier: str | None, *, own: bool) -> None:
+        """Read which messages and calls a conversation has, before the session of a source is woven into it.
+
+        Only what would be there if all sources of the run came in at once: nothing of those that are still to come. Of
+        the source itself only with `own`: where nothing but its own bytes has made its messages, or another parser has,
+        whose work is kept.
         """
-        end = session.details.get("end_byte_offset")
-        if session.base is None or not isinstance(end, int):
-            return None, home.root
-        last: MessageId | None = None
-        for segment in self._segments_of(session.format, session.base, home):
-            if segment.message is not None and segment.span.offset + segment.span.length <= end:
-                last = segment.message
-        oid = home.known.get(last) if last is not None else None
-        return (last, oid) if oid is not None else (None, home.root)
+        home.tips += self.tracked.get(key, ())
+        sources = [earlier] if earlier is not None and earlier not in home.keys else []
+        wanted = [tip for source in [*sources, *([key] if own else [])] for tip in self.tracked.get(source, ())]
+        for commit in walk_oldest_first(self._repository, [*home.unread, *wanted], home.learned):
+            home.learned.add(commit.oid)
+            if commit.parents and not is_root(commit):
+                message = read_message(self._repository, commit.oid)
+                note_calls(message.parts, message_id_of(commit), home.calls, home.agents)
+                if OPEN not in message.extra:
+                    home.known.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)
+        home.unread = []
 
-    def _segments_of(self, format_name: str, native_id: str, home: Home) -> Iterable[Segment]:
-        key = source_key(format_name, native_id, None)
-        if key in home.segments:
-            return home.segments[key]
-        stored = self._repository.find_ref(SOURCES + key)
-        return () if stored is None else walk_segments(self._objects, Oid(stored))
+    def count(self, home: Home) -> tuple[int, int]:
+        """Count the messages of a conversation, and how many of them are new with this run."""
+        commits = walk_newest_first(self._repository, home.tips)
+        before = {message_id_of(commit) for commit in commits if not is_root(commit)}
+        now = {identity for woven in home.woven for identity in woven.thread.ids.values()}
+        return len(now | before), len(now - before)
 
-    def _find_root(self, format_name: str, native_id: str) -> Oid | None:
-        """Find the root of a session's conversation: from this run, or from the record of its source."""
-        root = self._roots.get((format_name, native_id))
-        if root is None:
-            stored = self._repository.find_ref(SOURCES + source_key(format_name, native_id, None))
-            root = None if stored is None else read_source_record(self._objects, Oid(stored)).root
-        return root
+    def _sessions_of(self, keys: Iterable[str]) -> Iterator[str]:
+        """Yield the keys of sources, and of all other sessions that they held at their last import."""
+        for key in keys:
+            yield key
+            stored = self.stored(key)
+            yield from () if stored is None else (session for session, _ in stored.record.sessions)
+
+    def _root_of(self, key: str) -> Oid | None:
+        """Find the root of a source's conversation: from this run, or from its record."""
+        if key in self._roots:
+            return self._roots[key]
+        stored = self.stored(key)
+        return None if stored is None else stored.record.root
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(
@@ -108,31 +188,6 @@ class Homes:
             cwd=session.cwd,
         )
         return write_root_commit(self._objects, document, {})
-
-    def _home(self, root: Oid) -> Home:
-        if root in self._homes:
-            return self._homes[root]
-        if self._stored is None:
-            self._stored = _roots_of(self._repository)
-        document = decode_root(find_blob(self._objects, read_commit(self._objects, root).tree, "message.json") or b"")
-        home = self._homes[root] = Home(root, document, self._stored.get(root))
-        if home.conversation is not None:
-            _load_known(self._repository, home, home.conversation)
-        return home
-
-
-def _load_known(repository: Repository, home: Home, conversation: ConversationId) -> None:
-    """Read which messages a conversation has; one that was open at its last import is to be written anew."""
-    found: set[MessageId] = set()
-    for head in walk_heads_oldest_first(repository, sorted(branch_tips(repository, conversation).values())):
-        found.add(head.id)
-        message = read_message(repository, head.oid)
-        for part in message.parts:
-            if part.type == "tool_call" and isinstance(part.fields.get("call_id"), str):
-                home.calls[part.fields["call_id"]] = head.id
-        if OPEN not in message.extra:
-            home.known[head.id] = head.oid
-    home.before = frozenset(found)
 
 
 def _roots_of(repository: Repository) -> dict[Oid, ConversationId]:

@@ -6,13 +6,14 @@ rename), it stays, and what is new appears beside it as a branch of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scopes.conversation.heads import read_message_bytes
 from scopes.conversation.lookup import MAIN
 from scopes.conversation.metadata import branch_change, read_metadata, title_change, write_metadata
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.arranging import SHORT_ID, Leaf
+from scopes.importers.home import TRACKING
 from scopes.model.conversation import BranchEntry
 from scopes.model.keys import encode_component
 from scopes.model.operation import RefChange
@@ -21,8 +22,6 @@ from scopes.store import refs as names
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
-
-TRACKING = "refs/scopes/tracking/"
 
 
 @dataclass(slots=True)
@@ -46,9 +45,18 @@ def tracking_ref(key: str, leaf: str) -> str:
     return f"{TRACKING}{key}/{encode_component(leaf)}"
 
 
-def land(repository: Repository, landing: Landing, key: str, leaves: list[Leaf]) -> None:
+def land(
+    repository: Repository,
+    landing: Landing,
+    key: str,
+    leaves: list[Leaf],
+    *,
+    complete: bool = False,
+    moved: bool = False,
+) -> None:
     """Add the moves that bring a source's branches to where the source stands now.
 
+    A `complete` source holds all that it held at its last import; one that is `moved` was in another conversation then.
     Call it under the exclusive lock, so that the refs stay what they are seen to be.
     """
     before = repository.list_refs(f"{TRACKING}{key}/")
@@ -59,20 +67,24 @@ def land(repository: Repository, landing: Landing, key: str, leaves: list[Leaf])
         if tracked != leaf.tip:
             landing.changes.append(RefChange(ref, tracked, leaf.tip))
         if tracked != leaf.tip or landing.fresh:
-            _move_branch(landing, leaf, None if landing.fresh else tracked, taken)
+            _move_branch(repository, landing, leaf, None if landing.fresh or moved else tracked, taken)
         if leaf.active and landing.fresh:
             landing.active = leaf.name
     wanted = {tracking_ref(key, leaf.name) for leaf in leaves}
     landing.changes += [RefChange(ref, tip, None) for ref, tip in before.items() if ref not in wanted]
-    for tip in dict.fromkeys(before.values()):
+    for tip in () if complete or moved else dict.fromkeys(before.values()):
         if not _is_kept(repository, Oid(tip), leaves):
             _keep_vanished(landing, Oid(tip), taken)
 
 
-def _move_branch(landing: Landing, leaf: Leaf, tracked: str | None, taken: dict[BranchName, Oid]) -> None:
+def _move_branch(
+    repository: Repository, landing: Landing, leaf: Leaf, tracked: str | None, taken: dict[BranchName, Oid]
+) -> None:
     current = taken.get(leaf.name)
     if current == leaf.tip:
         return
+    if tracked is None and leaf.name == MAIN and current == landing.root:
+        tracked = current  # nothing of this source has been there yet, and nobody has put anything there
     if current == tracked and (current is not None or leaf.name not in landing.branches):
         name = leaf.name
     else:
@@ -83,16 +95,26 @@ def _move_branch(landing: Landing, leaf: Leaf, tracked: str | None, taken: dict[
         landing.notes.append(Note(f"{where} was moved here; what is new in its source is on {name}"))
         current = taken.get(name)
     landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), current, leaf.tip))
-    if current is None:
-        landing.described |= branch_change(name, leaf.entry)
+    entry = leaf.entry if current is None else _corrected(repository, landing, name, leaf)
+    if entry is not None:
+        landing.described |= branch_change(name, entry)
     taken[name] = landing.branches[name] = leaf.tip
 
 
+def _corrected(repository: Repository, landing: Landing, name: BranchName, leaf: Leaf) -> BranchEntry | None:
+    """Return a branch's entry where the message that it began from has been replaced, being open then."""
+    entry = read_metadata(repository, landing.conversation).branches.get(name)
+    if entry is None or entry.fork is None or entry.fork == leaf.entry.fork:
+        return None
+    stands = repository.has(entry.fork) and is_ancestor(repository, entry.fork, leaf.tip)
+    return None if stands else replace(entry, fork=leaf.entry.fork)
+
+
 def _is_kept(repository: Repository, tip: Oid, leaves: list[Leaf]) -> bool:
-    """Tell whether what a source held at its last import is in what it holds now; its open message may have changed."""
-    commit = read_commit(repository, tip)
-    still_open = b'"open":true' in read_message_bytes(repository, tip)
-    base = commit.parents[0] if still_open and commit.parents else tip
+    """Tell whether what a source held at its last import is in it still; its open messages may have changed."""
+    base = tip
+    while b'"open":true' in read_message_bytes(repository, base) and (parents := read_commit(repository, base).parents):
+        base = parents[0]
     return any(is_ancestor(repository, base, leaf.tip) for leaf in leaves)
 
 

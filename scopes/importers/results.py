@@ -24,6 +24,11 @@ class SourceImported:
     unparsed_bytes: int
     problems: tuple[str, ...] = ()
 
+    @property
+    def accounted_bytes(self) -> int:
+        """What the three byte counts add up to."""
+        return self.message_bytes + self.state_bytes + self.unparsed_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImported:

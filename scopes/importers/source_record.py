@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, BinaryIO
 
-from scopes.conversation.source_record import CHUNKS, DESCRIPTION_FILE, SourceRecord
-from scopes.errors import Corrupt
+from scopes.conversation.source_record import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
+from scopes.errors import CannotImport, Corrupt
 from scopes.ids import MessageId, Oid
+from scopes.importers.format import Source
 from scopes.importers.identity import ESSENCE_VERSION
 from scopes.importers.projection import Span
 from scopes.importers.weaving import Segment
@@ -34,14 +35,22 @@ def write_source_record(
     *,
     time: int,
 ) -> Oid:
-    """Store a source's bytes and segments; returns the next commit of its record."""
+    """Store a source's bytes and segments; returns the next commit of its record.
+
+    Raises:
+        CannotImport: the bytes are not those of the record.
+    """
     files: dict[str, Change] = {}
+    digest = sha256()
     ends = [segment.span.offset + segment.span.length for segment in segments]
     for number, chunk in enumerate(_walk_chunks(stream, record.size, ends)):
+        digest.update(chunk)
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
+    if digest.hexdigest() != record.digest:
+        raise CannotImport(f"{record.path} was rewritten while it was read", hint="import again, when nobody writes it")
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
-        files[f"segments/{number // PAGE_SEGMENTS:06d}.jsonl"] = page
+        files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
     files[DESCRIPTION_FILE] = canonical.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
@@ -56,21 +65,32 @@ def write_source_record(
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
     """Yield what a stored source's bytes became, in their order."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
-        if path.startswith("segments/"):
+        if path.startswith(SEGMENTS):
             for line in read_blob(objects, oid).splitlines():
                 yield _read_segment(line)
 
 
-def digest_of(stream: BinaryIO, size: int) -> str:
+def digest_of(source: Source, size: int) -> str:
     """Hash the first `size` bytes of a source."""
-    digest, left = sha256(), size
-    while left > 0:
-        block = stream.read(min(left, CHUNK_BYTES))
-        if not block:
-            break
-        digest.update(block)
+    return digests_of(source, size, size)[0]
+
+
+def digests_of(source: Source, size: int, earlier: int) -> tuple[str, str]:
+    """Hash the first `size` bytes of a source, and on the way the first `earlier` of them."""
+    digest = sha256()
+    found = []
+    with source.open() as stream:
+        for left in (min(earlier, size), max(0, size - earlier)):
+            for block in _walk_blocks(stream, left):
+                digest.update(block)
+            found.append(digest.hexdigest())
+    return found[1], found[0]
+
+
+def _walk_blocks(stream: BinaryIO, left: int) -> Iterator[bytes]:
+    while left > 0 and (block := stream.read(min(left, CHUNK_BYTES))):
+        yield block
         left -= len(block)
-    return digest.hexdigest()
 
 
 def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[bytes]:
@@ -86,8 +106,10 @@ def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[b
 
 def _description(record: SourceRecord) -> dict[str, Any]:
     known: dict[str, Any] = {"part": record.part} if record.part is not None else {}
-    if record.more_roots:
-        known["more_roots"] = list(record.more_roots)
+    if record.base is not None:
+        known["base"] = record.base
+    if record.sessions:
+        known["sessions"] = [[key, root] for key, root in record.sessions]
     return {
         "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
         "parser": record.parser, "essence": ESSENCE_VERSION, "path": record.path, "root": record.root, **known,

@@ -33,6 +33,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.undo": "operation",
     "scopes.conversation.verify": "store",
     "scopes.exporters.saving": "exported",
+    "scopes.importers.certify": "certificate",
     "scopes.importers.results": "imported",
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 from scopes.errors import Inaccessible
 
@@ -26,8 +27,8 @@ def find_git() -> str | None:
     return shutil.which("git")
 
 
-def run_git(store: str, *arguments: str) -> str:
-    """Run git on a store and return what it printed.
+def run_git(store: str, *arguments: str, settings: Sequence[str] = ()) -> str:
+    """Run git on a store and return what it printed; `settings` are `key=value` that hold for this one run.
 
     Raises:
         Inaccessible: there is no git program, or it failed.
@@ -44,7 +45,8 @@ def run_git(store: str, *arguments: str) -> str:
         "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
-    command = [program, *_HARDENED, f"--git-dir={store}", *arguments]
+    chosen = [word for setting in settings for word in ("-c", setting)]
+    command = [program, *_HARDENED, *chosen, f"--git-dir={store}", *arguments]
     done = subprocess.run(
         command,
         env=environment,

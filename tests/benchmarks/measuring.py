@@ -68,10 +68,10 @@ def wall(action: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def process_cpu(command: Sequence[str], environment: Mapping[str, str]) -> float:
+def process_cpu(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> float:
     """Run a process and return the processor seconds, user and system, that it and its children took."""
     before = _children_cpu()
-    run(command, environment)
+    run(command, environment, source)
     return _children_cpu() - before
 
 

@@ -23,16 +23,20 @@ def measure(work: Workplace) -> Iterator[Row]:
         commits = ["rev-list", _REF]
         amount = work.amount(messages)
         tip = open_store(store).find_ref(_REF) or ""
-        yield _row(work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0)
+        yield row_beside_git(
+            work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0
+        )
         bare = "  libgit2 alone reading these"
-        yield _row(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
-        yield _row(work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits)
-        yield _row(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
-        yield _row(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
+        yield row_beside_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
+        yield row_beside_git(
+            work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits
+        )
+        yield row_beside_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
+        yield row_beside_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
     yield _last(work)
 
 
-def _row(
+def row_beside_git(
     work: Workplace,
     operation: str,
     ours: Callable[[], object],
@@ -40,6 +44,7 @@ def _row(
     names: list[str],
     budget: float | None = None,
 ) -> Row:
+    """Measure an action beside git printing the objects that a command of it names."""
     repetitions = work.repetitions(5)
     measured = by_turns(repetitions, lambda: wall(ours), lambda: wall(lambda: _print_objects(work, store, names)))
     against = f"git {' '.join(names[:-1])} | git cat-file --batch"
@@ -62,14 +67,14 @@ def _last(work: Workplace) -> Row:
     )
 
 
-def read_log(store: str, *, limit: int | None = None, bodies: bool = True) -> int:
+def read_log(store: str, name: str = "conv-001", *, limit: int | None = None, bodies: bool = True) -> int:
     """Open the store and read a log to its end; return the number of its messages."""
-    return sum(1 for _ in log(open_store(store), "conv-001", limit=limit, bodies=bodies).items)
+    return sum(1 for _ in log(open_store(store), name, limit=limit, bodies=bodies).items)
 
 
-def read_show(store: str) -> int:
+def read_show(store: str, name: str = "conv-001") -> int:
     """Open the store and describe the conversation; return the number of its messages."""
-    return show(open_store(store), "conv-001").messages
+    return show(open_store(store), name).messages
 
 
 def _print_objects(work: Workplace, store: str, names: list[str]) -> None:

@@ -6,6 +6,11 @@ import json
 
 import pytest
 
+from scopes.importers.claude_code.format import ClaudeCode
+from scopes.importers.format import Source
+from scopes.importers.identity import essence
+from scopes.importers.projection import Draft
+from tests.benchmarks import transcripts
 from tests.benchmarks.__main__ import main
 
 
@@ -19,6 +24,32 @@ def test_a_row_stands_beside_its_reference_and_all_samples_are_written(tmp_path,
     assert first["against"].startswith("git log")
     assert first["ours"]["best"] > 0 < first["reference"]["best"]
     assert first["met"] is (first["ratio"] <= first["budget"])
+
+
+def test_an_import_stands_beside_git_with_its_size_and_memory(tmp_path, capsys):
+    samples = tmp_path / "samples.json"
+    assert main(["import", "--quick", "--megabytes", "1", "--json", str(samples)]) == 0
+    shown = capsys.readouterr().out
+    for what in ("once more, nothing is new", "all objects after gc", "of them the messages", "its first page of 50"):
+        assert what in shown
+    first, *others = json.loads(samples.read_text())["rows"]
+    assert first["against"] == "git fast-import of the same objects"
+    assert {row["unit"] for row in others} >= {"s", "MB"}
+    assert all(row["ours"]["best"] > 0 < row["reference"]["best"] for row in [first, *others])
+
+
+def test_copies_of_a_transcript_are_other_sessions_with_other_messages(tmp_path, monkeypatch):
+    data = transcripts.drawn_session(0).data
+    (tmp_path / "claude-code").mkdir()
+    (tmp_path / "claude-code" / "one.jsonl").write_bytes(data)
+    monkeypatch.setattr(transcripts, "FOLDER", tmp_path)
+    material = transcripts.make_material(str(tmp_path / "copies"), 3 * len(data))
+    events = [list(ClaudeCode().walk_events(Source(path, size))) for path, size in material.files.items()]
+    assert material.real
+    assert len({session.native_id for session, *_ in events}) == 3
+    said = [essence(event) for session in events for event in session if isinstance(event, Draft)]
+    assert len(said) == 3 * 4 * 150
+    assert len(set(said)) == len(said)
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.abandon import abandon
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
@@ -55,6 +56,28 @@ def test_titles_alone_walk_no_history(repository):
     rows = {row.id: row for row in list_conversations(repository, titles=True).conversations}
     assert {name: row.title for name, row in rows.items()} == {"conv-001": "Login", "nameless": None}
     assert all((row.uuid, row.messages) == (None, None) for row in rows.values())
+
+
+def test_without_a_title_the_first_prompt_tells_what_it_is_about(repository):
+    history(repository, "main: a b")
+    say(repository, new(repository).id, "(no text)")
+    people = new(repository).id
+    for kind, text in (("injected", "<rules>"), ("agent", "hello"), ("human", "fix it"), ("human", "thanks")):
+        append(repository, people, plain_message("x", text, author_kind=kind))
+    say(repository, new(repository, title="Login").id, "c")
+    new(repository)
+    rows = list_conversations(repository, titles=True, openings=True).conversations
+    assert {row.id: row.opening for row in rows} == {
+        "conv-001": "a", "conv-002": None, "conv-003": "fix it", "conv-004": None, "conv-005": None,
+    }  # fmt: skip
+
+
+def test_a_beginning_too_far_back_is_not_looked_for(repository, monkeypatch):
+    history(repository, "main: a b c")
+    history(repository, "main: d e f")
+    monkeypatch.setattr("scopes.conversation.list._MOST_WALKED", 5)
+    rows = list_conversations(repository, titles=True, openings=True).conversations
+    assert sorted(str(row.opening) for row in rows) in (["None", "a"], ["None", "d"])
 
 
 def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repository):

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
+from scopes.conversation.append import append
 from scopes.conversation.log import LogFilter, log, messages_of, touches
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -94,6 +95,35 @@ def test_bodies_are_read_only_when_asked_for(repository):
     assert (entry.message, entry.head.subject) == (None, "a")
     [entry] = log(repository, "conv-001").items
     assert entry.message.text == "a"
+
+
+def call_and_results(repository):
+    """A conversation whose agent calls two tools; something else stands before the second result."""
+    calls = tuple(Part("tool_call", {"call_id": c, "name": "Bash", "input": {}}) for c in "xy")
+    history(repository, "main: a")
+    for kind, name, parts in (
+        ("answer", "planner", calls),
+        ("tool-results", "tool", (Part("tool_result", {"call_id": "x", "output": "1"}),)),
+        ("system", "user", ()),
+        ("tool-results", "tool", (Part("tool_result", {"call_id": "y", "output": "2"}),)),
+        ("answer", "planner", (Part("tool_call", {"call_id": "z", "name": "Bash"}),)),
+    ):
+        append(repository, "conv-001", Message(id=clock.new_id(), author=Author(name), kind=kind, parts=parts))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"oldest_first": True}, {"graph": True}, {"only": LogFilter(author="planner")}]
+)
+def test_a_call_comes_with_the_results_that_answer_it(repository, options):
+    call_and_results(repository)
+    entries = [e for e in log(repository, "conv-001", results=True, **options).items if e.head.author == "planner"]
+    outputs = [tuple(part.fields["output"] for part in entry.results) for entry in entries]
+    assert sorted(outputs) == [(), ("1", "2")]
+
+
+def test_results_are_read_only_when_asked_for(repository):
+    call_and_results(repository)
+    assert not any(entry.results for entry in log(repository, "conv-001").items)
 
 
 def test_a_long_log_is_walked_as_it_is_read(repository):

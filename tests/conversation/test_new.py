@@ -43,6 +43,12 @@ def test_conversations_are_numbered_from_one_on(repository):
     assert [new(repository).id for _ in range(3)] == ["conv-001", "conv-002", "conv-003"]
 
 
+def test_a_number_that_was_written_in_capitals_is_taken_too(repository):
+    """Storage pitfall 10: the names could not stand beside each other."""
+    new(repository, conversation_id="CONV-001")
+    assert new(repository).id == "conv-002"
+
+
 def test_a_number_follows_the_highest_whoever_chose_it(repository):
     new(repository, conversation_id="conv-041")
     assert new(repository).id == "conv-042"

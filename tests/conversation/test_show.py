@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.abandon import abandon
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
+from scopes.conversation.sub_agent import SubAgent
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
+from scopes.ids import AgentName
 from tests.conversation.stores import git
 from tests.support.history import history, say
 
@@ -123,6 +128,29 @@ def test_history_has_every_commit_parents_before_children(repository):
     assert sorted(places) == sorted([drawn.root, *drawn.oids.values()])
     for commit in show(repository, "conv-001").history:
         assert all(places.index(parent) < places.index(commit.oid) for parent in commit.parents)
+
+
+def test_what_broke_a_context_is_counted_on_the_branch_that_has_it(repository):
+    history(repository, "main: a", "fix@a: b")
+    for kind in ("compaction", "interrupt", "interrupt"):
+        append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")
+    counts = {b.name: (b.compactions, b.interrupts) for b in show(repository, "conv-001").branches}
+    assert counts == {"main": (0, 0), "fix": (1, 2)}
+
+
+@pytest.mark.parametrize(("spawned_by", "expected"), [({"message": "k3x9"}, "k3x9"), ({}, None)])
+def test_a_branch_that_a_call_began_names_its_agent_and_the_call(repository, spawned_by, expected):
+    history(repository, "main: a", "helper@root:", "other@root: b")
+    first = plain_message("user", "Find it", author_kind="injected")
+    append(repository, "conv-001", replace(first, extra={"spawned_by": spawned_by}), branch="helper")
+    append(repository, "conv-001", plain_message("explorer", "Found"), branch="helper")
+    agents = {b.name: b.sub_agent for b in show(repository, "conv-001").branches}
+    assert agents == {"main": None, "helper": SubAgent(AgentName("explorer"), expected), "other": None}
+
+
+def test_recent_activity_comes_with_what_was_said(repository):
+    history(repository, "main: a b c d")
+    assert [message.text for message in show(repository, "conv-001").recent_bodies] == ["b", "c", "d"]
 
 
 def test_a_conversation_without_messages_is_shown_too(repository):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.stats import stats
+from scopes.conversation.tokens import Tokens
 from scopes.errors import NotFound
 from tests.support.history import history, say
 
@@ -63,6 +65,63 @@ def test_an_empty_conversation_has_no_times(repository):
     seen = stats(repository, "conv-001")
     assert (seen.messages, seen.first, seen.last, seen.duration_seconds) == (0, None, None, None)
     assert (seen.authors, seen.tools) == ({}, {})
+
+
+def spend(repository, name, model="m1", **usage):
+    """Say something that cost tokens."""
+    say(repository, "conv-001", name, model=model, kind="answer", usage=usage)
+
+
+def test_tokens_are_added_up_by_model(repository):
+    new(repository)
+    spend(repository, "a", input_uncached=3, output=5)
+    spend(repository, "b", input_uncached=4, cache_read=100, output=6, reasoning=2)
+    spend(repository, "c", model="m2", input_uncached=1000)
+    seen = stats(repository, "conv-001")
+    assert list(seen.tokens) == ["m2", "m1"]
+    assert seen.tokens["m1"] == Tokens(2, 7, 100, None, 11, 2)
+    assert seen.all_tokens == Tokens(3, 1007, 100, None, 11, 2)
+
+
+def test_a_message_on_several_branches_costs_once(repository):
+    history(repository, "main: a")
+    spend(repository, "b", output=7)
+    branch(repository, "conv-001", name="fix", start="main")
+    spend(repository, "c", output=1)
+    assert stats(repository, "conv-001").all_tokens == Tokens(2, output=8)
+
+
+def test_failed_calls_are_counted_by_the_tool_that_was_called(repository):
+    new(repository)
+    calls = [{"type": "tool_call", "name": name, "call_id": name} for name in ("bash", "read")]
+    say(repository, "conv-001", "x", parts=calls)
+    results = [
+        {"type": "tool_result", "call_id": name, "output": "", "is_error": failed}
+        for name, failed in (("bash", True), ("read", False), ("gone", True), (None, "yes"))
+    ]
+    say(repository, "conv-001", "y", parts=results)
+    seen = stats(repository, "conv-001")
+    assert (seen.tools, seen.tool_errors) == ({"bash": 1, "read": 1}, {"bash": 1, "unknown": 1})
+
+
+def test_files_that_were_only_read_are_not_changed(repository):
+    new(repository)
+    say(repository, "conv-001", "x", files=[{"path": "a", "op": "read"}, {"path": "b", "op": "edit"}])
+    seen = stats(repository, "conv-001")
+    assert (seen.files, seen.files_changed) == (2, 1)
+
+
+def test_the_whole_store_is_counted_where_no_conversation_is_named(repository):
+    history(repository, "main: a b", conversation="one")
+    history(repository, "main: c", "fix@c: d", conversation="two")
+    seen = stats(repository)
+    assert (seen.conversation, seen.conversations, seen.branches, seen.messages) == (None, 2, 3, 4)
+    assert (seen.first, seen.last) == (stats(repository, "one").first, stats(repository, "two").last)
+
+
+def test_an_empty_store_has_nothing_to_count(repository):
+    seen = stats(repository)
+    assert (seen.conversations, seen.messages, seen.all_tokens, seen.first) == (0, 0, None, None)
 
 
 def test_an_unknown_conversation_is_refused(repository):

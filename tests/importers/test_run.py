@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
@@ -18,38 +17,15 @@ from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.ids import Oid
 from scopes.importers.gathering import gather
-from scopes.importers.run import import_sources
 from scopes.importers.source_record import walk_segments
-from scopes.store.location import create_store
-from scopes.store.repository import open_repository
-from tests.importers.toy import Toy, line, write
-
-FORMATS = (Toy(),)
+from tests.importers.stores import bring, new_store, objects, words
+from tests.importers.toy import line, write
 
 
 @pytest.fixture
 def repository(tmp_path):
     """An empty store."""
-    create_store(str(tmp_path / "store.git"))
-    return open_repository(str(tmp_path / "store.git"))
-
-
-def bring(repository, *sources, **options):
-    """Import with the toy format."""
-    return import_sources(repository, sources, FORMATS, **options)
-
-
-def words(repository, branch="main", conversation="conv-001"):
-    """Return the texts of a branch, oldest first, as one line without `say`."""
-    tip = branch_tips(repository, conversation)[branch]
-    heads = walk_heads_oldest_first(repository, [tip])
-    return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
-
-
-def objects(repository):
-    """Count the objects of a store."""
-    command = ["git", "--git-dir", repository.path, "cat-file", "--batch-all-objects", "--batch-check"]
-    return len(subprocess.run(command, capture_output=True, check=True).stdout.splitlines())
+    return new_store(tmp_path / "store.git")
 
 
 def test_a_source_becomes_a_conversation(repository, tmp_path):
@@ -79,8 +55,7 @@ def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
     records = line("s1", "a b c d e f<c g")
     for end in (3, 5, len(records)):
         bring(repository, write(tmp_path / "a.jsonl", *records[:end]))
-    create_store(str(tmp_path / "other.git"))
-    other = open_repository(str(tmp_path / "other.git"))
+    other = new_store(tmp_path / "other.git")
     bring(other, write(tmp_path / "a.jsonl", *records))
     assert branch_tips(repository, "conv-001") == branch_tips(other, "conv-001")
     assert words(repository) == "a b c f g"
@@ -191,8 +166,7 @@ def test_the_order_of_the_sources_does_not_matter(tmp_path):
     ]
     seen = []
     for number, order in enumerate((sources, sources[::-1])):
-        create_store(str(tmp_path / f"{number}.git"))
-        store = open_repository(str(tmp_path / f"{number}.git"))
+        store = new_store(tmp_path / f"{number}.git")
         bring(store, *order)
         seen.append(store.list_refs("refs/heads/", "refs/scopes/tracking/"))
     assert seen[0] == seen[1]

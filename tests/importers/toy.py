@@ -47,7 +47,8 @@ class Toy:
 
 
 def session_of(value):
-    details = {"end_byte_offset": value["end"]} if value.get("end") else {}
+    known = {"end_byte_offset": value.get("end"), "line": value.get("line")}
+    details = {name: detail for name, detail in known.items() if detail}
     return Session(
         format="toy", native_id=value["session"], part=value.get("part"), base=value.get("base"),
         created=value.get("created", CREATED), cwd="/home/carol/shop", details=details,

@@ -34,9 +34,11 @@ from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.conversation.stats import Stats
 from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
+from scopes.conversation.tokens import Tokens
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
+from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.model.codec import encode
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -44,6 +46,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
 from scopes.store.config import Setting
 from scopes.store.integrity import Finding
+from tests.render.session import SESSION
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -266,6 +269,17 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+STATS = Stats(
+    conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
+    authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
+    first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z", duration_seconds=5400, active_seconds=None,
+)  # fmt: skip
+
+WHOLE = Certificate(
+    path="/home/carol/.codex/run.jsonl", format="codex", native_id="s1", part=None, size=90_100, stored_size=90_100,
+    equal_bytes=90_100, message_bytes=80_000, state_bytes=10_000, unparsed_bytes=100, messages=24, away=0, findings=(),
+)  # fmt: skip
+
 SAMPLES = {
     "difference": {
         "diff": DIFFERENCE,
@@ -352,6 +366,10 @@ SAMPLES = {
         "graph": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=False),
         "graph-oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=True),
         "entry": ENTRIES[2],
+        "session": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False),
+        "session-full": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False, full=True),
+        "session-oneline": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=True),
+        "graph-session": Log(items=SESSION, conversation=CONVERSATION, graph=True, oneline=False),
     },
     "operation": {
         "list": OperationList(operations=(UNDO, CREATE)),
@@ -366,6 +384,20 @@ SAMPLES = {
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
         "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
+    },
+    "certificate": {
+        "whole": WHOLE,
+        "grown": replace(
+            WHOLE, size=1_090_101, part="helper", findings=(Finding("warning", "s1", "1000001 bytes came after", "import again"),)
+        ),
+        "cut": replace(
+            WHOLE, size=80_000, equal_bytes=80_000, state_bytes=0, unparsed_bytes=0, away=2,
+            findings=(Finding("warning", "s1", "2 of its messages were deleted or rewound here"),),
+        ),
+        "damaged": replace(
+            WHOLE, equal_bytes=1000, message_bytes=900, state_bytes=100, unparsed_bytes=0, messages=1,
+            findings=(Finding("error", "s1/helper", "its segments do not cover its bytes once each", "restore it"),),
+        ),
     },
     "exported": {
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", form="markdown", messages=24, size_bytes=6465),
@@ -401,14 +433,20 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "stats": {
-        "stats": Stats(
-            conversation=CONVERSATION, branches=3, messages=1200, characters=45_678, files=12, tool_calls=1, duration_seconds=5400,
-            authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1},
-            first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z",
+        "stats": STATS,
+        "tokens": replace(
+            STATS, tool_calls=220, tools={"Bash": 200, "Read": 20}, tool_errors={"Bash": 12}, files_changed=7, active_seconds=1800,
+            tokens={
+                "claude-opus-4-5-20251101": Tokens(225, 13_818, 24_013_662, 1_618_146, 70_618),
+                "gpt-5.4": Tokens(291, 2_083_546, 36_680_704, None, 145_638, 37_397),
+            },
         ),
+        "one-model": replace(STATS, tokens={"m1": Tokens(1, 13, None, None, 9)}),
+        "store": replace(STATS, conversation=None, conversations=40),
         "nothing": Stats(
-            conversation=CONVERSATION, branches=1, messages=0, characters=0, files=0, tool_calls=0, duration_seconds=None,
-            authors={}, kinds={}, models={}, tools={}, first=None, last=None,
+            conversation=CONVERSATION, conversations=1, branches=1, messages=0, characters=0, files=0, files_changed=0, tool_calls=0,
+            authors={}, kinds={}, models={}, tools={}, tool_errors={}, tokens={}, first=None, last=None, duration_seconds=None,
+            active_seconds=None,
         ),
     },
     "tag": {

@@ -193,6 +193,27 @@ def test_a_branch_that_vanished_from_packed_refs_is_named_though_git_is_content(
     assert open_store(repository).find_ref(MAIN) == tip
 
 
+@pytest.mark.parametrize("name", ["refs/heads/sonv-001/main", "refs/scopes/meta/sonv-001"])
+def test_a_ref_that_came_from_nowhere_is_named(repository, name):
+    """D39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
+    path = f"{repository.path}/packed-refs"
+    git(repository, "pack-refs", "--all")
+    head, *lines = read_bytes(path).decode().splitlines(keepends=True)
+    lines.append(f"{repository.find_ref(MAIN)} {name}\n")
+    write_bytes(path, "".join([head, *sorted(lines, key=lambda line: line[41:])]).encode())
+    assert (name.removeprefix("refs/heads/"), "nothing tells where it comes from: is packed-refs damaged?") in problems(
+        repository
+    )
+
+
+def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
+    path = f"{repository.path}/packed-refs"
+    git(repository, "pack-refs", "--all")
+    head, *lines = read_bytes(path).splitlines(keepends=True)
+    write_bytes(path, b"".join([head, *lines[::-1]]))
+    assert any("packed-refs is out of order" in problem for _, problem in problems(repository))
+
+
 def test_packed_refs_that_are_gone_altogether_are_every_ref_gone(repository):
     git(repository, "pack-refs", "--all")
     os.unlink(f"{repository.path}/packed-refs")

@@ -8,11 +8,14 @@ import pytest
 
 from scopes.errors import Busy, Inaccessible, Refused
 from scopes.store import maintenance, recovery, refs
+from scopes.store.bulk import bulk_objects
 from scopes.store.config import Setting
 from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
-from scopes.store.objects import BLOB
+from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.operation_log import walk_operations
+from scopes.store.repository import read_tree
 from scopes.store.transaction import append, writing
+from scopes.store.trees import update_tree
 from tests.support.store import (
     FAST,
     HEADS,
@@ -131,6 +134,57 @@ def test_a_hostile_store_makes_packing_run_nothing(repository, tmp_path):
     assert not sentinel.exists()
     assert os.system(caught.value.hint.removeprefix("remove it: ")) == 0
     packed(open_store(repository))
+
+
+# What was written in bulk
+
+
+def write_in_bulk(repository, count, seed):
+    """Write trees of 100 names, each with one blob that differs from the one before; return their names."""
+    with writing(repository), bulk_objects(repository) as objects:
+        tree = update_tree(objects, None, {f"file-{number}": b"%d" % number for number in range(100)})
+        trees = [tree]
+        for number in range(count):
+            tree = update_tree(objects, tree, {f"file-{number % 100}": b"%s %d" % (seed, number)})
+            trees.append(tree)
+        root = objects.write(TREE, format_tree([Entry(f"{n:04d}", oid, is_tree=True) for n, oid in enumerate(trees)]))
+        commit = objects.write(
+            COMMIT, format_commit(tree=root, parents=(), author=Identity("a", "b"), time=1, subject="s")
+        )
+    move(repository, (f"refs/scopes/sources/{seed.decode()}", None, commit))
+    return trees
+
+
+def pack_bytes(repository):
+    directory = f"{repository.path}/objects/pack"
+    return sum(os.path.getsize(f"{directory}/{name}") for name in os.listdir(directory) if name.endswith(".pack"))
+
+
+def test_what_was_written_in_bulk_is_searched_for_deltas_and_is_all_there(repository):
+    trees = write_in_bulk(repository, 300, b"first")
+    before = pack_bytes(repository)
+    packed(repository)
+    assert pack_bytes(repository) < before / 3
+    assert len([name for name in files_of(repository.path) if name.endswith(".bitmap")]) == 1
+    again = open_store(repository)
+    assert all(len(read_tree(again, tree)) == 100 for tree in trees)
+    assert_sound(repository)
+
+
+def test_the_whole_store_is_searched_only_when_a_good_part_of_it_was_not(repository, monkeypatch):
+    searched = []
+    real = maintenance.run_git
+    monkeypatch.setattr(
+        maintenance, "run_git", lambda *words, **more: searched.append("--aggressive" in words) or real(*words, **more)
+    )
+    for count, seed, expected in ((300, b"first", True), (0, b"small", False), (300, b"large", True)):
+        write_in_bulk(repository, count, seed)
+        searched.clear()
+        packed(open_store(repository))
+        assert searched == [expected, False], seed
+    searched.clear()
+    packed(open_store(repository))
+    assert searched == [False, False]
 
 
 # When it is needed

@@ -259,6 +259,18 @@ def test_an_object_the_store_has_is_not_written(store):
     assert files(store) == []
 
 
+def test_only_an_object_that_the_store_may_have_is_looked_up(store):
+    looked_up = []
+    with writer(store, looked_up.append) as pack:
+        blob = pack.write("blob", b"new")
+        tip = pack.write("commit", commit_of(pack.write("tree", tree_of(blob)), None, "new"))
+        assert looked_up == [blob]
+        old = pack.write("tree", tree_of("1" * 40))
+        known = pack.write("commit", commit_of("2" * 40, tip, "its tree is old"))
+        empty = pack.write("tree", b"")
+    assert looked_up == [blob, old, known, empty]
+
+
 def test_an_object_of_a_pack_already_flushed_is_not_written_again(store):
     with writer(store, pygit2.Repository(store).odb.exists, flush_bytes=1) as pack:
         pack.write("blob", b"same")

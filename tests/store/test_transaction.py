@@ -310,6 +310,16 @@ def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(re
     assert state_of(repository) == before
 
 
+@pytest.mark.parametrize("name", ["x.lock", "a..b", "fork/x.lock", "a//b", "a b", ".a"])
+def test_a_name_that_git_refuses_is_refused_before_the_commit_point(repository, name):
+    """Behind it, every later writer would fail to roll the operation forward."""
+    (tip,) = make_branch(repository, "one")
+    before = state_of(repository)
+    with pytest.raises(Invalid, match="no name that git takes"):
+        move(repository, (HEADS + "other", None, tip), (HEADS + name, None, tip))
+    assert (state_of(repository), repository.raw_ref(refs.PENDING)) == (before, None)
+
+
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("old", "new"), [("x", "x/y"), ("x/y", "x"), ("x/y/z", "x/y"), ("x", "X"), ("a/x", "A/x")])
 def test_a_name_may_become_a_directory_or_change_its_case_in_one_operation(repository, old, new, packed):

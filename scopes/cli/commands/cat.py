@@ -8,6 +8,8 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as read
+from scopes.conversation.original import read_original
+from scopes.errors import Invalid
 
 
 def cat(
@@ -17,6 +19,9 @@ def cat(
         str | None, typer.Option("--in", metavar="CONV", help="Look in this conversation only")
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The stored line of JSON, exactly")] = False,
+    original: Annotated[
+        bool, typer.Option("--original", help="The records that it was imported from, to the byte")
+    ] = False,
 ) -> int:
     """Print one message.
 
@@ -26,6 +31,11 @@ def cat(
       scopes conv cat k3x9
       scopes conv cat conv-001/main~2
       scopes conv cat k3x9 --raw | python -m json.tool
+      scopes conv cat k3x9 --original
     """
     call: Invocation = context.obj
+    if raw and original:
+        raise Invalid("--raw and --original are two forms", hint="choose one of them")
+    if original:
+        return call.show(read_original(call.repository(), message, conversation=conversation))
     return call.show(read(call.repository(), message, conversation=conversation, raw=raw))

@@ -37,6 +37,7 @@ def import_(
       scopes conv import ~/.claude/projects/-home-carol-shop
       scopes conv import run.jsonl --strict --title "Nightly run"
       scopes conv import --dry-run --since '7 days ago'
+      scopes conv import ~/.codex/sessions --report
       scopes conv import --sample
     """
     call: Invocation = context.obj

@@ -16,7 +16,8 @@ def list_(
 ) -> int:
     """List conversations, newest first.
 
-    On a terminal a table; in a pipe one row each: id, participants, branches, last activity, title.
+    On a terminal a table, where the first prompt stands in for a title that is missing; in a pipe one row each: id,
+    participants, branches, last activity, title.
 
     Examples:
       scopes conv list
@@ -28,4 +29,5 @@ def list_(
     if repository is None:
         return call.show(ConversationList(conversations=(), notes=call.no_store_notes()), nul=nul, template=template)
     piped, whole = not call.stdout.isatty(), call.json or template is not None
-    return call.show(list_conversations(repository, titles=piped, whole=whole), nul=nul, template=template)
+    found = list_conversations(repository, titles=True, openings=not piped and not whole, whole=whole)
+    return call.show(found, nul=nul, template=template)

@@ -23,6 +23,9 @@ def log(
     ] = None,
     graph: Annotated[bool, typer.Option("--graph", help="Draw the branches beside the messages")] = False,
     oneline: Annotated[bool, typer.Option("--oneline", help="One line a message")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Fold nothing: whole texts, thoughts, tool calls and results")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Every branch, not only the one that is meant")] = False,
     reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many messages")] = None,
@@ -35,19 +38,23 @@ def log(
 ) -> int:
     """Show the messages of a branch.
 
-    Newest first. In a pipe one row each: id, time, author, kind, subject; with --json one JSON object a line.
+    Newest first. On a terminal a tool call is one line with how it ended, and thoughts, results and what an agent's
+    program put in are folded; --full unfolds them. In a pipe one row each: id, time, author, kind, subject; with --json
+    one JSON object a line.
 
     Examples:
       scopes conv log conv-001
       scopes conv log conv-001 --all --graph --oneline
+      scopes conv log conv-001 --full -n 5
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
       scopes conv log conv-001/main..analysis/security-review
       scopes conv log conv-001 -- src/login.py
     """
     call: Invocation = context.obj
     wanted = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
+    seen = call.stdout.isatty() and not call.json
     found = walk(
         call.repository(), where, every_branch=every, graph=graph, oneline=oneline, oldest_first=reverse, limit=count,
-        only=wanted, bodies=call.json or (call.stdout.isatty() and not oneline),
+        only=wanted, bodies=call.json or seen, results=seen, full=full,
     )  # fmt: skip
     return call.show(found, nul=nul, template=template)

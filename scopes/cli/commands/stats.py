@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.stats import stats as collect
 
 
-def stats(context: typer.Context, conversation: Conversation) -> int:
-    """Count messages, authors and kinds.
+def stats(
+    context: typer.Context,
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it; none: all")
+    ] = None,
+) -> int:
+    """Count messages, authors, tools, files and tokens.
 
-    Over all branches, each message once.
+    Over all branches, each message once, also where several conversations share it. Tokens are those that the model's
+    provider counted, as an imported transcript recorded them. The time at work is that from each message to the answer
+    or tool result that follows it.
 
     Examples:
+      scopes conv stats
       scopes conv stats conv-001
       scopes conv stats conv-001 --json
     """

@@ -36,13 +36,18 @@ class ClaudeCode:
 
     def sniff(self, head: bytes) -> bool:
         """Tell from its first 256 KiB whether a source is in this format."""
-        records = list(walk_records(BytesIO(head), len(head)))
-        if len(records) == 1 and records[0].problem is not None:
-            other = b'"sessionId":"' + _OTHER_AGENT.encode()
-            return b'"isSidechain":' in head and b'"parentUuid":' in head and other not in head
-        values = [record.value for record in records if isinstance(record.value, dict)]
-        foreign = any((text_of(value, "sessionId") or "").startswith(_OTHER_AGENT) for value in values)
-        return not foreign and any(map(_is_own, values))
+        likely = False
+        for record in walk_records(BytesIO(head), len(head)):
+            if record.problem is not None and record.span.length == len(head):
+                other = b'"sessionId":"' + _OTHER_AGENT.encode()
+                return b'"isSidechain":' in head and b'"parentUuid":' in head and other not in head
+            value = record.value if isinstance(record.value, dict) else {}
+            if (text_of(value, "sessionId") or "").startswith(_OTHER_AGENT):
+                return False
+            if _is_linked(value):
+                return True
+            likely = likely or _is_state(value)
+        return likely
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the session, its messages and states, and the ending.
@@ -59,8 +64,11 @@ class ClaudeCode:
         yield from history.end()
 
 
-def _is_own(value: dict[str, Any]) -> bool:
+def _is_linked(value: dict[str, Any]) -> bool:
+    named = text_of(value, "sessionId") or text_of(value, "agentId")
+    return isinstance(value.get("isSidechain"), bool) and named is not None and text_of(value, "type") is not None
+
+
+def _is_state(value: dict[str, Any]) -> bool:
     kind = text_of(value, "type")
-    if isinstance(value.get("isSidechain"), bool) and text_of(value, "sessionId"):
-        return kind is not None
     return kind in _STATES and _STATES[kind] in value

@@ -1,7 +1,11 @@
-"""Whose history a file is: read from its first records, so that a file keeps its identity while it grows."""
+"""Whose history a file is: read from its first records, so that a file keeps its identity while it grows.
+
+A sub-agent's file lies in `<session>/subagents/`; where its records do not name the session, the folder does.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +14,8 @@ from scopes.importers.claude_code.records import NAME, field_of, is_spoken, text
 from scopes.importers.format import SNIFF_BYTES, Source
 from scopes.importers.json_lines import walk_records
 from scopes.importers.projection import Session
+
+_AGENT_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]subagents[/\\](?:.*[/\\])?agent-([^/\\]+)\.jsonl", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +68,16 @@ def read_head(source: Source) -> Head:
                 version = version or text_of(value, "version")
                 first = value if is_spoken(value) else first
     session_id = text_of(first, "sessionId") or next(iter(names), None)
+    part = text_of(first, "agentId") if first.get("isSidechain") is True else None
+    placed = _AGENT_FILE.fullmatch(source.path)
+    if placed is not None and (session_id or "").removeprefix("agent-") in {"", part, placed[2]}:
+        session_id, part = placed[1], part or placed[2]
     if session_id is None:
         raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")
     base = text_of(field_of(first, "forkedFrom"), "sessionId")
     return Head(
         session_id=session_id,
-        part=text_of(first, "agentId") if first.get("isSidechain") is True else None,
+        part=part,
         created=created,
         cwd=text_of(first, "cwd") or cwd,
         version=text_of(first, "version") or version,

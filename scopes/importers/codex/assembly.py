@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.importers.codex.building import Building
+from scopes.importers.codex.building import MODEL_KINDS, RESULTS, Building
 from scopes.importers.codex.envelope import ITEM, Line, text_of
 from scopes.importers.projection import Ending, Event, Span, State
 from scopes.model.message import Author, Part
@@ -13,6 +13,7 @@ class Assembly:
 
     def __init__(self, git_branch: str | None) -> None:
         self.open: Building | None = None
+        self.owed: Building | None = None  # an answer whose results are open, and whose usage may still be told
         self.position: str | None = None  # what the next message follows
         self.copying = False
         self.cwd: str | None = None
@@ -52,8 +53,24 @@ class Assembly:
         message = self.open
         return message if message is not None and message.kind == kind and message.copied == self.copying else None
 
+    def begin_results(self, line: Line, author: Author, *, owed: bool) -> Building:
+        """Begin the results of the open answer's tools; where it is `owed` its usage, it is closed only with them."""
+        answer = self.open if owed and self.open is not None and self.open.kind in MODEL_KINDS else None
+        if answer is not None:
+            self.open = None
+        results = self.begin(line, author, RESULTS)
+        self.owed = answer
+        return results
+
+    def settle(self) -> None:
+        """Close the answer that was owed its usage."""
+        if self.owed is not None:
+            self._ready.append(self.owed.draft())
+            self.owed = None
+
     def close(self) -> None:
         """Close the open message."""
+        self.settle()
         if self.open is not None:
             self._ready.append(self.open.draft())
             self.open = None
@@ -72,5 +89,7 @@ class Assembly:
         return ready
 
     def ending(self, title: str | None) -> Ending:
-        """End the source; its last message stays open."""
-        return Ending(active=self.position, title=title, open=self._latest)
+        """End the source; its last message stays open, and an answer before it that may still be told its usage."""
+        first = self._latest if self.owed is None else self.owed.key
+        self.close()
+        return Ending(active=self.position, title=title, open=first)

@@ -15,14 +15,14 @@ from scopes.importers.projection import Span
 class Billing:
     """Puts usages to answers.
 
-    Most are told behind an answer. Some versions tell them behind its tools' results; a closed answer does not change,
-    so they go to those. The oldest tell them before the answer's first item.
+    Most are told behind an answer, by some versions behind its tools' results. The oldest tell them before the answer's
+    first item.
     """
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._meter = Meter()
-        self._owed = False
+        self.owed = False  # the last answer has not been told what it used
         self._early: Mapping[str, Any] | None = None
         self._early_spans: list[Span] = []
 
@@ -36,7 +36,7 @@ class Billing:
 
     def begin_answer(self, message: Building) -> None:
         """Give a new answer what was told ahead of it."""
-        self._owed = self._early is None and not message.copied
+        self.owed = self._early is None and not message.copied
         if self._early is not None:
             message.pay(self._early, self._early_spans)
             self._early, self._early_spans = None, []
@@ -47,13 +47,14 @@ class Billing:
             self._assembly.keep_spans("event_msg/token_count", self._early_spans)
 
     def _put(self, line: Line, usage: Mapping[str, Any] | None) -> bool:
-        message = self._assembly.open
         if usage is None or self._assembly.copying:
             self._assembly.keep(line)
             return False
-        if message is not None and (self._owed or message.kind in MODEL_KINDS):
+        message = self._assembly.owed or self._assembly.open
+        if message is not None and (self.owed or message.kind in MODEL_KINDS):
             message.pay(usage, [line.span])
-            self._owed = False
+            self._assembly.settle()
+            self.owed = False
             return True
         self._early = add_usage(self._early, usage)
         self._early_spans.append(line.span)

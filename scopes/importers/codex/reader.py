@@ -64,11 +64,11 @@ class Reader:
 
     def finish(self) -> Iterator[Event]:
         """End the source."""
-        self._assembly.close()
         self._drop_reports()
         self._billing.finish()
+        ending = self._assembly.ending(self._title)
         yield from self._assembly.take_ready()
-        yield self._assembly.ending(self._title)
+        yield ending
 
     def _read_turn(self, line: Line) -> None:
         self._assembly.model = text_of(line.payload, "model") or self._assembly.model
@@ -114,7 +114,7 @@ class Reader:
         call = self._calls.take(call_id)
         message = self._assembly.continues(RESULTS)
         if message is None:
-            message = self._assembly.begin(line, _TOOL, RESULTS)
+            message = self._assembly.begin_results(line, _TOOL, owed=self._billing.owed)
             message.reply_to = call.answer if call else None
             self._say_who_spawned(message, call_id)
         else:

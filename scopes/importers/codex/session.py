@@ -52,7 +52,7 @@ def read_heading(lines: Sequence[Line], path: str, beginning: bytes) -> Heading:
         cwd=text_of(payload, "cwd"),
         base=text_of(base, "thread_id") or text_of(payload, "forked_from_id") or parent,
         spawned_by=_spawner(line, parent) if agent else None,
-        details=_details(line, agent),
+        details=_details(line, agent) | ({"line": "page"} if part is not None else {}),
     )
     return Heading(session, agent, parent, text_of(git, "branch"))
 
@@ -89,6 +89,7 @@ def _details(line: Line, agent: str | None) -> dict[str, Any]:
         "agent": agent,
         "version": text_of(payload, "cli_version"),
         "originator": text_of(payload, "originator"),
+        "forked_from": text_of(payload, "forked_from_id"),
         "commit": text_of(git, "commit_hash"),
         "repository": text_of(git, "repository_url"),
         "end_byte_offset": _position(base.get("end_byte_offset")),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
 
 from scopes.clock import format_seconds, now_nanoseconds
+from scopes.conversation.heads import NO_TEXT, MessageHead
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.loading import load
+from scopes.model.message import Message
 from scopes.render.relative_time import ago
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, counted, say_field, say_hint, subject
@@ -18,6 +22,7 @@ _SEEN = (
     Column("Participants", "agent", flexible=True),
     Column("Branches"),
     Column("Activity", "time"),
+    Column("Title", flexible=True),
 )
 _PIPED = (
     Column("ID"),
@@ -32,6 +37,8 @@ _PIPED = (
     Column("Source", hidden=True),
 )
 _WIDE = 100
+_AROUND = 12  # the border of a box of five columns, and what is between them
+_LEAST_TITLE = 12
 
 
 @render_text.register(ConversationList)
@@ -40,7 +47,7 @@ def conversation_list(result: ConversationList, view: View) -> None:
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.conversations))
     elif result.conversations:
-        view.rows(_SEEN, map(_seen_row, result.conversations), title="Active Conversations")
+        _say_table([_seen_row(row) for row in result.conversations], view)
     else:
         view.line("There are no conversations yet.")
         say_hint(view, "begin one with: scopes conv new")
@@ -68,10 +75,19 @@ def conversation(result: ConversationView, view: View) -> None:
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
-    for head in result.recent:
-        when = Span(f"[{ago(format_seconds(head.time), now_nanoseconds())}]", "time")
-        line = (when, " ", author(head.author, head.author_kind), ": ", subject(head))
-        view.line(*(load("scopes.render.text.fitting:fit")(line, view.width) if view.terminal else line))
+    for head, message in zip_longest(result.recent, result.recent_bodies):
+        view.line(*_recent_line(head, message, view))
+
+
+def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
+    """Say a message in one line, as a log does."""
+    when = f"[{ago(format_seconds(head.time), now_nanoseconds())}]"
+    who = author(head.author, head.author_kind)
+    room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
+    spoken = room is None and head.subject != NO_TEXT
+    said = (subject(head),) if spoken else load("scopes.render.text.brief:brief")(head, message, (), room)
+    line = (Span(when, "time"), " ", who, ": ", *said)
+    return load("scopes.render.text.fitting:fit")(line, view.width) if view.terminal else line
 
 
 @render_text.register(BranchSummary)
@@ -88,6 +104,12 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield Span(" *ACTIVE*", "active")
     if branch.total != branch.messages:
         yield Span(f" · {branch.total:,} in all", "dim")
+    for count, what in ((branch.compactions, "compaction"), (branch.interrupts, "interrupt")):
+        if count:
+            yield Span(f" · {counted(count, what)}", "warn")
+    if branch.sub_agent is not None:
+        yield Span(" · ", "dim")
+        yield load("scopes.render.text.origin:origin")(*branch.sub_agent)
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
     if view.terminal and view.width >= _WIDE:
@@ -95,8 +117,30 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield Span("".join(f" · {word}" for word in known if word), "dim")
 
 
-def _seen_row(row: ConversationSummary) -> tuple[str, ...]:
-    return row.id, ",".join(row.participants), str(row.branches), ago(row.last_activity, now_nanoseconds())
+def _say_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
+    """Say the rows in a box; the titles have what room the other columns leave, if that is enough to tell anything."""
+    people = sorted(len(str(row[1])) for row in rows)
+    others = sum(max(len(_SEEN[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
+    room = view.width - others - _AROUND
+    whole = room - max(people[-1], len(_SEEN[1].name)) >= _LEAST_TITLE  # everybody beside a title
+    titled = any(_text(row[-1]) for row in rows) and (whole or 2 * people[len(people) // 2] <= room)
+    columns = (
+        *_SEEN[:1],
+        replace(_SEEN[1], flexible=not (titled and whole)),
+        *_SEEN[2:4],
+        replace(_SEEN[4], hidden=not titled),
+    )
+    view.rows(columns, rows, title="Active Conversations")
+
+
+def _text(cell: str | Span) -> str:
+    return cell if isinstance(cell, str) else cell.text
+
+
+def _seen_row(row: ConversationSummary) -> tuple[str | Span, ...]:
+    title = row.title if row.title is not None else Span(row.opening or "", "dim")
+    when = ago(row.last_activity, now_nanoseconds())
+    return row.id, ",".join(row.participants), str(row.branches), when, title
 
 
 def _piped_row(row: ConversationSummary) -> tuple[str, ...]:

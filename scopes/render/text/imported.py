@@ -64,13 +64,21 @@ def _report(sources: tuple[SourceImported, ...], view: View) -> None:
     columns = (
         Column("Source", flexible=True),
         Column("Format"),
-        Column("Bytes", align="right"),
         Column("Messages", align="right"),
         Column("State", align="right"),
         Column("Unparsed", align="right"),
+        Column("Sum", align="right"),
+        Column("File", align="right"),
     )
     rows = (
-        (s.path, s.format, str(s.size), str(s.message_bytes), str(s.state_bytes), str(s.unparsed_bytes))
+        (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in sources
     )
     view.rows(columns, rows, title="Where Every Byte Went")
+    if view.terminal:
+        short = [source for source in sources if source.accounted_bytes != source.size]
+        for source in short:
+            missing = source.size - source.accounted_bytes
+            view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
+        if not short:
+            view.line(Span("every sum is its file's size", "good"))

@@ -1,56 +1,131 @@
-"""One message of a log as lines: who, what kind, when, and the beginning of what was said."""
+"""One message of a log as lines: who, what kind, when, and the beginning of what was said.
+
+What nobody said (what tools gave back, what an agent's program put in, where it began its context again or was broken
+off) takes one line of heading and is folded. `full` folds nothing.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.conversation.log import LogEntry
-from scopes.model.message import Message
+from scopes.model.message import Message, Part
 from scopes.render.clean import clean
+from scopes.render.colour import Style
 from scopes.render.fold import fold
+from scopes.render.text.brief import brief, folds
 from scopes.render.text.fitting import fit
-from scopes.render.text.part import document_lines, part_line, touched
-from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, full_moment, identifier, subject
+from scopes.render.text.origin import spawned
+from scopes.render.text.part import INDENT, document_lines, part_line, touched, whole_part
+from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, full_moment, identifier
 from scopes.render.view import Span, View
 
 MAX_ROWS = 20
 _INDENT = Span("    ")
 _NARROWEST = 20
+_RULE = "━"
+_BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"), "error": ("▲ error", "bad")}
 
 Line: TypeAlias = tuple[str | Span, ...]
 
 
-def say_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool) -> None:
+def say_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
     """Say messages one below the other."""
     for number, entry in enumerate(entries):
         if number and not oneline:
             view.line()
-        for line in entry_lines(entry, view, view.width if view.terminal else None, oneline=oneline):
+        for line in entry_lines(entry, view, view.width if view.terminal else None, oneline=oneline, full=full):
             view.line(*line)
 
 
-def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool) -> Iterator[Line]:
+def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool, full: bool = False) -> Iterator[Line]:
     """Yield the lines of a message, folded or cut to `width` where there is one."""
+    if oneline:
+        yield _one_line(entry, width)
+        return
+    room = None if width is None else max(width - len(_INDENT.text), _NARROWEST)
+    message = entry.message
+    is_terse = message is not None and not full and _is_terse(message)
+    if entry.head.kind == "compaction":
+        yield from _rule(entry, view, width)
+    elif is_terse or entry.head.kind in _BREAKS:
+        yield _fitting(_terse_heading(entry, view), width)
+        yield from ((_INDENT, span) for span in spawned(message))
+    else:
+        yield from _heading(entry, view)
+        yield ()
+    if message is None:
+        yield _INDENT, *brief(entry.head, None, (), room)
+    elif full:
+        yield from _whole(message, room)
+    elif folds(message):
+        if entry.head.kind != "interrupt":
+            yield _INDENT, *_fitting(_folded_text(entry, message, room), room)
+    else:
+        rows = list(_preview(message, entry.results, room, entry.head.id[:SHORT_ID_LENGTH]))
+        yield from rows or [(_INDENT, *brief(entry.head, message, entry.results, room))]
+
+
+def _is_terse(message: Message) -> bool:
+    """Tell whether nobody speaks in a message."""
+    silent = not message.text.strip() and message.payload is None and any(p.type != "text" for p in message.parts)
+    return silent or folds(message) or message.author.kind == "tool"
+
+
+def _one_line(entry: LogEntry, width: int | None) -> Line:
     head = entry.head
     who = author(head.author, head.author_kind)
-    if oneline:
-        yield _fitting(
-            (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ", subject(head)), width
-        )
-        return
+    start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
+    taken = sum(len(part if isinstance(part, str) else part.text) for part in start)
+    origin = tuple(part for span in spawned(entry.message) for part in (span, Span(": ")))
+    taken += sum(len(span.text) for span in origin)
+    room = None if width is None else max(width - taken, _NARROWEST)
+    return _fitting((*start, *origin, *brief(head, entry.message, entry.results, room)), width)
+
+
+def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
+    """Say who speaks, as git does."""
+    head = entry.head
     yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry)
-    yield Span("Author: ", "key"), who
+    yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
         yield Span("Kind:   ", "key"), head.kind
     if head.to:
         yield Span("To:     ", "key"), ", ".join(head.to)
+    origin = spawned(entry.message)
+    if origin:
+        yield Span("From:   ", "key"), *origin
     yield Span("Date:   ", "key"), full_moment(view, format_seconds(head.time))
-    yield ()
-    preview = [] if entry.message is None else [*_preview(entry.message, width)]
-    yield from preview or [(_INDENT, subject(head))]
+
+
+def _terse_heading(entry: LogEntry, view: View) -> Line:
+    """Say in one line what is no speech."""
+    head = entry.head
+    text, style = _BREAKS.get(head.kind, (head.kind, ""))
+    mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
+    when = full_moment(view, format_seconds(head.time))
+    name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
+    return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
+
+
+def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
+    """Draw a line across: here the agent's context begins again."""
+    head = entry.head
+    when = full_moment(view, format_seconds(head.time))
+    label: Line = (
+        Span(f"{_RULE * 2} compaction ", "active"),
+        identifier(view, head.id),
+        *_decorations(entry),
+        " ",
+        when,
+        " ",
+    )
+    taken = sum(len(part if isinstance(part, str) else part.text) for part in label)
+    yield _fitting((*label, Span(_RULE * max((width or 0) - taken, 2), "active")), width)
 
 
 def _decorations(entry: LogEntry) -> Iterator[str | Span]:
@@ -61,45 +136,93 @@ def _decorations(entry: LogEntry) -> Iterator[str | Span]:
         yield ")"
 
 
-def _preview(message: Message, width: int | None) -> Iterator[Line]:
-    """Yield at most 20 rows of a message and, where there is more of it, how many lines more."""
-    room = None if width is None else max(width - len(_INDENT.text), _NARROWEST)
-    rows = 0
-    lines = _lines(message)
-    for line, foldable in lines:
-        folded, whole = _folded(line, room, MAX_ROWS - rows) if foldable else ([_fitting(line, room)], True)
-        for row in folded:
-            rows += 1
-            yield (_INDENT, *row) if row != ("",) else ()
-        if rows == MAX_ROWS:
-            more = sum(1 for _ in lines) + (not whole)
+def _folded_text(entry: LogEntry, message: Message, room: int | None) -> Line:
+    """Say in one line what was put in; the mark of its kind stands in the heading."""
+    return brief(entry.head._replace(kind="plain"), message, entry.results, room)
+
+
+def _preview(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[Line]:
+    """Yield at most 20 rows of text and 20 of everything else and, where there is more, how much and where it is."""
+    rows = lines = 0
+    left_out = 0
+    for line in _preview_lines(message, results, room):
+        if isinstance(line, str):
+            found, more = _text_rows(line, room, MAX_ROWS - rows)
+            yield from found
+            rows += len(found)
             if more:
-                yield _INDENT, Span(f"… {counted(more, 'more line')}", "dim")
-            return
+                yield _more(more, name)
+        elif lines < MAX_ROWS:
+            yield _INDENT, *_fitting(line, room)
+            lines += 1
+        else:
+            left_out += 1
+    if left_out:
+        yield _more(left_out, name)
 
 
-def _lines(message: Message) -> Iterator[tuple[Line, bool]]:
-    """Yield the lines of a message, and whether each is text to be folded or a sign to be cut."""
+def _more(count: int, name: str) -> Line:
+    return _INDENT, Span(f"… {counted(count, 'more line')} (scopes conv cat {name})", "dim")
+
+
+def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None) -> Iterator[str | Line]:
+    """Yield texts, and a line for each other part that can be read, for each field of a document, and for the files."""
     for part in message.parts:
-        if part.type != "text":
-            yield part_line(part), False
-        elif part.text:
-            for text in clean(part.text).expandtabs(8).removesuffix("\n").split("\n"):
-                yield (text,), True
-    for line in document_lines(message.payload or {}):
-        yield line, False
-    if message.files:
-        yield (Span(f"files: {touched(message.files)}", "dim"),), False
+        if part.type == "text":
+            yield part.text
+        elif part.type != "reasoning" or part.text.strip():
+            yield part_line(part, results, room)
+    yield from document_lines(message.payload or {})
+    if message.files and not any(part.type in {"tool_call", "tool_result"} for part in message.parts):
+        yield (Span(f"files: {touched(message.files)}", "dim"),)
 
 
-def _folded(line: Line, room: int | None, most: int) -> tuple[list[Line], bool]:
+def _text_rows(text: str, room: int | None, most: int) -> tuple[list[Line], int]:
+    """Fold a text into at most `most` rows; return them and how many of its lines are not whole among them."""
+    lines = clean(text).expandtabs(8).strip("\n").split("\n") if text.strip() else []
+    rows: list[Line] = []
+    for number, line in enumerate(lines):
+        folded, whole = _folded(line, room, most - len(rows))
+        rows += [(_INDENT, row) if row else () for row in folded]
+        if not whole:
+            return rows, len(lines) - number
+    return rows, 0
+
+
+def _folded(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
     """Fold a line of text into at most `most` rows, and tell whether that was all of it."""
-    text = "".join(part if isinstance(part, str) else part.text for part in line)
-    if room is None or not text:
-        return [line], True
-    short = text[: room * (most + 1)]  # no row holds more characters than cells, but for combining ones
+    if room is None or not line:
+        return [line][:most], most > 0
+    short = line[: room * (most + 1)]  # no row holds more characters than cells, but for combining ones
     rows = [*islice(fold(short, room), most + 1)]
-    return [(row,) for row in rows[:most]], len(rows) <= most and len(short) == len(text)
+    return rows[:most], len(rows) <= most and len(short) == len(line)
+
+
+def _whole(message: Message, room: int | None) -> Iterator[Line]:
+    """Yield everything that a message holds, blank lines between its parts."""
+    for number, part in enumerate(message.parts):
+        if number:
+            yield ()
+        if part.type == "text":
+            yield from _rows(part.text, room, "dim" if folds(message) else "")
+            continue
+        heading, texts = whole_part(part)
+        yield _INDENT, *heading
+        for text, style in texts:
+            yield from _rows(text, room, style, indent=INDENT)
+    for name, value in (message.payload or {}).items():
+        yield from _rows(
+            f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}", room, ""
+        )
+    if message.files:
+        yield from _rows(f"files: {touched(message.files)}", room, "dim")
+
+
+def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterator[Line]:
+    before = Span(_INDENT.text + " " * indent)
+    for line in clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ():
+        for row in [line] if room is None else fold(line, max(room - indent, _NARROWEST)):
+            yield (before, Span(row, style)) if row else ()
 
 
 def _fitting(line: Line, room: int | None) -> Line:

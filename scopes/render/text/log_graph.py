@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, tee
 
 from scopes.conversation.log import LogEntry
 from scopes.render.colour import Style
@@ -14,19 +14,21 @@ from scopes.render.view import Span, View
 _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 
 
-def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool) -> None:
-    """Say messages beside the drawing of their history."""
-    listed = list(entries)
-    nodes = (Node(entry.head.oid, entry.parents) for entry in listed)
-    for entry, picture in zip(listed, draw(nodes), strict=True):
+def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
+    """Say messages beside the drawing of their history, each as soon as it comes."""
+    drawn, told = tee(entries)
+    nodes = (Node(entry.head.oid, entry.parents) for entry in drawn)
+    above: Row | None = None
+    for picture, entry in zip(draw(nodes), told, strict=True):
+        if above is not None and not oneline:
+            view.line(*_beside(above, ()))
         width = view.width - len(picture.commit) if view.terminal else None
-        lines = iter(entry_lines(entry, view, width, oneline=oneline))
+        lines = iter(entry_lines(entry, view, width, oneline=oneline, full=full))
         for row in (picture.commit, *picture.edges):
             view.line(*_beside(row, next(lines, ())))
         for line in lines:
             view.line(*_beside(picture.rest, line))
-        if not oneline and entry is not listed[-1]:
-            view.line(*_beside(picture.rest, ()))
+        above = picture.rest
 
 
 def _beside(row: Row, line: tuple[str | Span, ...]) -> Iterator[str | Span]:

@@ -3,45 +3,67 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.model.message import FileTouch, Part
+from scopes.render.colour import Style
+from scopes.render.text.outcome import result_line
+from scopes.render.text.tool import call_line
+from scopes.render.text.wording import counted, size
 from scopes.render.view import Span, View
 
-_INDENT = 4
+INDENT = 4
 _LONGEST_LINE = 1000
+_SHORT = 60
 
 
-def part_line(part: Part) -> tuple[Span, ...]:
-    """Say a part in one line."""
+def part_line(part: Part, results: tuple[Part, ...] = (), room: int | None = None) -> tuple[Span, ...]:
+    """Say a part in one line; of a call also how it ended, where the results are known."""
+    match part.type:
+        case "reasoning":
+            return (Span(thought(part.text), "dim"),)
+        case "tool_call":
+            return call_line(part, results, room)
+        case "tool_result":
+            return result_line(part, room)
+        case "raw":
+            return (Span(f"[raw, {size(len(_json(dict(part.fields), indent=None)))} of JSON]", "dim"),)
+    return _heading(part)
+
+
+def thought(text: str) -> str:
+    """Say how a thought begins and how long it is; some agents keep theirs to themselves."""
+    if not text.strip():
+        return "thinking: (not written down by its agent)"
+    first, _, rest = text.strip().partition("\n")
+    long = f", {counted(len(text), 'character')}" if rest or len(first) > _SHORT else ""
+    return f"thinking{long}: {first[:_LONGEST_LINE]}{' …' if rest else ''}"
+
+
+def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]]]:
+    """Return the line that says what a part is and the texts that stand below it, each with its style."""
     fields = part.fields
     match part.type:
         case "reasoning":
-            return (Span(f"thinking: {_first_line(part.text)}", "dim"),)
+            return _heading(part), iter([(part.text, "dim")] if part.text else [])
         case "tool_call":
-            return *_heading(part), Span(f" {_first_line(_value(fields, 'input', indent=None))}", "dim")
+            return _heading(part), _given(fields.get("input", fields.get("input_text")))
         case "tool_result":
-            return *_heading(part), Span(f" {_first_line(_value(fields, 'output', indent=None))}", "dim")
-    return _heading(part)
+            return _heading(part), iter([(_output(fields), "")])
+        case "file_ref":
+            return _heading(part), iter([(_text(fields.get("patch")), "")])
+        case "image" | "file":
+            return _heading(part), iter(())
+    return _heading(part), iter([(_json(dict(fields), indent=2), "")])
 
 
 def say_part(view: View, part: Part) -> None:
     """Say a part that is no text whole, below a line that says what it is."""
-    view.line(*_heading(part))
-    match part.type:
-        case "reasoning":
-            view.body(part.text, indent=_INDENT, style="dim")
-        case "tool_call":
-            view.body(_value(part.fields, "input", indent=2), indent=_INDENT)
-        case "tool_result":
-            view.body(_value(part.fields, "output", indent=2), indent=_INDENT)
-        case "file_ref":
-            view.body(_text(part.fields.get("patch")), indent=_INDENT)
-        case "image" | "file":
-            return
-        case _:
-            view.body(_json(dict(part.fields), indent=2), indent=_INDENT)
+    heading, texts = whole_part(part)
+    view.line(*heading)
+    for text, style in texts:
+        view.body(text, indent=INDENT, style=style)
 
 
 def document_lines(document: Mapping[str, Any]) -> list[tuple[Span, ...]]:
@@ -55,7 +77,7 @@ def say_document(view: View, document: Mapping[str, Any]) -> None:
         text = _text(value, indent=2)
         if "\n" in text:
             view.line(Span(f"{_words(name)}:", "key"))
-            view.body(text, indent=_INDENT)
+            view.body(text, indent=INDENT)
         else:
             view.line(Span(f"{_words(name)}: ", "key"), text)
 
@@ -63,6 +85,21 @@ def say_document(view: View, document: Mapping[str, Any]) -> None:
 def touched(files: tuple[FileTouch, ...]) -> str:
     """Say which files were touched: `edit a.py, rename b.py from c.py`."""
     return ", ".join(f"{t.op} {t.path}" + (f" from {t.source}" if t.source is not None else "") for t in files)
+
+
+def _given(value: Any) -> Iterator[tuple[str, Style]]:
+    """Yield what a tool was given: a field a line, what has several lines indented below its name."""
+    if not isinstance(value, Mapping):
+        yield _text(value, indent=2), ""
+        return
+    for name, given in value.items():
+        text = _text(given, indent=2)
+        several = "\n" in text.rstrip("\n")
+        yield f"{name}:\n{_indented(text)}" if several else f"{name}: {text}".rstrip(), ""
+
+
+def _indented(text: str) -> str:
+    return "\n".join(" " * INDENT + line if line else "" for line in text.rstrip("\n").split("\n"))
 
 
 def _words(name: str) -> str:
@@ -73,24 +110,24 @@ def _heading(part: Part) -> tuple[Span, ...]:
     fields = part.fields
     match part.type:
         case "reasoning":
-            return (Span("thinking:", "dim"),)
+            return (Span("thinking:" if part.text.strip() else thought(part.text), "dim"),)
         case "tool_call":
             return Span("→ "), Span(_text(fields.get("name")) or "unknown tool", "key")
         case "tool_result":
-            failed = fields.get("is_error") is True
+            is_bad = fields.get("is_error") is True
             code = "" if fields.get("exit_code") is None else f" (exit code {_text(fields['exit_code'])})"
-            return Span("← "), Span(f"{'error' if failed else 'result'}{code}:", "bad" if failed else "key")
+            return Span("← "), Span(f"{'error' if is_bad else 'result'}{code}:", "bad" if is_bad else "key")
     kind = None if part.type == "file_ref" else part.type
     known = (kind, fields.get("op"), fields.get("media_type"), fields.get("path"))
     return (Span(f"[{' '.join(_text(word) for word in known if word)}]", "dim"),)
 
 
-def _value(fields: Mapping[str, Any], name: str, *, indent: int | None) -> str:
-    """Return what a tool was given or gave back: its text, the text of its blocks, or JSON."""
-    value = fields.get(name, fields.get(f"{name}_text"))
+def _output(fields: Mapping[str, Any]) -> str:
+    """Return what a tool gave back: its text, the text of its blocks, or JSON."""
+    value = fields.get("output", fields.get("output_text"))
     if isinstance(value, list) and value and all(isinstance(b, dict) and isinstance(b.get("text"), str) for b in value):
         return "\n".join(block["text"] for block in value)
-    return _text(value, indent=indent)
+    return _text(value, indent=2)
 
 
 def _text(value: Any, *, indent: int | None = None) -> str:

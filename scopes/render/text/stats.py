@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.conversation.stats import Stats
+from scopes.conversation.tokens import Tokens
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import counted, say_field
 from scopes.render.view import Column, Span, View
 
 _PIPED = (Column("Name"), Column("Value"))
+_COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
+_TIMES = ("first", "last", "duration_seconds", "active_seconds")
 _DURATIONS = (("d", 86_400), ("h", 3_600), ("m", 60))
+_TOKENS = {
+    "Uncached": "input_uncached",
+    "Cache read": "cache_read",
+    "Cache write": "cache_write",
+    "Output": "output",
+    "Reasoning": "reasoning",
+}
 
 
 @render_text.register(Stats)
@@ -19,38 +29,91 @@ def stats(result: Stats, view: View) -> None:
     if not view.terminal:
         view.rows(_PIPED, _rows(result))
         return
-    say_field(view, "Conversation", Span(result.conversation, "id"))
+    if result.conversation is not None:
+        say_field(view, "Conversation", Span(result.conversation, "id"))
+    else:
+        say_field(view, "Conversations", f"{result.conversations:,}")
     say_field(view, "Messages", f"{result.messages:,} on {counted(result.branches, 'branch')}")
     say_field(view, "Text", counted(result.characters, "character"))
     if result.first is not None and result.last is not None:
-        say_field(view, "Time", Span(f"{result.first} to {result.last}", "time"), _lasting(result.duration_seconds))
-    say_field(view, "Files", f"{result.files:,}")
-    say_field(view, "Tool calls", f"{result.tool_calls:,}")
+        say_field(view, "Time", Span(f"{result.first} to {result.last}", "time"), _lasting(result))
+    say_field(view, "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else "")
+    failed = sum(result.tool_errors.values())
+    say_field(view, "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else "")
     for name, counts in _tallies(result):
         if counts:
             view.line(Span(f"{name.capitalize()}:", "key"))
-            view.body(", ".join(f"{who} {number:,}" for who, number in counts.items()), indent=4)
+            errors = result.tool_errors if name == "tools" else {}
+            view.body(", ".join(_tallied(who, number, errors.get(who)) for who, number in counts.items()), indent=4)
+    if result.tokens:
+        _say_tokens(result, view)
+
+
+def _tallied(name: str, count: int, failed: int | None) -> str:
+    return f"{name} {count:,}" + (f" ({failed:,} failed)" if failed else "")
+
+
+def _say_tokens(result: Stats, view: View) -> None:
+    """Say a row a model and, of several, their sum; a column of which nothing is known is left out."""
+    rows = list(result.tokens.items())
+    total = result.all_tokens
+    if len(rows) > 1 and total is not None:
+        rows.append(("all", total))
+    names = {head: name for head, name in _TOKENS.items() if _is_known(rows, name)}
+    columns = (
+        Column("Model", flexible=True),
+        *(Column(head, align="right") for head in names),
+    )
+    cells = ((model, *(_number(getattr(t, name)) for name in names.values())) for model, t in rows)
+    view.rows(columns, cells, title="Tokens")
+
+
+def _is_known(rows: list[tuple[str, Tokens]], name: str) -> bool:
+    return any(getattr(tokens, name) is not None for _, tokens in rows)
+
+
+def _number(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
 
 
 def _rows(result: Stats) -> Iterator[tuple[str, str]]:
-    names = ("branches", "messages", "characters", "files", "tool_calls", "first", "last", "duration_seconds")
-    yield "conversation", result.conversation
-    for name in names:
+    if result.conversation is not None:
+        yield "conversation", result.conversation
+    else:
+        yield "conversations", str(result.conversations)
+    for name in (*_COUNTS, *_TIMES):
         value = getattr(result, name)
         if value is not None:
             yield name, str(value)
-    for name, counts in _tallies(result):
+    for name, counts in (*_tallies(result), ("tool_errors", result.tool_errors)):
         for who, number in counts.items():
             yield f"{name}.{who}", str(number)
+    total = result.all_tokens
+    if total is not None:
+        yield from _token_rows("tokens", total)
+    for model, tokens in result.tokens.items():
+        yield from _token_rows(f"tokens.{model}", tokens)
+
+
+def _token_rows(prefix: str, tokens: Tokens) -> Iterator[tuple[str, str]]:
+    for name, count in tokens._asdict().items():
+        if count is not None:
+            yield f"{prefix}.{name}", str(count)
 
 
 def _tallies(result: Stats) -> tuple[tuple[str, Mapping[str, int]], ...]:
     return (("authors", result.authors), ("kinds", result.kinds), ("models", result.models), ("tools", result.tools))
 
 
-def _lasting(seconds: int | None) -> str:
-    """Say a span of time in its largest unit."""
-    if not seconds:
+def _lasting(result: Stats) -> str:
+    """Say how long it all took, and how much of that somebody was at work."""
+    if not result.duration_seconds:
         return ""
+    work = f", {_duration(result.active_seconds)} at work" if result.active_seconds else ""
+    return f" ({_duration(result.duration_seconds)}{work})"
+
+
+def _duration(seconds: int) -> str:
+    """Say a span of time in its largest unit."""
     unit, length = next(((unit, length) for unit, length in _DURATIONS if seconds >= length), ("s", 1))
-    return f" ({round(seconds / length, 1):g}{unit})"
+    return f"{round(seconds / length, 1):g}{unit}"

@@ -53,6 +53,14 @@ def size(count_bytes: int) -> str:
     return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
+def duration(seconds: float) -> str:
+    """Say how long something took: `0.4 s`, `12 s`, `2m 5s`, `1h 3m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    return f"{whole // 60}m {whole % 60}s" if whole < 3600 else f"{whole // 3600}h {whole % 3600 // 60}m"
+
+
 def say_field(view: View, name: str, *value: str | Span) -> None:
     """Say `Name: value`."""
     view.line(Span(f"{name}:", "key"), " ", *value)

@@ -46,7 +46,8 @@ def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
         new=source.new,
         problems=list(source.problems) or None,
         size_bytes=source.size if report else None,
-        account_bytes=account if report else None,
+        account_bytes=account | {"sum": source.accounted_bytes} if report else None,
+        whole=source.accounted_bytes == source.size if report else None,
     )
 
 

@@ -100,3 +100,15 @@ def test_a_source_that_names_no_session_cannot_be_imported(data):
 def test_reading_is_a_function_of_the_bytes():
     """Reliability P11."""
     assert read(short_log()) == read(short_log())
+
+
+def test_records_that_name_only_their_agent_are_recognised():
+    """A sub-agent's file, whose folder names the session."""
+    record = {"type": "user", "isSidechain": True, "agentId": "a0ad4f4", "message": {"content": "Look"}}
+    assert ClaudeCode().sniff(json.dumps(record).encode())
+
+
+def test_the_first_record_that_tells_is_enough():
+    log = Log()
+    log.user("Hello")
+    assert ClaudeCode().sniff(log.data() + b'{"type":"user","sessionId":"session-1","isSidechain":false}\n')

@@ -107,6 +107,14 @@ def said(rollout):
     return drafts(read(rollout))
 
 
+def closed(rollout):
+    """Return the messages that a longer rollout does not change."""
+    events = read(rollout)
+    found = drafts(events)
+    keys = [draft.key for draft in found]
+    return found[: keys.index(events[-1].open)] if keys else []
+
+
 def kinds(rollout):
     """Return the kinds of the messages, as one line."""
     return " ".join(draft.kind for draft in said(rollout))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.importers.codex.rollouts import Rollout, kinds, read, said, texts, tokens
+from tests.importers.codex.rollouts import Rollout, closed, kinds, read, said, texts, tokens
 
 
 def results(draft):
@@ -123,5 +123,5 @@ def test_no_message_changes_once_the_next_has_begun():
     rollout.event("turn_aborted", reason="interrupted").call("c2").event("error", message="x").output("c2").user("More")
     data, whole = rollout.data(), said(rollout)
     for end in (place + 1 for place, byte in enumerate(data) if byte == ord("\n")):
-        before = said(data[:end])
-        assert before[:-1] == whole[: max(0, len(before) - 1)]
+        before = closed(data[:end])
+        assert before == whole[: len(before)]

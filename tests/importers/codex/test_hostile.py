@@ -9,7 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.importers.codex.format import Codex
-from tests.importers.codex.rollouts import NEW_TURN, OLD_TURN, PARENT, PATCH, THREAD, Rollout, read, said, tokens
+from tests.importers.codex.rollouts import (
+    NEW_TURN,
+    OLD_TURN,
+    PARENT,
+    PATCH,
+    THREAD,
+    Rollout,
+    closed,
+    read,
+    said,
+    tokens,
+)
 from tests.importers.reading import drafts, unparsed
 
 WORDS = st.sampled_from(
@@ -105,14 +116,14 @@ def test_any_shape_of_record_is_kept(records):
 @SLOW
 @given(st.lists(PAYLOAD, min_size=1, max_size=8), st.integers(0, 3))
 def test_any_history_is_kept_and_changes_only_where_it_is_open(payloads, cut):
-    """Storage, open messages: what a longer source may change is the last one."""
+    """Storage, open messages: what a longer source may change is at the end."""
     rollout = Rollout()
     for payload in payloads:
         rollout.add("response_item" if payload["type"] in ITEMS else "event_msg", payload)
     data = rollout.data()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
-    whole, before = said(data), said(data[: ends[cut % len(ends)]])
-    assert before[:-1] == whole[: max(0, len(before) - 1)]
+    whole, before = said(data), closed(data[: ends[cut % len(ends)]])
+    assert before == whole[: len(before)]
 
 
 @SLOW
@@ -137,8 +148,8 @@ def test_a_rollout_with_damaged_bytes_is_kept(data):
 @given(st.integers(0, len(SAMPLE)))
 def test_a_rollout_that_is_cut_off_anywhere_is_read_up_to_there(size):
     """C21."""
-    before, whole = said(SAMPLE[:size]), said(SAMPLE)
-    assert before[:-1] == whole[: max(0, len(before) - 1)]
+    before, whole = closed(SAMPLE[:size]), said(SAMPLE)
+    assert before == whole[: len(before)]
 
 
 def test_records_in_any_order_are_kept():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.heads import walk_heads_oldest_first
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
 from scopes.conversation.lookup import branch_tips
 from scopes.importers.codex.format import Codex
 from scopes.importers.run import import_sources
 from scopes.store.location import create_store
 from scopes.store.repository import open_repository
-from tests.importers.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout
+from tests.importers.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout, tokens
 from tests.importers.codex.test_copies import fork, go_on, parent
 from tests.importers.reading import real_transcript, source_of
+
+PAGES = ("019d0002-5555-7555-8555-555555555555", "019d0003-6666-7666-8666-666666666666")
 
 
 @pytest.fixture
@@ -90,6 +92,92 @@ def test_a_rollout_that_grows_ends_like_one_that_came_whole(repository, tmp_path
     bring(other, write(path, data))
     assert set(branch_tips(other, "conv-001").values()) <= set(grown.values())
     assert lengths(repository)["main"] == 6
+
+
+def first_message(repository, branch):
+    """Return the first message of a branch."""
+    tip = branch_tips(repository, "conv-001")[branch]
+    return read_message(repository, next(walk_heads_oldest_first(repository, [tip])).oid)
+
+
+def page(tmp_path, name, base, text):
+    """Write a page of PARENT's thread, which goes on from the end of another file of it."""
+    thread, end = base
+    position = {"thread_id": thread, "end_ordinal_exclusive": 9, "end_byte_offset": end}
+    rollout = Rollout(PARENT, start=90, history_mode="paginated", history_base=position).user(text).say("Yes")
+    return write(tmp_path / f"rollout-2026-04-11T11-00-00-{PARENT}_{name}.jsonl", rollout)
+
+
+def test_pages_go_on_from_each_other(repository, tmp_path):
+    """A base is named by its rollout: the thread for the first one, its own id for a page."""
+    first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
+    second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
+    third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
+    done = bring(repository, third, second, first)
+    assert lengths(repository) == {"main": 4, f"page/{PAGES[0][-8:]}": 6, f"page/{PAGES[1][-8:]}": 8}
+    assert (len(done.conversations), bring(repository, first, second, third).operation) == (1, None)
+
+
+def test_a_page_without_the_thread_it_belongs_to_still_holds_the_next_one(repository, tmp_path):
+    second = page(tmp_path, PAGES[0], (PARENT, 999), "And milk")
+    third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
+    done = bring(repository, second, third)
+    assert len(done.conversations) == 1
+    assert lengths(repository)[f"page/{PAGES[1][-8:]}"] == 4
+
+
+def test_a_fork_of_a_page_stands_on_that_page(repository, tmp_path):
+    first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
+    second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
+    base = {"thread_id": PAGES[0], "end_ordinal_exclusive": 12, "end_byte_offset": second.size}
+    fork_of_page = Rollout(THREAD, start=120, forked_from_id=PARENT, history_base=base).user("And salt")
+    bring(repository, write(tmp_path / "fork.jsonl", fork_of_page), first, second)
+    assert lengths(repository)[f"fork/{THREAD[-8:]}"] == 7
+
+
+def spawned(parent_thread=PARENT):
+    """Draw a sub-agent that has no copy of its parent's history."""
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent_thread, "agent_nickname": "Emmy"}}}
+    return Rollout(THREAD, start=60, source=spawn).turn(NEW_TURN).user("Look").say("I did")
+
+
+def spawner():
+    """Draw the parent of a sub-agent."""
+    rollout = Rollout(PARENT).turn().user("Sell tea").call("c1", "spawn_agent")
+    return rollout.event("collab_agent_spawn_end", call_id="c1", new_thread_id=THREAD).output("c1").say("Done")
+
+
+def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
+    bring(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
+    call = list(walk_heads_oldest_first(repository, [branch_tips(repository, "conv-001")["main"]]))[1]
+    told = first_message(repository, "subagent/emmy").extra["spawned_by"]
+    assert told == {"thread": PARENT, "call_id": "c1", "message": call.id}
+
+
+def test_copies_do_not_say_that_they_were_spawned(repository, tmp_path):
+    """What a sub-agent copied is its parent's; its own first message says who began it."""
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
+    bring(repository, write(tmp_path / "fork.jsonl", fork(go_on, source=spawn)))
+    tip = branch_tips(repository, "conv-001")["main"]
+    messages = [read_message(repository, head.oid) for head in walk_heads_oldest_first(repository, [tip])]
+    assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
+
+
+def test_a_usage_that_comes_late_is_the_answers_however_often_it_was_imported(repository, tmp_path):
+    """0.139: told behind the results."""
+    rollout = Rollout().turn().user("Hi").call("c1").output("c1").count(tokens(10)).say("Done").count(tokens(30))
+    data = rollout.data()
+    ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
+    for end in ends:
+        bring(repository, write(tmp_path / "a.jsonl", data[:end]))
+    create_store(str(tmp_path / "other.git"))
+    other = open_repository(str(tmp_path / "other.git"))
+    bring(other, write(tmp_path / "a.jsonl", data))
+    tips = branch_tips(repository, "conv-001")
+    assert tips == branch_tips(other, "conv-001")
+    heads = walk_heads_oldest_first(repository, [tips["main"]])
+    used = [read_message(repository, head.oid).extra.get("usage", {}).get("input_uncached") for head in heads]
+    assert used == [None, 10, None, 20]
 
 
 def test_real_forks_share_a_conversation(repository):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.importers.codex.usage import Meter, add_usage
-from tests.importers.codex.rollouts import PARENT, Rollout, read, said, tokens
+from tests.importers.codex.rollouts import PARENT, Rollout, closed, read, said, tokens
 from tests.importers.reading import drafts, states
 
 COUNTS = ("input_uncached", "cache_read", "cache_write", "output", "reasoning")
@@ -118,8 +118,8 @@ def test_a_usage_ahead_of_its_answer_is_the_answers():
     assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [None, 10, None, 20]
 
 
-def test_a_usage_behind_the_results_goes_to_them():
-    """0.139: an answer that is closed does not change any more."""
+def test_a_usage_behind_the_results_is_the_answers():
+    """0.139: results and their answer are closed together."""
     rollout = (
         Rollout()
         .call("c1")
@@ -131,7 +131,30 @@ def test_a_usage_behind_the_results_goes_to_them():
         .say("Done")
         .count(tokens(60))
     )
-    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [None, 10, None, 20, 30]
+    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [10, None, 20, None, 30]
+
+
+def test_an_answer_that_may_still_be_told_its_usage_is_open_with_its_results():
+    rollout = Rollout().user("Hi").call("c1").output("c1")
+    assert [draft.kind for draft in closed(rollout)] == ["prompt"]
+    assert [draft.kind for draft in closed(rollout.count(tokens(10)))] == ["prompt", "answer"]
+
+
+def test_a_usage_between_results_is_the_answers():
+    rollout = Rollout().call("c1").call("c2").output("c1").count(tokens(10)).output("c2").say("Done")
+    assert [(draft.kind, (draft.usage or {}).get("input_uncached")) for draft in said(rollout)] == [
+        ("answer", 10), ("tool-results", None), ("answer", None),
+    ]  # fmt: skip
+
+
+def test_a_second_usage_behind_results_is_the_next_answers():
+    rollout = Rollout().call("c1").count(tokens(10)).output("c1").count(tokens(30)).say("Done")
+    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [10, None, 20]
+
+
+def test_an_answer_without_a_usage_comes_before_its_results_all_the_same():
+    rollout = Rollout().call("c1").output("c1").say("Done")
+    assert [draft.kind for draft in said(rollout)] == ["answer", "tool-results", "answer"]
 
 
 def test_a_usage_that_no_answer_follows_is_a_state():

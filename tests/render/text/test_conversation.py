@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.list import ConversationList
+from scopes.conversation.sub_agent import SubAgent
 from scopes.errors import Invalid
-from tests.render.results import BRANCHES, EMPTY_VIEW, SUMMARIES, VIEW, branch, head
+from scopes.model.message import Part
+from tests.render.results import BRANCHES, EMPTY_VIEW, SUMMARIES, VIEW, body, branch, head
 from tests.render.showing import piped, seen, seen_lines
 
 LIST = ConversationList(conversations=SUMMARIES)
@@ -41,12 +43,47 @@ def test_show_looks_as_specified(show, at_one_moment):
 
 def test_the_list_is_the_specified_box(at_one_moment):
     """S4-53."""
-    lines = seen_lines(LIST)
+    lines = seen_lines(replace(LIST, conversations=tuple(replace(row, title=None) for row in LIST.conversations)))
     assert lines[0].startswith("╭──")
     assert lines[-1].endswith("──╯")
     assert lines[1].split()[1:-1] == ["Active", "Conversations"]
     assert lines[3].split()[1:-1] == ["ID", "Participants", "Branches", "Activity"]
     assert lines[4].split()[1:-1] == ["conv-001", "code-analyzer,test-runner", "3", "2m", "ago"]
+
+
+def test_titles_have_what_room_is_left(at_one_moment):
+    assert seen_lines(LIST)[3].split()[1:-1] == ["ID", "Participants", "Branches", "Activity", "Title"]
+    assert "Login fails on Safari" in seen(LIST, 100)
+    assert "Login fails on" in seen(LIST, 75)
+    assert "Title" not in seen(LIST, 60)
+
+
+def test_one_crowd_among_many_pairs_leaves_room_for_titles(at_one_moment):
+    crowd = replace(SUMMARIES[0], participants=tuple(f"agent-{n:02d}" for n in range(30)))
+    pair = replace(SUMMARIES[0], participants=("codex", "user"))
+    shown = seen_lines(ConversationList(conversations=(crowd, pair, pair)))
+    assert "agent-00,agent-01,agen…" in shown[4]
+    assert "Login fails on Sa" in shown[4]
+
+
+def test_a_first_prompt_stands_in_for_a_title(at_one_moment):
+    row = replace(SUMMARIES[1], opening="List the files", title=None)
+    assert "List the files" in seen(ConversationList(conversations=(row,)))
+
+
+def test_a_sub_agent_and_what_broke_a_context_are_named(at_one_moment):
+    sub_agent = SubAgent("explorer", "k3x9abcdefgh")
+    row = branch("subagent/a1", 3, 3, parent="main", compactions=1, interrupts=2, sub_agent=sub_agent)
+    assert seen(row) == "subagent/a1 (3 messages) · 1 compaction · 2 interrupts · ⮡ sub-agent explorer of k3x9abcd\n"
+    unknown = replace(row, compactions=0, interrupts=0, sub_agent=SubAgent(None, None))
+    assert seen(unknown) == "subagent/a1 (3 messages) · ⮡ sub-agent\n"
+
+
+def test_recent_activity_says_what_was_called(at_one_moment):
+    call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
+    of = head("word", "planner", "(no text)")
+    view = replace(VIEW, recent=(of,), recent_bodies=(body(of, call),))
+    assert seen_lines(view)[-1] == piped(view).splitlines()[-1] == "[2m ago] planner: → Bash make test"
 
 
 def test_many_participants_are_shortened_before_anything_else(at_one_moment):

@@ -22,11 +22,11 @@ def whole(kind, **fields):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"name": "Bash", "input": {"command": "ls"}}, '→ Bash {"command": "ls"}'),
+        ({"name": "Bash", "input": {"command": "ls"}}, "→ Bash ls"),
         ({"name": "Bash", "input": "ls"}, "→ Bash ls"),
         ({"name": "Bash", "input_text": "ls\npwd"}, "→ Bash ls …"),
-        ({"name": "Bash"}, "→ Bash "),
-        ({"input": {}}, "→ unknown tool {}"),
+        ({"name": "Bash"}, "→ Bash"),
+        ({"input": {}}, "→ unknown tool"),
         ({"name": {"odd": 1}, "input": 0}, '→ {"odd": 1} 0'),
     ],
 )
@@ -37,15 +37,15 @@ def test_a_call_names_its_tool_and_what_it_was_given(fields, said):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"output": "done"}, "← result: done"),
-        ({"output_text": "a\nb"}, "← result: a …"),
-        ({"output": {"ok": True}}, '← result: {"ok": true}'),
-        ({"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "← result: a …"),
-        ({"output": [{"type": "image"}]}, '← result: [{"type": "image"}]'),
-        ({"output": []}, "← result: []"),
+        ({"output": "done"}, "← done"),
+        ({"output_text": "a\nb"}, "← a · 2 lines"),
+        ({"output": {"ok": True}}, '← {"ok": true}'),
+        ({"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "← a · 2 lines"),
+        ({"output": [{"type": "image"}]}, '← [{"type": "image"}]'),
+        ({"output": []}, "← []"),
         ({"output": "x", "is_error": True}, "← error: x"),
-        ({"output": "x", "is_error": "yes", "exit_code": 0}, "← result (exit code 0): x"),
-        ({}, "← result: "),
+        ({"output": "x", "is_error": "yes", "exit_code": 0}, "← x"),
+        ({}, "← (no output)"),
     ],
 )
 def test_a_result_says_whether_it_failed_and_how_it_begins(fields, said):
@@ -55,12 +55,12 @@ def test_a_result_says_whether_it_failed_and_how_it_begins(fields, said):
 @pytest.mark.parametrize(
     ("kind", "fields", "said"),
     [
-        ("reasoning", {"text": "first\nsecond"}, "thinking: first …"),
-        ("reasoning", {"text": 7}, "thinking: "),
+        ("reasoning", {"text": "first\nsecond"}, "thinking, 12 characters: first …"),
+        ("reasoning", {"text": 7}, "thinking: (not written down by its agent)"),
         ("image", {"media_type": "image/png", "data": "AAAA"}, "[image image/png]"),
         ("file", {"path": "a.pdf"}, "[file a.pdf]"),
         ("file_ref", {"path": "a.py", "op": "edit"}, "[edit a.py]"),
-        ("raw", {"anything": 1}, "[raw]"),
+        ("raw", {"anything": 1}, "[raw, 15 B of JSON]"),
     ],
 )
 def test_everything_else_says_what_it_is(kind, fields, said):
@@ -71,10 +71,31 @@ def test_a_long_line_is_not_longer_than_anyone_reads():
     assert len(line("tool_call", name="Bash", input="x" * 1_000_000)) < 1100
 
 
-def test_a_whole_call_is_indented_json():
-    assert (
-        whole("tool_call", name="Bash", input={"a": [1]}) == '→ Bash\n    {\n      "a": [\n        1\n      ]\n    }\n'
-    )
+def test_a_whole_call_is_a_field_a_line():
+    given = {"file_path": "a.py", "old_string": "x\n\ny\n", "deep": {"a": [1]}, "n": 1, "none": None}
+    assert whole("tool_call", name="Edit", input=given).splitlines() == [
+        "→ Edit",
+        "    file_path: a.py",
+        "    old_string:",
+        "        x",
+        "",
+        "        y",
+        "    deep:",
+        "        {",
+        '          "a": [',
+        "            1",
+        "          ]",
+        "        }",
+        "    n: 1",
+        "    none:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"), [({"input_text": "ls\npwd"}, "ls\n    pwd"), ({"input": [1]}, "[\n      1\n    ]")]
+)
+def test_what_was_given_without_names_is_shown_as_it_is(fields, said):
+    assert whole("tool_call", name="Bash", **fields) == f"→ Bash\n    {said}\n"
 
 
 def test_a_whole_result_keeps_its_lines():

@@ -54,3 +54,37 @@ def test_what_is_unknown_is_left_out_of_statistics():
 )
 def test_a_duration_is_said_in_its_largest_unit(seconds, said):
     assert said in seen(replace(STATS["stats"], duration_seconds=seconds))
+
+
+def test_tokens_are_a_row_a_model_and_their_sum():
+    lines = seen_lines(STATS["tokens"])
+    rows = [line.strip("│ ").split() for line in lines if line.startswith("│ ")]
+    assert rows[1] == ["Model", "Uncached", "Cache", "read", "Cache", "write", "Output", "Reasoning"]
+    assert rows[3] == ["gpt-5.4", "2,083,546", "36,680,704", "145,638", "37,397"]
+    assert rows[4] == ["all", "2,097,364", "60,694,366", "1,618,146", "216,256", "37,397"]
+
+
+def test_one_model_has_no_sum_and_only_the_columns_that_are_known():
+    lines = seen_lines(STATS["one-model"])
+    assert any(line.startswith("│ Model  Uncached  Output") for line in lines)
+    assert "│ all" not in "".join(lines)
+
+
+def test_failed_calls_stand_beside_their_tool():
+    assert "Tool calls: 220, 12 failed" in seen_lines(STATS["tokens"])
+    assert "    Bash 200 (12 failed), Read 20" in seen_lines(STATS["tokens"])
+
+
+def test_the_time_at_work_stands_beside_the_whole():
+    assert "(1.5h, 30m at work)" in seen(STATS["tokens"])
+
+
+def test_piped_tokens_are_those_of_all_and_of_each_model():
+    rows = dict(row.split("\t") for row in piped(STATS["tokens"]).splitlines())
+    assert (rows["tokens.output"], rows["tokens.gpt-5.4.reasoning"]) == ("216256", "37397")
+    assert "tokens.gpt-5.4.cache_write" not in rows
+
+
+def test_statistics_of_the_store_name_no_conversation():
+    assert seen_lines(STATS["store"])[0] == "Conversations: 40"
+    assert piped(STATS["store"]).startswith("conversations\t40\n")

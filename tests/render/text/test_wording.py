@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.render.terminal import TerminalView
-from scopes.render.text.wording import author, counted, full_moment, identifier, moment, size, subject
+from scopes.render.text.wording import author, counted, duration, full_moment, identifier, moment, size, subject
 from scopes.render.view import PlainView, Span
 from tests.render.results import head
 
@@ -60,3 +60,11 @@ def test_the_system_speaks_in_capitals(kind, said):
 def test_a_whole_subject_has_no_ellipsis():
     assert subject(head("a", "carol", "x" * 71)) == "x" * 71
     assert subject(head("a", "carol", "x" * 72)) == "x" * 72 + "…"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.42, "0.4 s"), (9.96, "10.0 s"), (12.3, "12 s"), (59.7, "1m 0s"), (125, "2m 5s"), (3780, "1h 3m")],
+)
+def test_a_duration_is_as_exact_as_it_is_short(seconds, said):
+    assert duration(seconds) == said

@@ -1,0 +1,154 @@
+"""One source on its way into the store: its messages are woven and its bytes kept, unless nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from scopes.clock import seconds_of
+from scopes.conversation.source_record import SOURCES, SourceRecord
+from scopes.importers.accounting import account_for
+from scopes.importers.beginning import Beginnings
+from scopes.importers.home import UNDATED, Homes, Joined, Stored, Woven
+from scopes.importers.identity import PARSER_VERSION
+from scopes.importers.lineage import key_of
+from scopes.importers.opening import Work
+from scopes.importers.projection import Event, Session
+from scopes.importers.results import SourceImported
+from scopes.importers.source_record import digests_of, walk_segments, write_source_record
+from scopes.importers.weaving import Segment, Thread, weave
+from scopes.model.operation import RefChange
+from scopes.result import Note
+from scopes.store.bulk import BulkObjects
+from scopes.store.repository import Repository
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run has read so far. `again` tells that it brings deleted conversations back."""
+
+    repository: Repository
+    objects: BulkObjects
+    homes: Homes
+    beginnings: Beginnings
+    again: bool = False
+    versions: dict[str, str] = field(default_factory=dict)
+    sources: list[SourceImported] = field(default_factory=list)
+    records: list[RefChange] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A source as it is now: what the store has of it, and whether it begins with all of that."""
+
+    work: Work
+    key: str
+    joined: Joined
+    stored: Stored | None
+    digest: str
+    base: str | None
+    grown: bool
+
+
+def bring(run: Run, work: Work) -> None:
+    """Bring one source in, or find that nothing about it has changed."""
+    arrival = _arrive(run, work)
+    if arrival.stored is not None and _is_unchanged(run, arrival, arrival.stored.record):
+        segments = _keep(run, arrival, arrival.stored)
+    else:
+        segments = _weave_all(run, arrival)
+    known = arrival.stored is not None and arrival.stored.record.digest == arrival.digest
+    run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
+
+
+def _arrive(run: Run, work: Work) -> Arrival:
+    key = key_of(work.session)
+    joined = run.homes.join(work.session, run.notes)
+    stored = run.homes.stored(key)
+    size = 0 if stored is None else stored.record.size
+    digest, begun = digests_of(work.source, work.source.size, size)
+    grown = stored is not None and begun == stored.record.digest and stored.record.parser == PARSER_VERSION
+    base = None
+    if joined.earlier is not None:
+        before = run.homes.stored(joined.earlier)
+        base = run.versions.get(joined.earlier) or (None if before is None else before.record.version)
+    return Arrival(work, key, joined, stored, digest, base, grown)
+
+
+def _is_unchanged(run: Run, arrival: Arrival, record: SourceRecord) -> bool:
+    """Tell whether a source would become what it is already.
+
+    Its bytes are the same, so is what it goes on from, and nothing before it in its conversations has changed: what is
+    said in several sources is the first one's.
+    """
+    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
+    same = (record.digest, record.parser, record.base) == (arrival.digest, PARSER_VERSION, arrival.base)
+    if not same or record.root != arrival.joined.home.root or any(home.woven for home in homes):
+        return False
+    return not (run.again and any(home.conversation is None for home in homes))
+
+
+def _keep(run: Run, arrival: Arrival, stored: Stored) -> list[Segment]:
+    """Let a source be as it is."""
+    for key, root in [(arrival.key, stored.record.root), *stored.record.sessions]:
+        run.homes.keep(run.homes.at(root), key)
+    run.versions[arrival.key] = stored.record.version
+    return list(walk_segments(run.repository, stored.commit))
+
+
+def _weave_all(run: Run, arrival: Arrival) -> list[Segment]:
+    """Weave the sessions of a source, and keep its bytes."""
+    work = arrival.work
+    segments: list[Segment] = []
+    threads: dict[str, Thread] = {}
+    events = work.format.walk_events(work.source)
+    while isinstance(opening := next(events, None), Session):
+        session = replace(opening, part=work.session.part) if threads else work.session
+        thread = threads[key_of(session)] = _weave(run, arrival, session, events)
+        segments += thread.segments
+    roots = [(key, thread.root) for key, thread in threads.items()]
+    record = SourceRecord(
+        format=work.session.format,
+        native_id=work.session.native_id,
+        part=work.session.part,
+        size=work.source.size,
+        digest=arrival.digest,
+        parser=PARSER_VERSION,
+        path=work.source.path,
+        root=arrival.joined.home.root,
+        base=arrival.base,
+        sessions=tuple(roots[1:]),
+    )
+    run.versions[arrival.key] = record.version
+    _write_record(run, arrival, record, segments)
+    return segments
+
+
+def _weave(run: Run, arrival: Arrival, session: Session, events: Iterator[Event]) -> Thread:
+    key = key_of(session)
+    joined = arrival.joined if key == arrival.key else run.homes.join(session, run.notes)
+    home, record = joined.home, None if arrival.stored is None else arrival.stored.record
+    other_parser = record is not None and record.parser != PARSER_VERSION
+    run.homes.learn(home, key, joined.earlier, own=joined.own or other_parser)
+    start = run.beginnings.start_of(session, joined)
+    borrowed = run.beginnings.open_messages(joined.earlier)
+    thread = Thread(session, home.root, home.known, home.calls, home.agents, start, borrowed, joined.own)
+    weave(run.objects, thread, events)
+    run.notes += [Note(text) for text in thread.ending.notes]
+    run.beginnings.threads[key] = thread
+    before = {} if record is None else {arrival.key: record.root, **dict(record.sessions)}
+    home.woven.append(Woven(key, thread, complete=arrival.grown, moved=before.get(key, home.root) != home.root))
+    return thread
+
+
+def _write_record(run: Run, arrival: Arrival, record: SourceRecord, segments: list[Segment]) -> None:
+    """Keep a source's bytes and what they became, if the store does not have just that."""
+    stored = arrival.stored
+    if stored is not None and record == replace(stored.record, path=record.path):
+        return
+    previous = None if stored is None else stored.commit
+    time = seconds_of(arrival.work.session.created or UNDATED)
+    with arrival.work.source.open() as stream:
+        commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
+    run.records.append(RefChange(SOURCES + arrival.key, previous, commit))

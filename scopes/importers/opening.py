@@ -1,0 +1,104 @@
+"""Which sources a run reads, and in which order: every session once, and what others began from before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scopes.clock import parse_time
+from scopes.errors import CannotImport, Inaccessible
+from scopes.importers.arranging import SHORT_ID
+from scopes.importers.format import Format, Source, choose_format
+from scopes.importers.lineage import earlier_keys, key_of
+from scopes.importers.projection import Session
+from scopes.importers.source_record import digest_of
+
+
+@dataclass(slots=True)
+class Work:
+    """A source that was opened: its format, and the session that it begins with."""
+
+    source: Source
+    format: Format
+    session: Session
+
+
+def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+    """Find out what every source is; returns those to read, in the order in which they are to be read.
+
+    Paths that are passed over are added to `skipped`: those in no known format, and copies of others.
+
+    Raises:
+        CannotImport, Inaccessible: a single source is in no known format, or cannot be read.
+    """
+    return _in_order(_told_apart(_open_all(sources, formats, skipped), skipped))
+
+
+def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+    works = []
+    for source in sources:
+        try:
+            chosen = choose_format(formats, source)
+            first = next(iter(chosen.walk_events(source)), None)
+        except CannotImport:
+            if len(sources) == 1:
+                raise
+            skipped.append(source.path)
+            continue
+        except OSError as error:
+            if len(sources) == 1:
+                raise Inaccessible(f"cannot read {source.path!a}: {error.strerror}") from error
+            skipped.append(source.path)
+            continue
+        if isinstance(first, Session):
+            works.append(Work(source, chosen, first))
+        else:
+            skipped.append(source.path)
+    return works
+
+
+def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
+    """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
+    by_key: dict[str, list[Work]] = {}
+    for work in works:
+        by_key.setdefault(key_of(work.session), []).append(work)
+    kept = []
+    for copies in by_key.values():
+        copies.sort(key=lambda work: (-work.source.size, work.source.path))
+        longest = copies[0]
+        kept.append(longest)
+        for work in copies[1:]:
+            digest = digest_of(work.source, work.source.size)
+            if digest == digest_of(longest.source, work.source.size):
+                skipped.append(work.source.path)
+            else:
+                part = f"{work.session.part or 'copy'}-{digest[:SHORT_ID]}"
+                details = {"line": "copy", **work.session.details}
+                kept.append(replace(work, session=replace(work.session, part=part, details=details)))
+    return kept
+
+
+def _in_order(works: list[Work]) -> list[Work]:
+    """Sort: what others began from first, then by creation time, then by native id; the same on every machine."""
+    works.sort(key=lambda work: (work.session.part is not None, work.session.native_id, work.session.part or ""))
+    works.sort(key=lambda work: parse_time(work.session.created or "") or 0)
+    by_key = {key_of(work.session): work for work in works}
+    ordered: dict[str, Work] = {}
+    for work in works:
+        _add(work, by_key, ordered)
+    return list(ordered.values())
+
+
+def _add(work: Work, by_key: dict[str, Work], ordered: dict[str, Work]) -> None:
+    """Add a source behind those it began from, of which none is added twice; a circle is cut where it was entered."""
+    line = [work]
+    seen = {key_of(work.session)}
+    while (before := _before(line[-1], by_key)) is not None and key_of(before.session) not in seen | ordered.keys():
+        seen.add(key_of(before.session))
+        line.append(before)
+    for waiting in reversed(line):
+        ordered.setdefault(key_of(waiting.session), waiting)
+
+
+def _before(work: Work, by_key: dict[str, Work]) -> Work | None:
+    return next((by_key[key] for key in earlier_keys(work.session) if key in by_key), None)

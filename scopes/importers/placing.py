@@ -1,0 +1,76 @@
+"""Where the woven sessions of a run go: ids of new conversations, names of lines, moves of refs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.conversation.new import next_conversation_id
+from scopes.ids import BranchName, ConversationId, slug
+from scopes.importers.arranging import SHORT_ID, arrange
+from scopes.importers.bringing import Run
+from scopes.importers.home import Home
+from scopes.importers.landing import Landing, finish, land
+from scopes.importers.weaving import Thread
+from scopes.model.operation import RefChange
+from scopes.result import Note
+
+
+def number_conversations(run: Run) -> dict[ConversationId, Home]:
+    """Give every conversation of the run its id; new ones get the next numbers, in the order of the sources."""
+    found: dict[ConversationId, Home] = {}
+    number = int(next_conversation_id(run.repository).removeprefix("conv-"))
+    for home in run.homes:
+        if home.conversation is None:
+            home.conversation = ConversationId(f"conv-{number:03d}")
+            number += 1
+        found[home.conversation] = home
+    return found
+
+
+def place_conversations(run: Run, title: str | None) -> tuple[dict[ConversationId, Home], list[RefChange]]:
+    """Collect the ref changes of all conversations; what was deleted stays so unless it is wanted again."""
+    changes: list[RefChange] = []
+    placed: dict[ConversationId, Home] = {}
+    unnumbered = {home.root for home in run.homes if home.conversation is None}
+    for conversation, home in number_conversations(run).items():
+        fresh = home.root in unnumbered
+        if fresh and not run.again and _was_here(run, home):
+            hint = "bring it back with --again, or with: scopes undo"
+            run.notes.append(Note(f"session {home.document.native_id} was deleted here and stays so", hint))
+            continue
+        landing = _land(run, conversation, home, fresh=fresh)
+        landing.title = title or next((woven.thread.title for woven in home.woven if woven.thread.title), None)
+        changes += finish(run.repository, landing)
+        run.notes += landing.notes
+        placed[conversation] = home
+    return placed, [*changes, *run.records] if placed else []
+
+
+def _was_here(run: Run, home: Home) -> bool:
+    """Tell whether sources of a conversation that is not there have been brought into it before."""
+    tracked = any(run.homes.tracked.get(woven.key) and not woven.moved for woven in home.woven)
+    return tracked or bool(home.kept)
+
+
+def _land(run: Run, conversation: ConversationId, home: Home, *, fresh: bool) -> Landing:
+    landing = Landing(conversation, home.root, home.document.created, fresh=fresh)
+    for woven in home.woven:
+        thread = woven.thread
+        leaves = arrange(run.objects, thread, _line_name(thread))
+        leaves = [replace(leaf, active=leaf.active and thread.own) for leaf in leaves]
+        land(run.repository, landing, woven.key, leaves, complete=woven.complete, moved=woven.moved)
+    return landing
+
+
+def _line_name(thread: Thread) -> BranchName | None:
+    """Name the line that a session stands at, where it is not its conversation's own."""
+    if thread.own:
+        return None
+    session = thread.session
+    line = session.details.get("line")
+    if line is not None and session.part is not None:
+        return BranchName(f"{line}/{slug(session.part)[-SHORT_ID:]}")
+    if session.part is not None or session.spawned_by is not None:
+        agent = session.details.get("agent") or session.part or session.native_id
+        return BranchName(f"subagent/{slug(str(agent))[:40]}")
+    return BranchName(f"fork/{slug(session.native_id)[-SHORT_ID:]}")

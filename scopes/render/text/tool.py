@@ -1,0 +1,107 @@
+"""A tool call as one line: its name, the argument that tells what it does, and how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scopes.loading import load
+from scopes.model.message import Part
+from scopes.render.clean import clean_line
+from scopes.render.text.outcome import failed, outcome
+from scopes.render.text.wording import counted
+from scopes.render.view import Span
+
+_ARGUMENTS = (
+    "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "query", "url", "path", "skill",
+    "subject", "title", "plan", "description", "chars", "message", "prompt", "question", "name", "server",
+)  # fmt: skip
+_PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
+_WITHIN = frozenset({"pattern", "query"})  # what is looked for in a path
+_PLANS = ("todos", "plan")
+_PATCHED = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
+_LONGEST = 1000
+_NARROWEST = 12  # cells of an argument that are worth showing
+
+Line = tuple[Span, ...]
+
+
+def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None) -> Line:
+    """Say a call in one line of at most `room` cells, shortened where it tells least."""
+    name = Span(_text(part.fields.get("name")) or "unknown tool", "key")
+    ended = outcome(part.fields.get("call_id"), results)
+    said, is_path = telling(part)
+    words = clean_line(said)[:_LONGEST]
+    if room is not None and words:
+        taken = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
+        words = load("scopes.render.text.fitting:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
+    return Span("→ "), name, *((Span(f" {words}"),) if words else ()), *ended
+
+
+def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | None) -> Line:
+    """Say the first of a message's calls, and how many more there were."""
+    more = len(calls) - 1
+    wrong = sum(failed(call.fields.get("call_id"), results) for call in calls[1:])
+    rest = (Span(f" · {more} more", "dim"),) if more else ()
+    if wrong:
+        rest = (*rest, Span(f", {wrong} failed", "bad"))
+    taken = sum(len(span.text) for span in rest)
+    return *call_line(calls[0], results, None if room is None else room - taken), *rest
+
+
+def telling(part: Part) -> tuple[str, bool]:
+    """Return what a call was given that tells most, and whether it is a path, whose end tells more than its start."""
+    value = part.fields.get("input")
+    if not isinstance(value, Mapping):
+        return _first_line(_patched(_text(value if value is not None else part.fields.get("input_text")))), False
+    for name in _PLANS:
+        if isinstance(value.get(name), list):
+            return _plan(value[name]), False
+    for name in _ARGUMENTS:
+        if value.get(name):
+            said = _first_line(_words(value[name]))
+            within = value.get("path") if name in _WITHIN else value.get("subagent_type")
+            if name == "description" and isinstance(within, str):
+                return f"{within}: {said}", False
+            return (f"{said} in {within}" if name in _WITHIN and within else said), name in _PATHS
+    words = {name: _first_line(_words(given)) for name, given in value.items()}
+    return ", ".join(f"{name}: {word}" for name, word in words.items() if word), False
+
+
+def _plan(steps: list[Any]) -> str:
+    """Say how far a list of steps is."""
+    known = [step for step in steps if isinstance(step, Mapping)]
+    done = sum(step.get("status") == "completed" for step in known)
+    now = next((step for step in known if step.get("status") == "in_progress"), {})
+    said = f"{done} of {counted(len(steps), 'step')} done"
+    current = _text(now.get("content") or now.get("step"))
+    return f"{said}, now: {_first_line(current)}" if current else said
+
+
+def _patched(text: str) -> str:
+    """Say which files a patch touches; what is no patch stays."""
+    if not text.startswith("*** Begin Patch"):
+        return text
+    lines = text.splitlines()
+    return ", ".join(
+        word + line[len(mark) :] for line in lines for mark, word in _PATCHED.items() if line.startswith(mark)
+    )
+
+
+def _words(value: Any) -> str:
+    """Say a command that is a list as its words, without the shell around it."""
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else " ".join(value)
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _first_line(text: str) -> str:
+    first, _, rest = text.strip().partition("\n")
+    return f"{first} …" if rest else first

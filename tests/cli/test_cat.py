@@ -1,0 +1,46 @@
+"""`scopes conv cat`, the whole command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.log import log
+from scopes.importers.run import import_sources
+from tests.cli.running import PRODUCT, scopes
+from tests.conversation.stores import make_store
+from tests.importers.toy import Toy, line, write
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A session of two messages."""
+    return write(tmp_path / "a.jsonl", *line("s1", "a b"))
+
+
+@pytest.fixture
+def cat(tmp_path, source):
+    """Run the command on the first message of the imported session."""
+    repository = make_store(tmp_path / "store.git")
+    import_sources(repository, [source], (Toy(),))
+    first = next(iter(log(repository, "conv-001", oldest_first=True).items)).head.id
+
+    def run(*words):
+        return scopes("--store", str(tmp_path / "store.git"), "conv", "cat", first, *words, table=PRODUCT)
+
+    return run
+
+
+def test_an_original_is_part_of_its_source(cat, tmp_path):
+    done = cat("--original")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+    assert done.stdout in (tmp_path / "a.jsonl").read_text()
+
+
+def test_the_stored_line_is_another_form(cat):
+    assert json.loads(cat("--raw").stdout)["v"] == 1
+    done = cat("--raw", "--original")
+    assert done.returncode == 2
+    assert "choose one of them" in done.stderr

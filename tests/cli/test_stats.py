@@ -1,0 +1,45 @@
+"""`scopes conv stats`, the whole command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.import_sample import import_sample
+from scopes.importers.run import import_sources
+from tests.cli.running import PRODUCT, scopes
+from tests.conversation.stores import make_store
+from tests.importers.toy import Toy, line, write
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with the sample and an imported session of two messages."""
+    repository = make_store(tmp_path / "store.git")
+    import_sample(repository)
+    import_sources(repository, [write(tmp_path / "a.jsonl", *line("s1", "a b"))], (Toy(),))
+    return str(tmp_path / "store.git")
+
+
+def stats(store, *words):
+    """Run the command on a store; returns the document."""
+    done = scopes("--store", store, "conv", "stats", *words, "--json", table=PRODUCT)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_a_conversation_is_counted(store):
+    seen = stats(store, "conv-002")
+    assert (seen["conversation"], seen["messages"], "conversations" in seen, "tokens" in seen) == (
+        "conv-002",
+        2,
+        False,
+        False,
+    )
+
+
+def test_without_a_conversation_the_store_is_counted(store):
+    seen = stats(store)
+    assert (seen["conversations"], "conversation" in seen) == (2, False)
+    assert seen["messages"] == stats(store, "conv-002")["messages"] + stats(store, "conv-001")["messages"]

@@ -1,0 +1,36 @@
+"""Stores that tests import into, with the toy format."""
+
+from __future__ import annotations
+
+import subprocess
+
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import branch_tips
+from scopes.importers.run import import_sources
+from scopes.store.location import create_store
+from scopes.store.repository import open_repository
+from tests.importers.toy import Toy
+
+
+def new_store(path):
+    """Make an empty store."""
+    create_store(str(path))
+    return open_repository(str(path))
+
+
+def bring(repository, *sources, **options):
+    """Import with the toy format."""
+    return import_sources(repository, sources, (Toy(),), **options)
+
+
+def words(repository, branch="main", conversation="conv-001"):
+    """Return the texts of a branch, oldest first, as one line without `say`."""
+    tip = branch_tips(repository, conversation)[branch]
+    heads = walk_heads_oldest_first(repository, [tip])
+    return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
+
+
+def objects(repository):
+    """Count the objects of a store."""
+    command = ["git", "--git-dir", repository.path, "cat-file", "--batch-all-objects", "--batch-check"]
+    return len(subprocess.run(command, capture_output=True, check=True).stdout.splitlines())

@@ -1,0 +1,255 @@
+"""What the real transcripts promise, through the whole import: formats, machine, store and the way back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import MAIN, Place, branch_tips, conversation_ids
+from scopes.conversation.source_record import SOURCES, read_source_record
+from scopes.conversation.verify import verify
+from scopes.exporters.original import StoredSource, list_sources, walk_bytes
+from scopes.ids import Oid
+from scopes.importers.gathering import gather
+from scopes.importers.json_lines import walk_records
+from scopes.importers.registry import FORMATS
+from scopes.importers.run import import_sources
+from scopes.importers.source_record import walk_segments
+from scopes.store.repository import open_repository
+from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
+from tests.importers.stores import new_store, objects
+
+FOLDERS = ("claude-code", "codex", "openai-messages")
+SMALL = 700_000
+FORK = ("codex", "v0.118_subagent-fork_2-session_meta.jsonl")
+PAGED = [
+    ("codex", "gen_v0.169__rollout-2026-11-21T06-47-41-01a1fcdc-597e-7b10-a37b-5487ce78cba6.jsonl"),
+    ("codex", "gen_v0.169__rollout-2026-11-21T06-50-18-01a1fcde-be4a-74d1-806c-34a44f6727bc.jsonl"),
+]
+ELSEWHERE = """
+import sys
+from scopes.importers.gathering import gather
+from scopes.importers.registry import FORMATS
+from scopes.importers.run import import_sources
+from scopes.store.location import create_store
+from scopes.store.repository import open_repository
+create_store(sys.argv[1])
+store = open_repository(sys.argv[1])
+import_sources(store, [source for path in sys.argv[2:] for source in gather(path)], FORMATS)
+for ref, oid in sorted(store.list_refs("refs/heads/", "refs/scopes/tracking/", "refs/scopes/sources/").items()):
+    print(ref, oid)
+"""
+
+
+def bring(store, sources):
+    return import_sources(store, sources, FORMATS)
+
+
+def all_sources():
+    return [source for folder in FOLDERS for source in gather(real_transcript(folder))]
+
+
+def refs(store):
+    """Return where everything stands that is the same on every machine."""
+    return store.list_refs("refs/heads/", "refs/scopes/tracking/", SOURCES)
+
+
+def messages(store, branch="main", conversation="conv-001"):
+    """Return the messages of a branch, oldest first."""
+    tip = branch_tips(store, conversation)[branch]
+    return [read_message(store, head.oid) for head in walk_heads_oldest_first(store, [tip])]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    return new_store(tmp_path / "store.git")
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """A store that every real transcript was brought into, and what was said about it."""
+    if not os.path.isdir(TRANSCRIPTS):
+        pytest.skip("no real transcripts here")
+    path = new_store(tmp_path_factory.mktemp("everything") / "store.git").path
+    subprocess.run(["git", "--git-dir", path, "config", "scopes.durability", "fast"], check=True)
+    store = open_repository(path)
+    return store, bring(store, all_sources())
+
+
+def test_a_second_import_of_everything_creates_nothing(everything):
+    """Acceptance 1."""
+    store, first = everything
+    before, where = objects(store), store.list_refs()
+    second = bring(open_repository(store.path), all_sources())
+    assert (second.operation, objects(store), store.list_refs()) == (None, before, where)
+    assert [c.messages for c in second.conversations] == [c.messages for c in first.conversations]
+    assert [s.message_bytes for s in second.sources] == [s.message_bytes for s in first.sources]
+
+
+@pytest.mark.parametrize("names", [("claude-code",), ("codex",)])
+def test_another_machine_makes_the_same_objects(tmp_path, store, names):
+    """Acceptance 1: whatever its time zone, its language and the seed of its hashes."""
+    paths = [source.path for source in gather(real_transcript(*names)) if source.size < SMALL]
+    bring(store, [source_of(path) for path in paths])
+    here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(refs(store).items()))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    world = {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4711", "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "elsewhere.git"), *paths[::-1]]
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": root, **world}
+    assert subprocess.run(command, env=environ, capture_output=True, check=True, text=True).stdout == here
+
+
+def growing(data, path, store, ends):
+    """Import a file again and again while it grows."""
+    for end in ends:
+        path.write_bytes(data[:end])
+        bring(store, [source_of(path)])
+
+
+def test_a_growing_claude_session_ends_as_if_it_had_come_whole(tmp_path, store):
+    """Acceptance 2."""
+    snapshots = [real_transcript("claude-code", f"prefix-{number}of3.jsonl") for number in (1, 2, 3)]
+    with open(snapshots[2], "rb") as stream:
+        data = stream.read()
+    growing(data, tmp_path / "a.jsonl", store, [os.path.getsize(path) for path in snapshots])
+    check_grown(store, tmp_path, data)
+
+
+def test_a_growing_codex_rollout_ends_as_if_it_had_come_whole(tmp_path, store):
+    """Acceptance 2: also where the last line was cut in the middle."""
+    with open(real_transcript("codex", "v0.118_exec.jsonl"), "rb") as stream:
+        data = stream.read()
+    growing(data, tmp_path / "a.jsonl", store, [len(data) // 3, 2 * len(data) // 3, len(data)])
+    check_grown(store, tmp_path, data)
+
+
+def check_grown(store, tmp_path, data):
+    """Assert that a store is as if a source had come whole, and gives its bytes back."""
+    whole = new_store(tmp_path / "whole.git")
+    bring(whole, [source_of(tmp_path / "a.jsonl")])
+    standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
+    assert standing[0] == standing[1]
+    trees = [
+        subprocess.check_output(["git", "-C", s.path, "rev-parse", f"{ref}^{{tree}}"])
+        for s, ref in records(store, whole)
+    ]
+    assert trees[0] == trees[1]
+    place = Place(conversation_ids(store)[0], MAIN, branch_tips(store, "conv-001")[MAIN])
+    (source,) = list_sources(store, place)
+    assert b"".join(walk_bytes(store, source)) == data
+
+
+def records(*stores):
+    """Yield every store with the ref of its only source."""
+    return [(store, *store.list_refs(SOURCES)) for store in stores]
+
+
+def test_documents_that_share_a_line_are_both_read(store):
+    """Acceptance 3: 242 records on 241 lines, and an unbroken chain."""
+    source = source_of(real_transcript("claude-code", "concat-json-line_115.jsonl"))
+    with source.open() as stream:
+        found = list(walk_records(stream, source.size))
+    answer, snapshot = (record for record in found if record.line == 115)
+    assert len(found) == 242
+    done = bring(store, [source])
+    assert (done.sources[0].unparsed, done.notes) == (0, ())
+    kept = list(walk_segments(store, Oid(next(iter(store.list_refs(SOURCES).values())))))
+    assert any(answer.value["uuid"] in segment.native_ids for segment in kept)
+    assert any((segment.span, segment.state) == (snapshot.span, "file-history-snapshot") for segment in kept)
+    (root,) = {oid for head in heads_of(store) for oid in head.parents} - {head.oid for head in heads_of(store)}
+    assert sum(root in head.parents for head in heads_of(store)) == 1
+
+
+def heads_of(store):
+    return list(walk_heads_oldest_first(store, sorted(branch_tips(store, "conv-001").values())))
+
+
+def test_what_a_fork_copied_is_its_parents(tmp_path, store):
+    """Acceptance 4: 744 records are copies, none of them becomes a second commit, and tokens are counted once."""
+    with open(real_transcript(*FORK), "rb") as stream:
+        lines = stream.read().splitlines(keepends=True)
+    (tmp_path / "parent.jsonl").write_bytes(b"".join(lines[1:745]))
+    bring(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
+    tips = branch_tips(store, "conv-001")
+    (fork,) = (name for name in tips if name != MAIN)
+    parent, copied = (list(walk_heads_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
+    assert [head.oid for head in copied[: len(parent)]] == [head.oid for head in parent]
+    assert len({head.id for head in heads_of(store)}) == len(copied)
+    assert b'"turn_context"' in lines[747]
+    own = [read_message(store, head.oid).extra for head in copied[len(parent) :]]
+    assert all(extra["precision"] == "exact" for extra in own)
+    assert "spawned_by" in own[0]
+
+
+def test_a_fork_without_a_copy_stands_on_its_base(store):
+    """Acceptance 5: 42 records of the parent, and 65 of its own."""
+    done = bring(store, [source_of(real_transcript(*names)) for names in PAGED])
+    assert sorted(source.records for source in done.sources) == [42, 65]
+    tips = branch_tips(store, "conv-001")
+    parent = [head.oid for head in walk_heads_oldest_first(store, [tips[MAIN]])]
+    fork = [head.oid for head in walk_heads_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
+    assert (fork[: len(parent)], done.notes) == (parent, ())
+
+
+def test_a_fork_whose_base_is_missing_comes_in_with_a_warning(store):
+    """Acceptance 5."""
+    done = bring(store, [source_of(real_transcript(*PAGED[1]))])
+    assert "began from 01a1fcdc" in done.notes[0].text
+    assert done.conversations[0].messages == 16
+
+
+def test_compactions_and_interrupts_stay_in_one_line(store):
+    """Acceptance 9."""
+    bring(store, [source_of(real_transcript("claude-code", "v2.1.7_3compactions_6interrupts.jsonl"))])
+    kinds = Counter(message.kind for message in messages(store))
+    assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
+    assert list(branch_tips(store, "conv-001")) == [MAIN]
+    assert all(len(head.parents) == 1 for head in heads_of(store))
+
+
+def test_every_source_gives_its_bytes_back(everything):
+    """Acceptance 11: and every byte is accounted for."""
+    store, done = everything
+    stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
+    assert len(stored) == len(done.sources) >= 20
+    for source in stored:
+        with open(source.record.path, "rb") as stream:
+            assert b"".join(walk_bytes(store, source)) == stream.read()
+    for account in done.sources:
+        assert account.message_bytes + account.state_bytes + account.unparsed_bytes == account.size
+
+
+def test_git_finds_nothing_wrong(everything):
+    """Acceptance 1: the store is a sound git repository, and sound to us."""
+    store, _ = everything
+    command = ["git", "--git-dir", store.path, "fsck", "--strict", "--no-dangling", "--no-progress"]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    notices = [line for line in done.stderr.splitlines() if not line.startswith("notice: HEAD points to an unborn")]
+    assert (done.returncode, done.stdout, notices) == (0, "", [])
+    assert verify(store).findings == ()
+
+
+def test_a_sub_agents_file_joins_its_session(store):
+    """Its records name only itself; the folder tells the rest."""
+    done = bring(store, gather(real_transcript("claude-code", "subagent")))
+    assert (len(done.conversations), done.notes) == (1, ())
+    assert sorted(branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
+
+
+def test_late_usage_is_the_answers(store):
+    """0.139: five answers, and what each used."""
+    bring(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
+    used = [(message.kind, "usage" in message.extra) for message in messages(store)]
+    assert [told for kind, told in used if kind == "answer"] == [True] * 5
+    assert not any(told for kind, told in used if kind != "answer")
+    with open(real_transcript("codex", "v0.139_subagent-review_min.jsonl"), encoding="utf-8") as stream:
+        totals = [json.loads(line)["payload"].get("info") for line in stream if '"token_count"' in line]
+    output = sum(message.extra["usage"]["output"] for message in messages(store) if "usage" in message.extra)
+    assert output == totals[-1]["total_token_usage"]["output_tokens"]

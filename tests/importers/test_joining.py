@@ -1,0 +1,248 @@
+"""Sessions that go on from others: whatever came in first, in the end the store is as if all had come at once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.heads import walk_heads_oldest_first
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.verify import verify
+from tests.importers.stores import bring, new_store, objects, words
+from tests.importers.toy import line, write
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """An empty store."""
+    return new_store(tmp_path / "store.git")
+
+
+def refs(store):
+    """Return where everything stands."""
+    return store.list_refs("refs/heads/", "refs/scopes/tracking/")
+
+
+def at_once(tmp_path, *sources):
+    """Return where everything stands after one import of all sources into an empty store."""
+    other = new_store(tmp_path / "at-once.git")
+    bring(other, *sources)
+    return refs(other)
+
+
+def size(records):
+    return sum(len(json.dumps(record)) + 1 for record in records)
+
+
+def branch(store, prefix):
+    return next(name for name in branch_tips(store, "conv-001") if name.startswith(prefix))
+
+
+def base(tmp_path, words="a b c"):
+    return write(tmp_path / "base.jsonl", *line("s1", words))
+
+
+def fork(tmp_path, words="x y", end="a b c"):
+    """Draw a fork of s1 behind its messages up to `end`."""
+    return write(tmp_path / "fork.jsonl", *line("s2", words, base="s1", end=size(line("s1", end))))
+
+
+def test_a_fork_at_the_end_of_its_base_stands_on_its_last_message(repository, tmp_path):
+    bring(repository, base(tmp_path), fork(tmp_path))
+    assert words(repository, branch(repository, "fork/")) == "a b c x y"
+
+
+def test_a_fork_that_comes_after_its_base_stands_there_too(repository, tmp_path):
+    sources = base(tmp_path), fork(tmp_path)
+    for source in sources:
+        bring(repository, source)
+    assert refs(repository) == at_once(tmp_path, *sources)
+
+
+def test_a_fork_of_a_base_that_has_one_message_stands_on_that(repository, tmp_path):
+    sources = base(tmp_path, "a"), fork(tmp_path, "x y", "a")
+    for source in sources:
+        bring(repository, source)
+    assert words(repository, branch(repository, "fork/")) == "a x y"
+    sources = base(tmp_path, "a b c"), sources[1]
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 3])
+def test_a_family_that_grows_together_ends_as_if_it_had_come_at_once(repository, tmp_path, at_a_time):
+    """A base, its fork and its part, each a message longer with every import."""
+    helper = line("s1", "p q r s", part="helper")
+    for length in range(1, 5):
+        both = "a b c d e"[: 2 * length + 1], "x y z w"[: 2 * length - 1]
+        sources = [base(tmp_path, both[0]), fork(tmp_path, both[1], "a b")]
+        sources.append(write(tmp_path / "helper.jsonl", *helper[: length + 1]))
+        for first in range(0, 3, at_a_time):
+            bring(repository, *sources[first : first + at_a_time])
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+    assert bring(repository, *sources).operation is None
+
+
+def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository, tmp_path):
+    bring(repository, base(tmp_path), fork(tmp_path))
+    sources = base(tmp_path, "a b c d"), fork(tmp_path)
+    done = bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+    assert [name for name in branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
+    assert [note.text for note in done.notes] == []
+    assert verify(repository).findings == ()
+
+
+def test_a_fork_follows_also_when_its_base_came_alone(repository, tmp_path):
+    bring(repository, base(tmp_path), fork(tmp_path))
+    sources = base(tmp_path, "a b c d"), fork(tmp_path)
+    bring(repository, sources[0])
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+
+
+def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
+    end = size(line("s2", "x y", base="s1", end=size(line("s1", "a b c"))))
+    last = write(tmp_path / "last.jsonl", *line("s3", "p q", base="s2", end=end))
+    bring(repository, base(tmp_path), fork(tmp_path), last)
+    sources = base(tmp_path, "a b c d"), fork(tmp_path), last
+    for source in sources:
+        bring(repository, source)
+    assert refs(repository) == at_once(tmp_path, *sources)
+    assert "a b c x y p q" in [words(repository, name) for name in branch_tips(repository, "conv-001")]
+
+
+def test_what_began_from_an_open_message_is_said_to_begin_from_its_replacement(repository, tmp_path):
+    bring(repository, base(tmp_path), fork(tmp_path))
+    bring(repository, base(tmp_path, "a b c d"), fork(tmp_path))
+    entry = read_metadata(repository, "conv-001").branches[branch(repository, "fork/")]
+    heads = list(walk_heads_oldest_first(repository, [branch_tips(repository, "conv-001")["main"]]))
+    assert entry.fork == heads[2].oid
+
+
+def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
+    """A fork that took over all that its base had said so far, and went on."""
+    copied = line("s2", "a b c x", base="s1")
+    for record in copied[1:4]:
+        record["time"] = "2026-03-01T00:00:00Z"
+    copy = write(tmp_path / "fork.jsonl", *copied)
+    bring(repository, base(tmp_path), copy)
+    sources = base(tmp_path, "a b c d"), copy
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+    tips = branch_tips(repository, "conv-001")
+    assert words(repository) == "a b c d"
+    assert words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
+
+
+def test_what_both_say_after_a_fork_is_the_bases(repository, tmp_path):
+    """The fork said it first here; it is the same message, and the base's all the same."""
+    same = line("s2", "a b d", base="s1")
+    same[3] |= {"time": "2026-03-01T00:00:00Z"}
+    said_first = write(tmp_path / "fork.jsonl", *same, {"id": "e", "parent": "d", "by": "bot", "say": "say e"})
+    bring(repository, base(tmp_path, "a b"), said_first)
+    sources = base(tmp_path, "a b d f"), said_first
+    bring(repository, *sources)
+    assert refs(repository) == at_once(tmp_path, *sources)
+
+
+def test_a_fork_whose_base_comes_later_joins_it(repository, tmp_path):
+    sources = base(tmp_path), fork(tmp_path)
+    bring(repository, sources[1])
+    bring(repository, *sources)
+    assert words(repository, conversation="conv-001") == "x y"
+    other = next(name for name in branch_tips(repository, "conv-002") if name.startswith("fork/"))
+    assert words(repository, other, "conv-002") == "a b c x y"
+
+
+def test_a_fork_that_the_user_went_on_with_stays(repository, tmp_path):
+    bring(repository, base(tmp_path), fork(tmp_path))
+    name = branch(repository, "fork/")
+    append(repository, "conv-001", plain_message("carol", "mine"), branch=name)
+    bring(repository, base(tmp_path, "a b c d"), fork(tmp_path))
+    assert words(repository, name) == "a b c x y mine"
+    assert words(repository, branch(repository, "import/")) == "a b c x y"
+
+
+@pytest.mark.parametrize("first", [[0], [1], [0, 1]])
+def test_joined_sessions_come_in_once(repository, tmp_path, first):
+    sources = base(tmp_path), fork(tmp_path)
+    bring(repository, *(sources[place] for place in first))
+    bring(repository, *sources)
+    before, everything = objects(repository), repository.list_refs()
+    assert bring(repository, *sources).operation is None
+    assert (objects(repository), repository.list_refs()) == (before, everything)
+
+
+def test_a_session_without_messages_goes_on_on_main(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "")))
+    whole = write(tmp_path / "a.jsonl", *line("s1", "a b c"))
+    bring(repository, whole)
+    assert words(repository) == "a b c"
+    assert refs(repository) == at_once(tmp_path, whole)
+
+
+def test_what_a_user_wrote_into_a_session_without_messages_stays(repository, tmp_path):
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "")))
+    append(repository, "conv-001", plain_message("carol", "mine"))
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    assert words(repository) == "mine"
+    assert words(repository, branch(repository, "import/")) == "a b"
+
+
+def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
+    main = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    page = write(
+        tmp_path / "b.jsonl", *line("s1", "x y", part="p1", base="s1", end=size(line("s1", "a b")), line="page")
+    )
+    next_page = write(tmp_path / "c.jsonl", *line("s1", "z", part="p2", base="p1", end=page.size, line="page"))
+    bring(repository, next_page, page, main)
+    assert sorted(branch_tips(repository, "conv-001")) == ["main", "page/p1", "page/p2"]
+    assert words(repository, "page/p2") == "a b x y z"
+
+
+BASE, SAME, COPY = "a b c d e f", "x y z w", "a b c n o"
+STEPS = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(0, 4), st.integers(3, 5), st.integers(0, 4), st.sets(st.integers(0, 3))),
+    max_size=4,
+)
+
+
+def family(tmp_path, lengths):
+    """Draw a base, a fork behind its third message, a fork that copied those three, and a part; each so long."""
+    end = size(line("s1", "a b c"))
+    records = [
+        line("s1", BASE),
+        line("s2", SAME, base="s1", end=end),
+        line("s3", COPY, base="s1"),
+        line("s1", SAME, part="p"),
+    ]
+    for record in records[2][1:4]:
+        record["time"] = "2026-03-01T00:00:00Z"
+    return [
+        write(tmp_path / f"{number}.jsonl", *found[: length + 1])
+        for number, (found, length) in enumerate(zip(records, lengths, strict=True))
+    ]
+
+
+@settings(max_examples=20, deadline=None)
+@given(STEPS)
+def test_whatever_grew_when_in_the_end_it_is_as_if_all_had_come_at_once(tmp_path_factory, steps):
+    """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
+    tmp_path = tmp_path_factory.mktemp("family")
+    store = new_store(tmp_path / "store.git")
+    longest = [3, 0, 3, 0]
+    for *lengths, places in steps:
+        longest = [max(before, now) for before, now in zip(longest, lengths, strict=True)]
+        sources = family(tmp_path, longest)
+        bring(store, *(sources[place] for place in sorted({0, *places})))
+    sources = family(tmp_path, [6, 4, 5, 4])
+    bring(store, *sources)
+    assert refs(store) == at_once(tmp_path, *sources)
+    assert bring(store, *sources).operation is None
