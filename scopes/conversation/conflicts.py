@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scopes.conversation.heads import MessageHead, message_id_of, read_message, walk_heads_newest_first
 from scopes.conversation.lookup import conversation_ids, find_conversation
-from scopes.conversation.merging.pending import Pending, list_conflicts_at, list_pending
+from scopes.conversation.merging.pending import Pending, list_conflicts_of, list_pending
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.ids import BranchName, ConversationId
 from scopes.model.conflict import STATUSES, Conflict
@@ -90,7 +90,7 @@ def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iter
 
 def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
     talked = bool(_talk(repository, pending))
-    for number, record in enumerate(list_conflicts_at(repository, pending.tip).values(), 1):
+    for number, record in enumerate(list_conflicts_of(repository, pending), 1):
         status = "debate" if record.status == "open" and talked else record.status
         yield ConflictRow(
             number=number,

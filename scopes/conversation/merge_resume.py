@@ -148,7 +148,7 @@ def _stopped_again(repository: Repository, pending: Pending, target: Oid, plan: 
         branch=pending.branch,
         tip=tip,
         messages=plan.messages,
-        conflicts=conflicts_in_order(repository, tip, plan),
+        conflicts=conflicts_in_order(plan),
         operation=operation.id,
         notes=plan.notes,
     )

@@ -184,14 +184,17 @@ def test_resource_contention_stops_where_that_is_asked_for(talk):
     finished(talk, conflict, "--take", "both")
 
 
-def test_unknown_is_what_git_cannot_merge_and_no_rule_knows(talk):
-    """Somebody is taken for a human on one side and for a tool's agent on the other, having been neither before."""
-    talk.say("main", "first", "--author-kind", "agent", author="x")
+def test_unknown_is_what_git_cannot_merge_and_no_detector_knows(talk):
+    """Who x is was left open by both sides; then each decides it in its own way."""
+    for branch, kind in (("main", "human"), ("fix", "agent")):
+        talk.say(branch, "hello", "--author-kind", kind, author="x")
+    finished(talk, stopped(talk, "add-add", "low"), "--take", "both")
     talk.run("conv", "merge", talk.id, "--source", "main", "--target", "fix")
-    for branch, kinds in (("main", ("human",)), ("fix", ("human", "agent"))):
-        for kind in kinds:
-            talk.say(branch, f"I am {kind}", "--author-kind", kind, author="x")
-    assert talk.merge()["result"] == "merged"
+    for branch, kind in (("main", "human"), ("fix", "agent")):
+        talk.say(branch, "that is me", "--author-kind", kind, author="x")
+    conflict = stopped(talk, "unknown", "medium")
+    assert values(conflict) == [{"both": [{"kind": "agent"}, {"kind": "human"}]}, {"kind": "human"}, {"kind": "agent"}]
+    finished(talk, conflict, "--take", "source")
 
 
 def test_json_lines_disagree_like_options(talk):
