@@ -15,6 +15,7 @@ from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 
+_LONGEST_NUMBER = 3
 _TALKERS = frozenset({"human", "agent"})
 
 
@@ -126,7 +127,7 @@ def _talk(repository: Repository, pending: Pending) -> list[MessageHead]:
 
 
 def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, Pending]:
-    """Resolve a conflict of a conversation by id, start of an id, or number.
+    """Resolve a conflict of a conversation by id, number, or start of an id, which a short number never is.
 
     Raises:
         NotFound, Ambiguous: none or several have that name.
@@ -135,7 +136,8 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     rows = [(row, pending) for pending in pendings for row in _rows(repository, pending)]
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    found = found or [pair for pair in rows if name and pair[0].conflict.id.startswith(name)]
+    is_start = name and not (name.isdecimal() and len(name) <= _LONGEST_NUMBER)
+    found = found or [pair for pair in rows if is_start and pair[0].conflict.id.startswith(name)]
     if not found:
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
