@@ -174,7 +174,8 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     time = seconds_of(message.time or now())
     tip = write_commit_over(repository, (pending.tip,), message, blob, state, time=time)
     change = RefChange(branch_ref(pending.conversation, pending.branch), pending.tip, tip)
-    summary = f"{'resolve' if conflict.status == 'resolved' else 'escalate'} {conflict.id} of {pending.conversation}"
+    verb = "resolve" if conflict.status == "resolved" else "escalate"
+    summary = f"{verb} {shown_key(conflict.key)} of {pending.conversation}/{pending.branch}"
     operation = perform(repository, "resolve", summary, [change])
     return ConflictResolved(
         conversation=pending.conversation,

@@ -245,6 +245,13 @@ CHANGES = (
         cause="system",
         source="create",
     ),
+    change("conflicts.da2d0db79666", "CREATE", None, {"type": "edit-edit", "key": "decisions/auth%20flow", "status": "open"}),
+    change(
+        "conflicts.da2d0db79666",
+        "UPDATE",
+        {"status": "open"},
+        {"type": "edit-edit", "key": "decisions/auth%20flow", "status": "resolved", "choice": "source", "reason": "simpler"},
+    ),
 )
 
 DISAGREED = Conflict(
