@@ -56,7 +56,7 @@ def test_a_merge_is_taken_back_by_undo(talk):
 
 def test_the_active_branch_is_the_target_where_none_is_named(talk):
     talk.say("fix", "one")
-    assert talk.run("conv", "merge", talk.id, "-s", "fix", "--json")["target"] == "main"
+    assert talk.run("conv", "merge", talk.id, "--source", "fix", "--json")["target"] == "main"
 
 
 def test_a_conflict_is_exit_three_and_a_branch_of_its_own(torn):
@@ -226,7 +226,19 @@ def test_two_merges_at_once_into_one_target_both_arrive(talk):
         talk.run("conv", "branch", talk.id, name, "--from", talk.first, "--no-switch")
         talk.say(name, f"from {name}")
     lines = [
-        command_line("--store", talk.store, "conv", "merge", talk.id, "-s", name, "-t", "main", "--json", table=PRODUCT)
+        command_line(
+            "--store",
+            talk.store,
+            "conv",
+            "merge",
+            talk.id,
+            "--source",
+            name,
+            "--target",
+            "main",
+            "--json",
+            table=PRODUCT,
+        )
         for name in ("left", "right")
     ]
     running = [
