@@ -273,3 +273,13 @@ def test_the_operations_name_what_was_merged(waiting):
     waiting.finish()
     rows = waiting.run("operations", "list", "-n", "2", "--json")["operations"]
     assert [row["kind"] for row in rows] == ["merge", "resolve"]
+
+
+def test_a_resolution_branch_that_was_moved_back_is_not_taken_for_a_finished_merge(waiting):
+    """Without its merge it has no open conflict, and nothing of the source either."""
+    waiting.run("conv", "rewind", f"{waiting.id}/{waiting.stop['branch']}")
+    error = waiting.refused("conv", "merge", waiting.id, "--continue", code=1)
+    assert "does not hold its merge any more" in error["message"]
+    waiting.run("undo")
+    waiting.resolve(waiting.conflict, "--take", "target")
+    assert waiting.finish()["result"] == "fast-forward"
