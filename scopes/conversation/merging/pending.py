@@ -106,7 +106,7 @@ def find_only_pending(repository: Repository, conversation: ConversationId, bran
     ]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"{_NONE} {where}", hint=f"see: scopes conv conflicts list {conversation}")
+        raise NotFound(f"{_NONE} {where}", hint=f"see: scopes conflicts list {conversation}")
     if len(found) > 1:
         names = ", ".join(f"{conversation}/{pending.branch}" for pending in found)
         raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
@@ -114,13 +114,23 @@ def find_only_pending(repository: Repository, conversation: ConversationId, bran
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
-    """Return the records of conflicts that a tip holds, by id."""
+    """Return the records of conflicts that a tip holds, by id, in the order that numbers them."""
     state = state_of(objects, tip)
     entry = None if state is None else find_entry(objects, state, "conflicts")
     if entry is None or not entry.is_tree:
         return {}
     records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
-    return {record.id: record for record in records}
+    return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
+
+
+def list_conflicts_of(objects: Objects, pending: Pending) -> list[Conflict]:
+    """Return the conflicts that wait or were resolved on the branch, in the order that numbers them.
+
+    What was resolved before stays recorded in the history of both sides, and is none of them.
+    """
+    former = [list_conflicts_at(objects, tip) for tip in (pending.target_tip, pending.source_tip)]
+    found = list_conflicts_at(objects, pending.tip).values()
+    return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
 
 
 def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
@@ -138,7 +148,7 @@ def require_settled(objects: Objects, tip: Oid, what: str) -> None:
     if found:
         raise Conflicted(
             f"{what} has {len(found)} open conflict{'s' if len(found) > 1 else ''}",
-            hint="resolve them first: scopes conv conflicts list",
+            hint="resolve them first: scopes conflicts list",
         )
 
 
