@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.clock import format_seconds
 from scopes.conversation.blame import BlameList, BlameRow
-from scopes.render.text.claim import about, in_words
+from scopes.render.text.claim import about, said
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
@@ -27,7 +27,7 @@ def blame_list(result: BlameList, view: View) -> None:
         view.rows(_PIPED, (_row(row, view) for row in result.rows))
         return
     for row in result.rows:
-        view.line(Span(about(row.key, row.agent), "heading"), ": ", in_words(row.value))
+        view.line(Span(about(row.key, row.agent), "heading"), ": ", said(row.key, row.value))
         who, when = author(row.head.author, row.head.author_kind), moment(view, format_seconds(row.head.time))
         view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
 
@@ -35,4 +35,4 @@ def blame_list(result: BlameList, view: View) -> None:
 def _row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.head
     when = moment(view, format_seconds(head.time))
-    return head.id, head.author, when, row.key, row.agent or "", in_words(row.value), head.subject
+    return head.id, head.author, when, row.key, row.agent or "", said(row.key, row.value), head.subject

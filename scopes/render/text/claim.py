@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scopes.conversation.merging.subjects import shown_key
+from scopes.conversation.merging.subjects import group_of, shown_key
 
-_DIGEST = len("sha256:") + 12
+_HASH_LENGTH = len("sha256:") + 8
 
 
 def about(key: str, agent: str | None) -> str:
@@ -15,17 +15,21 @@ def about(key: str, agent: str | None) -> str:
     return shown_key(key) + (f" ({agent})" if agent is not None else "")
 
 
-def in_words(value: Any) -> str:
-    """Say a value: a text as it is, what became of a file in words, anything else as JSON."""
-    match value:
-        case str():
-            return value
-        case {"both": list(several)}:
-            return ", and ".join(map(in_words, several))
-        case {"operation": str(operation), "content": str(digest)}:
-            return f"{operation} ({digest[:_DIGEST]})"
-        case {"operation": str(operation), "derived": str()} | {"operation": str(operation), "unknown": str()}:
-            return f"{operation} (content unknown)"
-        case {"operation": str(operation), **rest} if not rest:
-            return operation
-    return json.dumps(value, ensure_ascii=False)
+def said(key: str, value: Any) -> str:
+    """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
+    match group_of(key), value:
+        case _, str(text):
+            words = text
+        case "messages", {"retracted": True}:
+            words = "retracted"
+        case "messages", {"amended": str(digest)}:
+            words = f"amended, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "content": str(digest)}:
+            words = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation)}:
+            words = operation if operation == "delete" else f"{operation}, outcome unknown"
+        case _, {"both": list(several)}:
+            words = " | ".join(said(key, each) for each in several)
+        case _:
+            words = json.dumps(value, ensure_ascii=False)
+    return words

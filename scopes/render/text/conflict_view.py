@@ -13,7 +13,8 @@ from scopes.loading import load
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.render.clean import clean
 from scopes.render.colour import Style
-from scopes.render.text.conflict_wording import confidence, fitting, said, severity, status
+from scopes.render.text.claim import said
+from scopes.render.text.conflict_wording import confidence, fitting, severity, status
 from scopes.render.text.wording import author, identifier, moment, say_field, say_hint, subject
 from scopes.render.view import Span, View
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from scopes.conversation.merging.subjects import MESSAGES, group_of, shown_key
 from scopes.loading import load
 from scopes.model.conflict import Conflict, Position
 from scopes.render.colour import Style
+from scopes.render.text.claim import said
 from scopes.render.text.wording import SHORT_ID_LENGTH, identifier
 from scopes.render.view import Span, View
 
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
 _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
-_HASH_LENGTH = len("sha256:") + 8
 
 
 def severity(conflict: Conflict) -> Span:
@@ -46,26 +44,6 @@ def confidence(value: float) -> str:
     """Say how sure somebody is, as a word and the number: `High (0.75)`; each word begins at its lower bound."""
     word = next((word for bound, word in _BANDS if value < bound), "Very High")
     return f"{word} ({value:g})"
-
-
-def said(key: str, value: Any) -> str:
-    """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
-    match group_of(key), value:
-        case _, str(text):
-            words = text
-        case "messages", {"retracted": True}:
-            words = "retracted"
-        case "messages", {"amended": str(digest)}:
-            words = f"amended, {digest[:_HASH_LENGTH]}"
-        case "files", {"operation": str(operation), "content": str(digest)}:
-            words = f"{operation}, {digest[:_HASH_LENGTH]}"
-        case "files", {"operation": str(operation)}:
-            words = operation if operation == "delete" else f"{operation}, outcome unknown"
-        case _, {"both": list(several)}:
-            words = " | ".join(said(key, each) for each in several)
-        case _:
-            words = json.dumps(value, ensure_ascii=False)
-    return words
 
 
 def briefly(key: str, positions: Sequence[Position]) -> Iterator[str | Span]:

@@ -8,7 +8,7 @@ from scopes.clock import format_seconds
 from scopes.conversation.diff import ClaimDiffers, Difference, MessageDiffers
 from scopes.conversation.heads import MessageHead
 from scopes.render.colour import Style
-from scopes.render.text.claim import about, in_words
+from scopes.render.text.claim import about, said
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.word_diff import compare_words
 from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, identifier, moment, subject
@@ -64,8 +64,8 @@ def _sections(result: Difference, view: View) -> None:
             view.line(Span(about(claim.key, claim.agent), "heading"))
             _both(
                 view,
-                in_words(claim.left) if claim.in_left else None,
-                in_words(claim.right) if claim.in_right else None,
+                said(claim.key, claim.left) if claim.in_left else None,
+                said(claim.key, claim.right) if claim.in_right else None,
             )
 
 
@@ -80,10 +80,10 @@ def _messages(view: View, title: str, mark: str, style: Style, heads: tuple[Mess
     _heading(view, f"{title}: {counted(len(heads), 'message')}")
     for head in heads:
         who = author(head.author, head.author_kind)
-        said, room = subject(head), view.width - len(f"{mark} {head.id[:SHORT_ID_LENGTH]} {who.text}: ")
-        if len(said) > room > 1:
-            said = f"{said[: room - 1].rstrip()}…"
-        view.line(Span(f"{mark} ", style), identifier(view, head.id), " ", who, ": ", said)
+        line, room = subject(head), view.width - len(f"{mark} {head.id[:SHORT_ID_LENGTH]} {who.text}: ")
+        if len(line) > room > 1:
+            line = f"{line[: room - 1].rstrip()}…"
+        view.line(Span(f"{mark} ", style), identifier(view, head.id), " ", who, ": ", line)
 
 
 def _both(view: View, left: str | None, right: str | None) -> None:
@@ -119,4 +119,4 @@ def _changed_rows(message: MessageDiffers, view: View) -> Iterable[tuple[Cell, .
 def _claim_rows(claim: ClaimDiffers) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
-            yield mark, "claim", claim.key, claim.agent or "", "", in_words(value)
+            yield mark, "claim", claim.key, claim.agent or "", "", said(claim.key, value)
