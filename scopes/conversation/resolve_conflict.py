@@ -104,7 +104,9 @@ def escalate_conflict(
 def _open_record(repository: Repository, pending: Pending, identity: str) -> Conflict:
     record = list_conflicts_at(repository, pending.tip)[identity]
     if record.status == "resolved":
-        hint = f"take that back with: scopes undo, or go on: scopes conv merge {pending.conversation} --continue"
+        hint = (
+            f"take that back with: scopes undo, or go on: scopes conv {pending.kind} {pending.conversation} --continue"
+        )
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 

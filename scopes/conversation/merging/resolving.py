@@ -35,8 +35,8 @@ def find_contest(repository: Repository, pending: Pending, conflict: Conflict) -
         if (contest.key, contest.type) == (conflict.key, conflict.type):
             return contest
     raise Refused(
-        f"conflict {conflict.id} does not come from the merge that waits on {pending.branch}",
-        hint=f"take that merge back: scopes conv merge {pending.conversation} --abort",
+        f"conflict {conflict.id} does not come from the {pending.kind} that waits on {pending.branch}",
+        hint=f"give that up: scopes conv {pending.kind} {pending.conversation} --abort",
     )
 
 
