@@ -23,6 +23,9 @@ AuthorName: TypeAlias = Annotated[
 AuthorKind: TypeAlias = Annotated[
     str | None, typer.Option("--author-kind", metavar="KIND", help="human, agent, tool, system or injected")
 ]
+Conflict: TypeAlias = Annotated[
+    str, typer.Argument(metavar="ID", help="The conflict: its id, a unique start of it, or its number in the list")
+]
 Since: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
 ]

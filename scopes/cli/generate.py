@@ -14,6 +14,7 @@ from scopes.cli.description import describe
 from scopes.cli.manual import page_name, root_page, verb_page
 from scopes.cli.shells import SCRIPTS
 from scopes.cli.table import TABLE, Table
+from scopes.model.conflict import SEVERITIES
 from scopes.store.config import SETTINGS
 
 PAGES = "man/man1"
@@ -29,10 +30,15 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
         name = page_name(table, path)
         files[f"{PAGES}/{name}.1"] = verb_page(name, verb)
     rows = [row for path, verb in verbs.items() for row in _rows(" ".join(path), verb)]
-    rows += ["\t".join(("=", key, "", "", about)) for key, about in settings.items()]
+    rows += ["\t".join(("=", key, "", "", about)) for name, about in settings.items() for key in _keys(name)]
     files["scopes/cli/" + os.path.basename(OPTIONS_FILE)] = "".join(f"{row}\n" for row in rows)
     files["scopes/cli/" + os.path.basename(DESCRIPTIONS_FILE)] = write_descriptions(verbs)
     return files
+
+
+def _keys(name: str) -> list[str]:
+    """Return the settings of a name: one for each type of conflict where it leaves the type open."""
+    return [name.replace("<type>", kind) for kind in SEVERITIES] if "<type>" in name else [name]
 
 
 def _rows(path: str, verb: Description) -> list[str]:

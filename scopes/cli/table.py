@@ -87,6 +87,7 @@ START = "start a conversation"
 WRITE = "write to it"
 LOOK = "look at it"
 BRANCH = "go several ways"
+MERGE = "bring ways together"
 BACK = "take things back"
 STORE = "look after the store"
 REST = "scopes itself"
@@ -113,6 +114,12 @@ TABLE = Table(
         _verb(BRANCH, "tag", "Tag a message, or list the tags"),
         _verb(BRANCH, "abandon", "Hide a branch from lists and keep its history"),
         _verb(BRANCH, "delete-branch", "Delete a branch"),
+        _verb(MERGE, "merge", "Join a branch into another one"),
+        _verb(MERGE, "conflicts list", "List what branches disagree on"),
+        _verb(MERGE, "conflicts show", "Show both sides of a conflict"),
+        _verb(MERGE, "conflicts resolve", "Decide a conflict"),
+        _verb(MERGE, "conflicts intervene", "Decide a conflict over the heads of those who disagree"),
+        _verb(MERGE, "conflicts escalate", "Hand a conflict to somebody who is to decide it"),
         _verb(BACK, "rewind", "Move a branch back to an earlier message"),
         _verb(BACK, "delete", "Delete a conversation"),
         _verb(BACK, "undo", "Take back the last operation"),
@@ -133,8 +140,9 @@ TABLE = Table(
     ),
     groups=(
         Group(("conversations",), "Everything about conversations", short="conv"),
+        Group(("conversations", "conflicts"), "What branches disagree on, until it is resolved"),
         Group(("conversations", "operations"), "What was done to the store, for undo and redo"),
         Group(("config",), "Read and change settings"),
     ),
-    lifted=("undo", "redo", "operations"),
+    lifted=("undo", "redo", "conflicts", "operations"),
 )

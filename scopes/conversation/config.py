@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
+from scopes.model.conflict import SEVERITIES
 from scopes.result import Result
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.repository import Repository
@@ -13,6 +14,7 @@ from scopes.store.settings import write_setting
 from scopes.store.signals import held_signals
 
 LEVELS = ("store", "user")
+_RULE = "scopes.merge.rule."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,13 @@ def list_settings(config: Config, *, show_origin: bool = False) -> ConfigList:
     return ConfigList(settings=tuple(config.walk()), show_origin=show_origin)
 
 
+def _check_rule(key: str) -> None:
+    """Refuse a rule for a type of conflict that there is not."""
+    kind = key.lower().removeprefix(_RULE)
+    if kind != key.lower() and kind not in SEVERITIES:
+        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(SEVERITIES))
+
+
 def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:
     """Write a setting into the store's or the user's file; None removes it.
 
@@ -62,6 +71,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
         Inaccessible: the file cannot be written.
     """
     check_key(key)
+    _check_rule(key)
     if value is not None:
         check_value(key, value)
     if level not in LEVELS:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scopes.conversation.heads import MessageHead, walk_heads_newest_first
+from scopes.conversation.heads import MessageHead, message_id_of, read_message, walk_heads_newest_first
 from scopes.conversation.lookup import conversation_ids, find_conversation
 from scopes.conversation.merging.pending import Pending, list_conflicts_at, list_pending
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.ids import BranchName, ConversationId
 from scopes.model.conflict import STATUSES, Conflict
 from scopes.result import Result
+from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 
 _TALKERS = frozenset({"human", "agent"})
@@ -19,7 +20,10 @@ _TALKERS = frozenset({"human", "agent"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictRow:
-    """One conflict with the branch that it waits on; `number` counts from 1 within the branch, `since` is a time."""
+    """One conflict with the branch that it waits on; `number` counts from 1 within the branch, `since` is a time.
+
+    `kind` tells what waits: a merge, a rebase or a cherry-pick.
+    """
 
     number: int
     conversation: ConversationId
@@ -28,6 +32,7 @@ class ConflictRow:
     target: BranchName
     since: str
     conflict: Conflict
+    kind: str = "merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +45,10 @@ class ConflictList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictView(Result):
-    """One conflict, with what was said about it since; `talk` is oldest first."""
+    """One conflict with the texts of the messages behind it, by id, and what was said since, oldest first."""
 
     row: ConflictRow
+    texts: Mapping[str, str]
     talk: tuple[MessageHead, ...]
 
 
@@ -72,7 +78,8 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
     """
     chosen = find_conversation(repository, conversation)
     row, pending = find_conflict(repository, chosen, conflict)
-    return ConflictView(row=row, talk=tuple(reversed(_talk(repository, pending))))
+    texts = _texts(repository, pending, row.conflict)
+    return ConflictView(row=row, texts=texts, talk=tuple(reversed(_talk(repository, pending))))
 
 
 def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iterator[ConflictRow]:
@@ -82,9 +89,8 @@ def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iter
 
 
 def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
-    records = sorted(list_conflicts_at(repository, pending.tip).values(), key=lambda each: (each.key, each.type))
     talked = bool(_talk(repository, pending))
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(list_conflicts_at(repository, pending.tip).values(), 1):
         status = "debate" if record.status == "open" and talked else record.status
         yield ConflictRow(
             number=number,
@@ -94,7 +100,23 @@ def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
             target=pending.target,
             since=pending.entry.created,
             conflict=replace(record, status=status),
+            kind=pending.kind,
         )
+
+
+def _texts(repository: Repository, pending: Pending, conflict: Conflict) -> dict[str, str]:
+    """Read what the messages behind the positions of a conflict say."""
+    said = (*conflict.base, *conflict.source, *conflict.target)
+    missing = {position.message for position in said if position.message is not None}
+    found: dict[str, str] = {}
+    for commit in walk_newest_first(repository, [pending.tip, pending.source_tip]):
+        if not missing:
+            break
+        identity = message_id_of(commit)
+        if identity in missing:
+            missing.discard(identity)
+            found[identity] = read_message(repository, commit.oid).text
+    return found
 
 
 def _talk(repository: Repository, pending: Pending) -> list[MessageHead]:
@@ -115,7 +137,7 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
     found = found or [pair for pair in rows if name and pair[0].conflict.id.startswith(name)]
     if not found:
-        hint = f"list them: scopes conv conflicts list {conversation}"
+        hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
     if len(found) > 1:
         ids = ", ".join(f"{row.conflict.id} ({row.branch})" for row, _ in found[:8])

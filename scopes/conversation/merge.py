@@ -13,9 +13,15 @@ from scopes.clock import now
 from scopes.conversation.branch import active_change
 from scopes.conversation.lookup import Place, branch_tips, find_active_branch, find_both, find_place
 from scopes.conversation.merging.commits import write_merge_commit, write_notice
-from scopes.conversation.merging.pending import PURPOSE, require_settled, resolution_branch, waiting_entry
+from scopes.conversation.merging.pending import (
+    PURPOSE,
+    list_conflicts_at,
+    require_settled,
+    resolution_branch,
+    waiting_entry,
+)
 from scopes.conversation.merging.plan import MergePlan, plan_merge, write_state
-from scopes.conversation.merging.settling import Policy, read_policy
+from scopes.conversation.merging.settling import read_policy
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.conversation.operating import perform
@@ -35,7 +41,8 @@ from scopes.store.transaction import writing
 class MergeOutcome(Result):
     """What a merge came to (S4-9); `branch` is where its result stands, `messages` came in, oldest first.
 
-    `conflicts` holds the open ones and those that were settled on the way. With `dry_run` nothing has happened.
+    `conflicts` holds the open ones, in the order that numbers them, then those that were settled on the way. With
+    `dry_run` nothing has happened.
     """
 
     conversation: ConversationId
@@ -168,7 +175,7 @@ def _foreseen(merging: _Merging, plan: MergePlan, *, fast_forward: bool) -> Merg
         branch=merging.target,
         tip=None,
         messages=plan.messages,
-        conflicts=plan.conflicts,
+        conflicts=tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         dry_run=True,
         notes=plan.notes,
     )
@@ -251,12 +258,13 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
         branch=name,
         tip=tip,
         messages=plan.messages,
-        conflicts=plan.conflicts,
+        conflicts=conflicts_in_order(repository, tip, plan),
         operation=operation.id,
         notes=plan.notes,
     )
 
 
-def policy_of(repository: Repository) -> Policy:
-    """Return the policy of a merge that goes on after its resolution."""
-    return read_policy(repository.config, "automatic", actor=repository.caller.actor)
+def conflicts_in_order(repository: Repository, tip: Oid, plan: MergePlan) -> tuple[Conflict, ...]:
+    """Return the conflicts that wait at a tip, as they are numbered there, then those that were settled on the way."""
+    waiting = list_conflicts_at(repository, tip)
+    return (*waiting.values(), *(conflict for conflict in plan.conflicts if conflict.id not in waiting))

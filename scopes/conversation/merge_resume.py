@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.conversation.branch import active_change
 from scopes.conversation.lookup import branch_tips, find_conversation
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome
+from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, conflicts_in_order
 from scopes.conversation.merging.commits import write_merge_commit
 from scopes.conversation.merging.pending import (
     Pending,
@@ -54,7 +54,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
         if left:
             raise StillConflicted(
                 f"{len(left)} conflict{'s are' if len(left) > 1 else ' is'} still open on {chosen}/{pending.branch}",
-                hint=f"see: scopes conv conflicts list {chosen}",
+                hint=f"see: scopes conflicts list {chosen}",
             )
         target = branch_tips(repository, chosen).get(pending.target)
         if target is None:
@@ -148,7 +148,7 @@ def _stopped_again(repository: Repository, pending: Pending, target: Oid, plan: 
         branch=pending.branch,
         tip=tip,
         messages=plan.messages,
-        conflicts=plan.conflicts,
+        conflicts=conflicts_in_order(repository, tip, plan),
         operation=operation.id,
         notes=plan.notes,
     )

@@ -14,7 +14,7 @@ from scopes.conversation.conflicts import find_conflict
 from scopes.conversation.lookup import find_conversation
 from scopes.conversation.merging.outcome import conflict_path
 from scopes.conversation.merging.pending import Pending, list_conflicts_at, open_conflicts_at
-from scopes.conversation.merging.resolving import find_contest, resolved_changes
+from scopes.conversation.merging.resolving import find_contest, read_value, resolved_changes
 from scopes.conversation.merging.settling import resolve
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.merging.subjects import shown_key
@@ -22,6 +22,7 @@ from scopes.conversation.message_commit import write_commit_over, write_message_
 from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
+from scopes.model import canonical
 from scopes.model.claims import participant_claim
 from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
@@ -37,10 +38,11 @@ TAKES = ("source", "target", "base", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictResolved(Result):
-    """A conflict with its new status; `remaining` are still open on the branch."""
+    """A conflict with its number and new status; `remaining` are still open on the branch."""
 
     conversation: ConversationId
     branch: BranchName
+    number: int
     conflict: Conflict
     message: MessageId
     remaining: int
@@ -54,21 +56,26 @@ def resolve_conflict(
     conflict: str,
     *,
     take: str | None = None,
-    value: Any = None,
+    value: str | None = None,
     reason: str = "",
     author: str,
     author_kind: str = "human",
     intervening: bool = False,
 ) -> ConflictResolved:
-    """Resolve a conflict by taking a side, or with a value of one's own where `take` is None.
+    """Resolve a conflict by taking a side, or with a value of one's own, as somebody types it: text or JSON.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already.
-        Invalid: the side is none, or the value cannot stand there.
+        Invalid: not one of both is given, the side is none, the value cannot stand there, or an intervention has no
+            reason.
     """
+    if (take is None) == (value is None):
+        raise Invalid("a resolution takes a side or has a value of its own", hint="give one: --take, --value or --edit")
     if take is not None and take not in TAKES:
         raise Invalid(f"{take!a} is no side of a conflict", hint="one of: " + ", ".join(TAKES))
+    if intervening and not reason.strip():
+        raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
     choice: Choice = "value" if take is None else take
     strategy = "intervention" if intervening else "manual"
     chosen = find_conversation(repository, conversation)
@@ -77,14 +84,22 @@ def resolve_conflict(
         row, pending = find_conflict(repository, chosen, conflict)
         record = _open_record(repository, pending, row.conflict.id)
         contest = find_contest(repository, pending, record)
-        changes = resolved_changes(repository, contest, choice, value, actor.name)
-        done = resolve(record, choice, strategy, reason, actor.name, value)
+        own = None if value is None else read_value(record.key, value)
+        changes = resolved_changes(repository, contest, choice, own, actor.name)
+        done = resolve(record, choice, strategy, reason, actor.name, own)
         said = f"Resolved {shown_key(record.key)}: {_in_words(done)}" + (f" ({reason})" if reason else "")
-        return _write(repository, pending, done, actor, said, changes)
+        return _write(repository, pending, row.number, done, actor, said, changes)
 
 
 def escalate_conflict(
-    repository: Repository, conversation: str, conflict: str, *, to: str, reason: str = "", author: str
+    repository: Repository,
+    conversation: str,
+    conflict: str,
+    *,
+    to: str,
+    reason: str = "",
+    author: str,
+    author_kind: str = "human",
 ) -> ConflictResolved:
     """Hand an open conflict to somebody who is to decide it.
 
@@ -98,7 +113,8 @@ def escalate_conflict(
         row, pending = find_conflict(repository, chosen, conflict)
         record = replace(_open_record(repository, pending, row.conflict.id), status="escalated")
         said = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
-        return _write(repository, pending, record, Author(parse_agent_name(author), "human"), said, {}, addressee)
+        actor = Author(parse_agent_name(author), author_kind)
+        return _write(repository, pending, row.number, record, actor, said, {}, addressee)
 
 
 def _open_record(repository: Repository, pending: Pending, identity: str) -> Conflict:
@@ -115,13 +131,15 @@ def _in_words(conflict: Conflict) -> str:
     if conflict.resolution is None:
         return conflict.status
     if conflict.resolution.choice == "value":
-        return f"{conflict.resolution.value}"
+        value = conflict.resolution.value
+        return value if isinstance(value, str) else canonical.dump(value).decode().rstrip()
     return f"took {conflict.resolution.choice}"
 
 
 def _write(  # noqa: PLR0917 - what a decision is made of
     repository: Repository,
     pending: Pending,
+    number: int,
     conflict: Conflict,
     actor: Author,
     said: str,
@@ -153,6 +171,7 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     return ConflictResolved(
         conversation=pending.conversation,
         branch=pending.branch,
+        number=number,
         conflict=conflict,
         message=message.id,
         remaining=len(open_conflicts_at(repository, tip)),

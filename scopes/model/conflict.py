@@ -65,7 +65,7 @@ class Resolution(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """One disagreement (S4-12); a side that says several things (of several agents) has several positions.
+    """One disagreement (S4-12); a side on which several agents speak has several positions, the last said last.
 
     `key` is the path of the subject below `state/`, percent-encoded, without an agent.
     """

@@ -21,18 +21,21 @@ SETTINGS = {
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
     "scopes.hints": "'false' switches the next-step hints off",
     "scopes.pager": "the pager (a command: your own configuration only)",
+    "scopes.merge.rule.<type>": "what becomes of conflicts of a type: first (the target's side), second, skip or fail",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
 _OURS = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-_KEY = re.compile(r"(?:scopes|merge\.rule)\.[a-z][a-z0-9-]*", re.IGNORECASE)
+_RULE = "scopes.merge.rule."
+_KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+", re.IGNORECASE)
 _FORMS = {
     "scopes.durability": re.compile("full|fast"),
     "scopes.hints": re.compile("true|false"),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
 }
+_FORM_OF_RULES = re.compile("first|second|skip|fail")
 LEVELS = {
     pygit2.enums.ConfigLevel.SYSTEM: "system",
     pygit2.enums.ConfigLevel.XDG: "user",
@@ -142,8 +145,10 @@ def check_value(key: str, value: str) -> str:
     Raises:
         Invalid: it means nothing; the hint says what does.
     """
-    form = _FORMS.get(key.lower())
+    rule = key.lower().startswith(_RULE)
+    form = _FORM_OF_RULES if rule else _FORMS.get(key.lower())
     if form is not None and not form.fullmatch(value):
-        about = next(text for known, text in SETTINGS.items() if known.lower() == key.lower())
+        name = f"{_RULE}<type>" if rule else key.lower()
+        about = next(text for known, text in SETTINGS.items() if known.lower() == name)
         raise Invalid(f"{value!a} is no value of {key}", hint=f"it is {about}")
     return value

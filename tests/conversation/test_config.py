@@ -27,7 +27,7 @@ def home(tmp_path):
         ("scopes.author", "value"),
         ("scopes.hints", "false"),
         ("scopes.packThreshold", "7"),
-        ("merge.rule.add-add", "skip"),
+        ("scopes.merge.rule.add-add", "skip"),
     ],
 )
 def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, key, value):
@@ -160,3 +160,12 @@ def test_a_value_that_means_nothing_is_refused(repository, home, key, value):
 def test_what_is_no_setting_of_a_user_is_refused(repository, home, key):
     with pytest.raises(Invalid, match="is no setting"):
         set_setting(repository, home, key, "1", level="store")
+
+
+def test_a_rule_of_merging_is_for_a_type_that_there_is(repository, home):
+    with pytest.raises(Invalid, match="'nonsense' is no type of conflict") as refusal:
+        set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
+    assert "edit-edit" in refusal.value.hint
+    with pytest.raises(Invalid, match="'third' is no value of ") as refusal:
+        set_setting(repository, home, "scopes.merge.rule.edit-edit", "third", level="store")
+    assert "first" in refusal.value.hint

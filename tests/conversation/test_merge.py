@@ -151,7 +151,7 @@ def test_a_resolved_merge_goes_on_to_its_target(repository, stopped, take, value
 
 def test_a_target_that_moved_meanwhile_is_merged_anew(repository, stopped):
     say(repository, "conv-001/main", "meanwhile")
-    resolve_conflict(repository, "conv-001", "1", value="both", author="erin")
+    resolve_conflict(repository, "conv-001", "1", value="as both said", author="erin")
     finished = continue_merge(repository, "conv-001")
     assert isinstance(finished, Merged)
     assert "meanwhile" in texts(repository, "conv-001/main")

@@ -13,6 +13,7 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
+from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
 from scopes.conversation.doctor import Check, Diagnosis
@@ -23,9 +24,12 @@ from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
+from scopes.conversation.merge_resume import MergeAborted
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
+from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.conversation.stats import Stats
@@ -36,6 +40,7 @@ from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.results import ConversationImported, Imported, SourceImported
 from scopes.model.codec import encode
+from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
@@ -242,6 +247,41 @@ CHANGES = (
     ),
 )
 
+DISAGREED = Conflict(
+    id="da2d0db79666", type="decision-disagreement", key="decisions/auth%20flow", base=(),
+    source=(Position("server-side sessions\nwith a short life", SECURE.id, "reviewer", 0.55),),
+    target=(Position("JWT", CALL.id, "planner", 0.85),),
+)
+COMPETING = Conflict(
+    id="b34443c322fd", type="competing-proposals", key="proposals/service/auth/timeout", status="escalated",
+    base=(Position(10),),
+    source=(Position(5, SECURE.id, "reviewer", 0.1), Position({"seconds": 7}, COVERAGE.id, "tester")),
+    target=(Position(30, CALL.id, "planner", 0.6),),
+)
+EDITED = Conflict(
+    id="0ffc49afc026", type="edit-edit", key=f"messages/{PROMPT.id}", status="debate",
+    base=(Position(PROMPT.subject, PROMPT.id, "carol"),),
+    source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),), target=(Position({"retracted": True}, CALL.id, "planner"),),
+)
+SETTLED = Conflict(
+    id="5e771ed00000", type="resource-contention", key="files/src/app.py", base=(), status="resolved", automatic_resolution="both",
+    source=(Position({"operation": "edit", "content": "sha256:0123456789abcdef"}, SECURE.id, "reviewer"),),
+    target=(Position({"operation": "delete"}, CALL.id, "planner"),), resolution=Resolution("automatic", "both", "", "scopes"),
+)
+DECIDED_OTHERWISE = replace(
+    DISAGREED, status="resolved",
+    resolution=Resolution("intervention", "value", "the audit is next week", "carol", ("JWT", "server-side sessions"), "ask the audit"),
+)
+CONFLICT_ROWS = tuple(
+    ConflictRow(
+        number=number, conversation=CONVERSATION, branch=RESOLUTION, source=SECURITY, target="main",
+        since=format_seconds(NOW_SECONDS - 7200), conflict=conflict,
+    )
+    for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
+)
+SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
+MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
+
 SAMPLES = {
     "conversation": {
         "list": ConversationList(conversations=SUMMARIES),
@@ -339,6 +379,46 @@ SAMPLES = {
     "change": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
         "change": CHANGES[1],
+    },
+    "conflict": {
+        "list": ConflictList(conversation=CONVERSATION, conflicts=CONFLICT_ROWS),
+        "list-of-all": ConflictList(
+            conversation=None,
+            conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
+        ),
+        "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=SAID, talk=(COVERAGE, PROMPT)),
+        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
+        "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
+        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
+        "resolved": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+        ),
+        "escalated": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
+            remaining=3, operation=OPERATION,
+        ),
+    },
+    "merge": {
+        "up-to-date": UpToDate(**MERGE, branch="main", tip=oid("callit")),
+        "fast-forward": FastForwarded(**MERGE, branch="main", tip=oid("secure"), messages=(SECURE.id,), operation=OPERATION),
+        "fast-forward-foreseen": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
+        "merged": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
+        ),
+        "merged-settled": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(SETTLED,), operation=OPERATION,
+            message=message_id("joined"),
+        ),
+        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(SETTLED,), dry_run=True),
+        "conflict": Conflicted(
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, SETTLED),
+            operation=OPERATION,
+        ),
+        "conflict-foreseen": Conflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "many-conflicts": Conflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
+        "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "file": {
         "files": FileList(

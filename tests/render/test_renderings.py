@@ -98,10 +98,10 @@ def test_a_document_begins_with_its_version_and_kind(noun):
 
 @each_noun
 def test_what_is_unknown_is_absent(noun):
-    """Only a change says null, where there was nothing before or is nothing after (S4-49)."""
+    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49)."""
     for result in SAMPLES[noun].values():
         for path, value in walk(document(result)):
-            assert value is not None or noun == "change", path
+            assert value is not None or noun in {"change", "conflict", "merge"}, path
 
 
 def walk(value, path=""):

@@ -143,13 +143,15 @@ def test_a_users_file_that_cannot_be_parsed_is_named(user_file):
         user_config()
 
 
-@pytest.mark.parametrize("key", [*SETTINGS, "scopes.anything", "merge.rule.x", "SCOPES.Author"])
+@pytest.mark.parametrize(
+    "key", [*list(SETTINGS)[:4], "scopes.anything", "scopes.merge.rule.edit-edit", "SCOPES.Author"]
+)
 def test_our_keys_are_accepted(key):
     assert check_key(key) == key
 
 
 @pytest.mark.parametrize(
-    "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.", "alias.x"]
+    "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.x", "alias.x"]
 )
 def test_other_keys_are_refused_with_a_list_of_ours(key):
     with pytest.raises(Invalid, match="is no setting of scopes") as caught:

@@ -106,7 +106,7 @@ def find_only_pending(repository: Repository, conversation: ConversationId, bran
     ]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"{_NONE} {where}", hint=f"see: scopes conv conflicts list {conversation}")
+        raise NotFound(f"{_NONE} {where}", hint=f"see: scopes conflicts list {conversation}")
     if len(found) > 1:
         names = ", ".join(f"{conversation}/{pending.branch}" for pending in found)
         raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
@@ -114,13 +114,13 @@ def find_only_pending(repository: Repository, conversation: ConversationId, bran
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
-    """Return the records of conflicts that a tip holds, by id."""
+    """Return the records of conflicts that a tip holds, by id, in the order that numbers them."""
     state = state_of(objects, tip)
     entry = None if state is None else find_entry(objects, state, "conflicts")
     if entry is None or not entry.is_tree:
         return {}
     records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
-    return {record.id: record for record in records}
+    return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
 
 
 def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
@@ -138,7 +138,7 @@ def require_settled(objects: Objects, tip: Oid, what: str) -> None:
     if found:
         raise Conflicted(
             f"{what} has {len(found)} open conflict{'s' if len(found) > 1 else ''}",
-            hint="resolve them first: scopes conv conflicts list",
+            hint="resolve them first: scopes conflicts list",
         )
 
 

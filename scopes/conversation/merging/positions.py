@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scopes.conversation.heads import read_message
+from scopes.conversation.heads import message_id_of, read_message
 from scopes.conversation.merging.detecting import Contest
 from scopes.conversation.merging.states import Divergence, Side, state_of
 from scopes.conversation.merging.subjects import MESSAGES, group_of, value_field
@@ -53,7 +53,8 @@ def describe(objects: Objects, divergence: Divergence, contests: Iterable[Contes
         "source": _setters_of(objects, divergence.source, [contest.source for contest in listed]),
         "base": _setters_of_base(objects, divergence, listed),
     }
-    return [_conflict(objects, contest, setters) for contest in listed]
+    originals = _originals(objects, divergence, [contest.key for contest in listed])
+    return [_conflict(objects, contest, setters, originals) for contest in listed]
 
 
 def _setters_of(objects: Objects, side: Side, moves: Iterable[Mapping[str, Any]]) -> dict[str, Oid]:
@@ -76,9 +77,25 @@ def _setters_of_base(objects: Objects, divergence: Divergence, contests: Iterabl
     return find_setters(objects, walk_newest_first(objects, divergence.bases), wanted) if wanted else {}
 
 
-def _conflict(objects: Objects, contest: Contest, setters: Mapping[str, Mapping[str, Oid]]) -> Conflict:
+def _originals(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
+    """Return the messages below the bases that the keys are about."""
+    missing = {key.partition("/")[2]: key for key in keys if group_of(key) == MESSAGES}
+    found: dict[str, Oid] = {}
+    for commit in walk_newest_first(objects, divergence.bases) if missing else ():
+        key = missing.pop(message_id_of(commit), None)
+        if key is not None:
+            found[key] = commit.oid
+        if not missing:
+            break
+    return found
+
+
+def _conflict(
+    objects: Objects, contest: Contest, setters: Mapping[str, Mapping[str, Oid]], originals: Mapping[str, Oid]
+) -> Conflict:
     olds = {path: move.old for moves in (contest.target, contest.source) for path, move in moves.items()}
-    base = _positions(objects, contest.key, olds, setters["base"], ())
+    original = [originals[contest.key]] if contest.key in originals and not any(olds.values()) else []
+    base = _positions(objects, contest.key, olds, setters["base"], original)
     target, source = (
         _positions(objects, contest.key, {p: m.new for p, m in moves.items() if m.new != m.old}, setters[name], answers)
         for name, moves, answers in (
@@ -100,9 +117,11 @@ def _conflict(objects: Objects, contest: Contest, setters: Mapping[str, Mapping[
 def _positions(
     objects: Objects, key: str, blobs: Mapping[str, Oid | None], setters: Mapping[str, Oid], answers: Iterable[Oid]
 ) -> tuple[Position, ...]:
-    found = [
-        _position(objects, key, blob, setters.get(path)) for path, blob in sorted(blobs.items()) if blob is not None
-    ]
+    """Return what is said in those blobs, the last said last."""
+    age = {oid: rank for rank, oid in enumerate(dict.fromkeys(setters.values()))}  # the newest commit was found first
+    paths = sorted(blobs, key=lambda path: (-age.get(setters.get(path, Oid("")), len(age)), path))
+    said = ((blobs[path], setters.get(path)) for path in paths)
+    found = [_position(objects, key, blob, setter) for blob, setter in said if blob is not None]
     for oid in answers:
         message = read_message(objects, oid)
         found.append(Position(message.text, message.id, message.author.name, _confidence(message)))

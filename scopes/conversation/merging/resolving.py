@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,13 +66,29 @@ def resolved_changes(
     return changes
 
 
+def read_value(key: str, text: str) -> Any:
+    """Read a value as somebody types it: JSON where a subject takes any value and the text is that, else the text.
+
+    Raises:
+        Invalid: it is JSON that cannot be stored.
+    """
+    if value_field(key) is not None:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    canonical.dump(value)
+    return value
+
+
 def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     """Make the claim that holds a value of one's own, and the path that it stands at."""
     group, field = group_of(key), value_field(key)
     if group == "priorities" and value not in _URGENCIES:
         raise Invalid(f"{value!a} is no urgency", hint="one of: " + ", ".join(_URGENCIES))
-    if field is not None and not isinstance(value, str):
-        raise Invalid(f"the {field} of {shown_key(key)} is a text", hint="for example: --value 'as we agreed'")
+    if field is not None and not value.strip():
+        raise Invalid(f"the {field} of {shown_key(key)} cannot be empty", hint="for example: --value 'as we agreed'")
     if field is not None:
         agent = f"/{encode_component(actor)}" if group in _BY_AGENT else ""
         return f"{key}{agent}=", {field: value}

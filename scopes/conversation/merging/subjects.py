@@ -5,6 +5,7 @@ A subject is the path of a claim without the agent: what two agents say of one a
 
 from __future__ import annotations
 
+from scopes.errors import Invalid
 from scopes.ids import MessageId
 from scopes.model.keys import decode_component
 
@@ -55,7 +56,14 @@ def message_key(message: MessageId | str) -> str:
 
 def shown_key(key: str) -> str:
     """Write a key for people: decoded, `decisions/auth`; what cannot be decoded stays as it is."""
-    return "/".join(map(decode_component, key.split("/")))
+    return "/".join(map(_decoded, key.split("/")))
+
+
+def _decoded(component: str) -> str:
+    try:
+        return decode_component(component)
+    except Invalid:
+        return component
 
 
 def agent_of(path: str) -> str | None:

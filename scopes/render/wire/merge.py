@@ -1,0 +1,63 @@
+"""Merges as JSON: what came of one, and one that was given up."""
+
+from __future__ import annotations
+
+from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
+from scopes.conversation.merge_resume import MergeAborted
+from scopes.render.wire.conflict_shape import conflict_object
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known
+
+
+@to_wire.register(MergeOutcome)
+@to_wire.register(UpToDate)
+def up_to_date(result: MergeOutcome) -> dict[str, object]:
+    """Say that nothing was to be done."""
+    return _outcome(result, "up-to-date")
+
+
+@to_wire.register(FastForwarded)
+def fast_forwarded(result: FastForwarded) -> dict[str, object]:
+    """Say what came in without a merge of its own."""
+    return _outcome(result, "fast-forward")
+
+
+@to_wire.register(Merged)
+def merged(result: Merged) -> dict[str, object]:
+    """Say what came in, and name the message that joins both sides."""
+    return _outcome(result, "merged") | known(message=result.message)
+
+
+@to_wire.register(Conflicted)
+def conflicted(result: Conflicted) -> dict[str, object]:
+    """Say what has to be resolved, and on which branch."""
+    return _outcome(result, "conflict") | {"resolution_required": True}
+
+
+@to_wire.register(MergeAborted)
+def aborted(result: MergeAborted) -> dict[str, object]:
+    """Name the branch that is gone and the one that is active again."""
+    return {
+        "kind": "merge-abort",
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "active_branch": result.active_branch,
+        "operation": result.operation,
+    }
+
+
+def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
+    """Lay out what every outcome has (S4-9)."""
+    return known(
+        kind="merge",
+        result=word,
+        conversation=result.conversation,
+        source=result.source,
+        target=result.target,
+        branch=result.branch,
+        tip=result.tip,
+        merged_messages=list(result.messages),
+        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
+        operation=result.operation,
+        dry_run=result.dry_run or None,
+    )
