@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 from scopes.conversation.heads import KIND_TRAILER, MESSAGE_FILE, message_id_of
 from scopes.conversation.lookup import MAIN, Place, branch_tips, find_both, find_place
-from scopes.conversation.merging.course import Course, details_of, end_changes, require_free, stop_changes
+from scopes.conversation.merging.course import (
+    Course,
+    conflicts_in_order,
+    details_of,
+    end_changes,
+    require_free,
+    stop_changes,
+)
 from scopes.conversation.merging.detecting import find_contests
 from scopes.conversation.merging.pending import require_settled
 from scopes.conversation.merging.replaying import Line, Moved, Stop, replay_line
@@ -246,7 +253,8 @@ def conclude(
         name, changes = stop_changes(repository, course, line.stop, line.todo)
         summary = f"stop to rebase {course.conversation}/{course.branch} onto {course.target}"
         done = perform(repository, "rebase-conflict", summary, changes)
-        return _conflicted(course, plan, line.stop, name, done.id)
+        listed = conflicts_in_order(repository, line.stop.new, line.conflicts)
+        return replace(_conflicted(course, plan, line.stop, name, done.id), conflicts=listed)
     operation = None
     notes = plan.notes
     if line.tip != current or course.pending is not None:

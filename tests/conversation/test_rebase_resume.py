@@ -122,7 +122,11 @@ def test_a_second_conflict_stops_on_the_same_branch(repository):
     assert isinstance(second, RebaseConflicted)
     assert (second.branch, second.remaining, len(second.messages)) == (first.branch, 0, 1)
     assert [row.conflict.key for row in list_conflicts(repository, "conv-001").conflicts] == ["decisions/database"]
-    resolve_conflict(repository, "conv-001", second.conflicts[0].id, take="source", author="erin")
+    assert [(c.key, c.status) for c in second.conflicts] == [
+        ("decisions/auth", "resolved"),
+        ("decisions/database", "open"),
+    ]
+    resolve_conflict(repository, "conv-001", "2", take="source", author="erin")
     continue_rebase(repository, "conv-001")
     assert decided(repository, "conv-001/fix") == ["sessions", "sqlite"]
 
@@ -134,7 +138,7 @@ def test_a_later_message_that_contradicts_the_resolution_stops_again_and_names_i
     decide(repository, "conv-001/fix", "tokens")
     rebase(repository, "conv-001", branch="fix", onto="main")
     resolve_conflict(repository, "conv-001", "1", value="both", reason="why not", author="erin")
-    (conflict,) = continue_rebase(repository, "conv-001").conflicts
+    _, conflict = sorted(continue_rebase(repository, "conv-001").conflicts, key=lambda each: each.status != "resolved")
     assert [(p.value, p.agent) for p in (*conflict.target, *conflict.source)] == [("both", "erin"), ("tokens", "carol")]
 
 

@@ -16,6 +16,7 @@ from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merging.pending import (
     PURPOSE,
     Pending,
+    list_conflicts_at,
     list_pending,
     open_conflicts_at,
     resolution_branch,
@@ -26,6 +27,7 @@ from scopes.conversation.merging.replaying import Moved, Stop
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.store.refs import branch_ref, meta_ref
@@ -90,7 +92,7 @@ def find_course(repository: Repository, conversation: ConversationId, branch: st
         found = [course for course in found if branch in (course.branch, course.waiting.branch)]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"no {kind} of {where} waits", hint=f"see: scopes conv conflicts list {conversation}")
+        raise NotFound(f"no {kind} of {where} waits", hint=f"see: scopes conflicts list {conversation}")
     if len(found) > 1:
         names = ", ".join(course.branch for course in found)
         raise Ambiguous(f"several of kind {kind} wait in {conversation}", hint=f"name one with --branch: {names}")
@@ -128,7 +130,7 @@ def require_resolved(repository: Repository, course: Course) -> None:
         where = f"{course.conversation}/{course.waiting.branch}"
         raise Conflicted(
             f"{left} conflict{'s are' if left > 1 else ' is'} still open on {where}",
-            hint=f"see: scopes conv conflicts list {course.conversation}",
+            hint=f"see: scopes conflicts list {course.conversation}",
         )
 
 
@@ -202,6 +204,12 @@ def end_changes(
 def _meta_change(repository: Repository, course: Course, described: dict[str, Change], subject: str) -> RefChange:
     meta = read_metadata(repository, course.conversation).commit
     return RefChange(meta_ref(course.conversation), meta, write_metadata(repository, meta, described, subject))
+
+
+def conflicts_in_order(repository: Repository, tip: Oid, found: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    """Return the conflicts that wait at a tip, as they are numbered there, then those that were settled on the way."""
+    waiting = list_conflicts_at(repository, tip)
+    return (*waiting.values(), *(conflict for conflict in found if conflict.id not in waiting))
 
 
 def details_of(moved: Iterable[Moved]) -> dict[str, Any]:
