@@ -266,3 +266,12 @@ def test_a_moved_message_is_still_found_by_its_id(repository):
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert cat(repository, drawn.ids["c"]).message.text == "c"
     assert is_ancestor(repository, drawn.oids["b"], done.tip)
+
+
+def test_what_a_message_says_holds_at_the_new_place_also_where_the_old_one_had_it_before(repository):
+    history(repository, "main: a")
+    decide(repository, "conv-001/main", "jwt")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/fix", "jwt", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main~1")
+    assert decided(repository, "conv-001/fix") == ["jwt"]

@@ -13,14 +13,15 @@ from scopes.conversation.heads import STATE_DIRECTORY, message_id_of, read_messa
 from scopes.conversation.merging.plan import MergePlan, plan_of, write_state
 from scopes.conversation.merging.settling import Policy
 from scopes.conversation.merging.states import Divergence, diverged, state_of
+from scopes.conversation.merging.subjects import subject_of
 from scopes.ids import MessageId, Oid
-from scopes.model.claims import PARTICIPANT_KINDS, participant_claim
+from scopes.model.claims import claims_of
 from scopes.model.conflict import Conflict
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, Entry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
-from scopes.store.trees import find_entry, update_tree
+from scopes.store.trees import Change, find_blob, update_tree
 
 
 class Moved(NamedTuple):
@@ -106,7 +107,7 @@ def _replay(objects: Objects, place: _Place, commit: Commit, policy: Policy) -> 
     plan = _plan(objects, place, commit, policy, whole=concerns_others)
     if plan.conflicts and not concerns_others:
         plan = _plan(objects, place, commit, policy, whole=True)  # now they have to be named
-    state = _with_author(objects, write_state(objects, plan), message)
+    state = _with_claims(objects, write_state(objects, plan), message, plan)
     return _write(objects, place.tip, commit, state), plan
 
 
@@ -123,14 +124,22 @@ def divergence_of(objects: Objects, onto: Oid, commit: Commit, beside: Sequence[
     return diverged(objects, onto, commit.oid, beside, (commit,), bases, base_state)
 
 
-def _with_author(objects: Objects, state: Oid | None, message: Message) -> Oid | None:
-    """Make the author a participant, who at the old place may have been one long before."""
-    name, kind = message.author
-    if kind not in PARTICIPANT_KINDS:
-        return state
-    path, claim = participant_claim(name, kind)
-    known = state is not None and find_entry(objects, state, path) is not None
-    return state if known else update_tree(objects, state, {path: claim})
+def _with_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:
+    """Add what the message says where the new place says nothing; the old one may have said the same before it."""
+    contested = {conflict.key for conflict in plan.conflicts}
+    before, after = plan.divergence.base_state, plan.divergence.source.state
+    missing: dict[str, Change] = {
+        path: claim
+        for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
+        if _blob(objects, state, path) is None
+        and _blob(objects, after, path) == claim
+        and subject_of(path) not in contested
+    }
+    return update_tree(objects, state, missing) if missing else state
+
+
+def _blob(objects: Objects, state: Oid | None, path: str) -> bytes | None:
+    return None if state is None else find_blob(objects, state, path)
 
 
 def _write(objects: Objects, parent: Oid, commit: Commit, state: Oid | None) -> Oid:
