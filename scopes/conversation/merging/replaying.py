@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scopes.conversation.heads import STATE_DIRECTORY, message_id_of, read_message
 from scopes.conversation.merging.plan import MergePlan, plan_of, write_state
 from scopes.conversation.merging.settling import Policy
-from scopes.conversation.merging.states import Divergence, diverged, state_of
+from scopes.conversation.merging.states import Divergence, Side, moves_by_subject, moves_on, state_of
 from scopes.conversation.merging.subjects import subject_of
 from scopes.ids import MessageId, Oid
 from scopes.model.claims import claims_of
@@ -117,11 +117,17 @@ def _plan(objects: Objects, place: _Place, commit: Commit, policy: Policy, *, wh
 
 
 def divergence_of(objects: Objects, onto: Oid, commit: Commit, beside: Sequence[Commit] = ()) -> Divergence:
-    """Compare what one message changed with what its new place changed, over the message's old parent."""
+    """Compare what one message changed with what its new place has of that, over the message's old parent.
+
+    However much else differs there is not looked at: that is as much for every message of a long branch.
+    """
     parent = commit.parents[0] if commit.parents else None
-    base_state = None if parent is None else state_of(objects, parent)
-    bases = () if parent is None else (parent,)
-    return diverged(objects, onto, commit.oid, beside, (commit,), bases, base_state)
+    base = None if parent is None else state_of(objects, parent)
+    state, there = state_of(objects, commit.oid), state_of(objects, onto)
+    changed = moves_by_subject(objects, base, state)
+    target = Side(onto, there, tuple(beside), moves_on(objects, base, there, changed))
+    source = Side(commit.oid, state, (commit,), changed)
+    return Divergence(target, source, () if parent is None else (parent,), base)
 
 
 def _with_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:
