@@ -19,11 +19,11 @@ from scopes.conversation.merging.course import (
     require_free,
     stop_changes,
 )
-from scopes.conversation.merging.pending import require_settled
+from scopes.conversation.merging.pending import open_conflicts_at, require_settled
 from scopes.conversation.merging.replaying import Line, Moved, Stop, replay_line
 from scopes.conversation.merging.settling import Policy, read_policy
 from scopes.conversation.operating import perform
-from scopes.errors import NotFound, Refused
+from scopes.errors import Conflicted, NotFound, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conflict import Conflict
 from scopes.result import Note, Result
@@ -167,7 +167,11 @@ def _refuse_unfit(repository: Repository, commit: Commit) -> None:
         raise NotFound(f"{name} is no message", hint="it is the beginning of a conversation")
     if len(commit.parents) > 1:
         raise Refused(f"{name} is a merge", hint="pick the messages that it brought in, or merge: scopes conv merge")
-    require_settled(repository, commit.oid, f"the message {name}")
+    if open_conflicts_at(repository, commit.oid):
+        raise Conflicted(
+            f"{name} disagrees with what it stands on, and a later message decides that",
+            hint="merge the branch that both are on: scopes conv merge",
+        )
 
 
 def _foreseen(course: Course, line: Line, notes: tuple[Note, ...]) -> CherryPickOutcome:

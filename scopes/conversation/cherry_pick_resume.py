@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.conversation.cherry_pick import KIND, CherryPickOutcome, conclude, plan_picks
-from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import find_conversation
 from scopes.conversation.merge_resume import abort_merge
-from scopes.conversation.merging.course import Course, find_course, read_target, require_resolved
-from scopes.conversation.merging.replaying import Moved, replay_line
+from scopes.conversation.merging.course import Course, beyond_stop, find_course, read_target
+from scopes.conversation.merging.replaying import replay_line
 from scopes.conversation.merging.settling import Policy, read_policy
 from scopes.errors import Refused
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
@@ -44,11 +43,7 @@ def continue_cherry_pick(repository: Repository, conversation: str, branch: str 
     chosen = find_conversation(repository, conversation)
     with writing(repository):
         course = find_course(repository, chosen, branch, KIND)
-        require_resolved(repository, course)
-        waiting = course.waiting
-        stopped = message_id_of(read_commit(repository, waiting.stopped))
-        moved = (*course.moved, Moved(stopped, waiting.source_tip, waiting.stopped))
-        return _go_on(repository, replace(course, moved=moved), waiting.tip, "merged")
+        return _go_on(repository, beyond_stop(repository, course), course.waiting.tip, "merged")
 
 
 def skip_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> CherryPickOutcome:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import find_conversation
 from scopes.conversation.merge_resume import abort_merge
-from scopes.conversation.merging.course import Course, find_course, read_target, require_resolved
-from scopes.conversation.merging.replaying import Moved
+from scopes.conversation.merging.course import Course, beyond_stop, find_course, read_target
+from scopes.conversation.merging.rebasing import plan_line
 from scopes.conversation.merging.settling import read_policy
-from scopes.conversation.rebase import KIND, RebaseOutcome, conclude, plan_line
+from scopes.conversation.rebase import KIND, RebaseOutcome, conclude
 from scopes.errors import Refused
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.result import Result
@@ -45,11 +44,7 @@ def continue_rebase(repository: Repository, conversation: str, branch: str | Non
     chosen = find_conversation(repository, conversation)
     with writing(repository):
         course = find_course(repository, chosen, branch, KIND)
-        require_resolved(repository, course)
-        waiting = course.waiting
-        stopped = message_id_of(read_commit(repository, waiting.stopped))
-        moved = (*course.moved, Moved(stopped, waiting.source_tip, waiting.stopped))
-        return _go_on(repository, replace(course, moved=moved), waiting.tip, "merged")
+        return _go_on(repository, beyond_stop(repository, course), course.waiting.tip, "merged")
 
 
 def skip_rebase(repository: Repository, conversation: str, branch: str | None = None) -> RebaseOutcome:

@@ -203,3 +203,10 @@ def test_nothing_waits_that_was_not_stopped(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="no cherry-pick of conv-001 waits"):
         continue_cherry_pick(repository, "conv-001")
+
+
+def test_a_message_whose_conflict_was_decided_later_is_not_picked_without_that(repository, stopped):
+    resolve(repository)
+    continue_cherry_pick(repository, "conv-001")
+    with pytest.raises(Conflicted, match="a later message decides that"):
+        cherry_pick(repository, "conv-001", ["main~2"], branch="fix")

@@ -12,6 +12,7 @@ from typing import Any
 
 from scopes.clock import now
 from scopes.conversation.branch import active_change
+from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merging.pending import (
     PURPOSE,
@@ -31,7 +32,7 @@ from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.store.refs import branch_ref, meta_ref
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
 
 _JOINED = {"rebase": "onto", "cherry-pick": "into"}
@@ -119,11 +120,11 @@ def _course(pending: Pending) -> Course | None:
     return None
 
 
-def require_resolved(repository: Repository, course: Course) -> None:
-    """Refuse to go on over a conflict.
+def beyond_stop(repository: Repository, course: Course) -> Course:
+    """Return the course with the message that it stopped at as moved.
 
     Raises:
-        Conflicted: one is still open.
+        Conflicted: a conflict is still open there.
     """
     left = len(open_conflicts_at(repository, course.waiting.tip))
     if left:
@@ -132,6 +133,8 @@ def require_resolved(repository: Repository, course: Course) -> None:
             f"{left} conflict{'s are' if left > 1 else ' is'} still open on {where}",
             hint=f"see: scopes conflicts list {course.conversation}",
         )
+    stopped = message_id_of(read_commit(repository, course.waiting.stopped))
+    return replace(course, moved=(*course.moved, Moved(stopped, course.waiting.source_tip, course.waiting.stopped)))
 
 
 def read_target(repository: Repository, course: Course) -> Oid:
