@@ -233,14 +233,14 @@ def test_a_rule_settles_what_would_stop(repository):
     assert [(c.type, c.status) for c in done.conflicts] == [("resource-contention", "resolved")]
 
 
-def test_a_branch_or_base_with_open_conflicts_is_refused(repository):
+def test_a_base_with_open_conflicts_is_refused_and_so_is_the_branch_that_something_waits_on(repository):
     history(repository, "main: a", "fix@a:", "idea@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
     waiting = rebase(repository, "conv-001", branch="fix", onto="main").branch
     with pytest.raises(Conflicted, match="1 open conflict"):
         rebase(repository, "conv-001", branch="idea", onto=waiting)
-    with pytest.raises(Conflicted, match="1 open conflict"):
+    with pytest.raises(Refused, match="a rebase of conv-001/fix waits on"):
         rebase(repository, "conv-001", branch=waiting, onto="main")
 
 

@@ -66,16 +66,17 @@ class Course:
 
 
 def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
-    """Refuse to rewrite a branch that something else is going to move.
+    """Refuse to rewrite a branch that something else is going to move, or that something waits on.
 
     Raises:
-        Refused: a merge, rebase or cherry-pick of it waits for a resolution.
+        Refused: a merge, rebase or cherry-pick waits for a resolution.
     """
     for pending in list_pending(repository, conversation):
-        if pending.details.get("branch", pending.target) == branch:
+        moved = pending.details.get("branch", pending.target)
+        if branch in {pending.branch, moved}:
             verb = f"scopes conv {pending.kind} {conversation}"
             raise Refused(
-                f"a {pending.kind} of {conversation}/{branch} waits on {pending.branch}",
+                f"a {pending.kind} of {conversation}/{moved} waits on {pending.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
             )
 
