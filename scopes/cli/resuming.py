@@ -11,7 +11,7 @@ from scopes.errors import Invalid
 Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on once the conflicts are resolved")]
 Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Go on without the message that it stopped at")]
 Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Give up, and leave everything as it was")]
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen, and do nothing")]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing")]
 
 
 def chosen_step(*, begins: bool, go_on: bool, skip: bool, abort: bool, dry_run: bool, missing: str) -> str:
