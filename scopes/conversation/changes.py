@@ -14,6 +14,7 @@ from scopes.clock import format_seconds, now_nanoseconds, parse_time
 from scopes.conversation.heads import MessageHead, head_of, is_root, read_message
 from scopes.conversation.lineage import OwnOperation, walk_own_operations
 from scopes.conversation.lookup import branch_tips, find_conversation
+from scopes.conversation.merging.pending import open_conflicts_at
 from scopes.conversation.metadata import Metadata, read_metadata_at
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
@@ -128,6 +129,9 @@ def _changes_of(head: MessageHead, message: Message, time: str, participants: se
         verb = "DELETE" if message.retracts else "UPDATE"
         after = None if message.retracts else {"amended_by": head.id}
         yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
+    match message.extra.get("conflict"):
+        case {"id": str(conflict), **decided}:
+            yield _change(time, f"conflicts.{conflict}", "UPDATE", {"status": "open"}, decided, cause, head.id)
 
 
 def _operation_changes(repository: Repository, own: OwnOperation) -> Iterator[Change]:
@@ -144,6 +148,8 @@ def _operation_changes(repository: Repository, own: OwnOperation) -> Iterator[Ch
     yield from _metadata_changes(record, before, after, cause)
     for name, change in moved.items():
         yield _branch_change(record, name, change, after.branches.get(name), cause)
+    if record.kind.endswith("-conflict"):
+        yield from _conflict_changes(repository, record, moved.values(), cause)
     for change in record.changes:
         if change.ref == names.active_ref(conversation):
             old, new = _branch_of(change.old), _branch_of(change.new)
@@ -168,6 +174,16 @@ def _branch_change(
         known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
         after |= {key: value for key, value in known.items() if value is not None}
     return _change(record.time, f"branches.{name}", verb, before, after, cause, record.id)
+
+
+def _conflict_changes(
+    repository: Repository, record: Operation, moved: Iterable[RefChange], cause: str
+) -> Iterator[Change]:
+    """Tell which disagreements stopped an operation."""
+    for tip in (Oid(change.new) for change in moved if change.new is not None):
+        for conflict in open_conflicts_at(repository, tip):
+            after = {"type": conflict.type, "key": conflict.key, "status": conflict.status}
+            yield _change(record.time, f"conflicts.{conflict.id}", "CREATE", None, after, cause, record.id)
 
 
 def _metadata_changes(record: Operation, before: Metadata, after: Metadata, cause: str) -> Iterator[Change]:

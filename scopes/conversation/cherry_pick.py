@@ -13,7 +13,6 @@ from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import Place, branch_tips, find_both, find_place
 from scopes.conversation.merging.course import (
     Course,
-    conflicts_in_order,
     details_of,
     end_changes,
     require_free,
@@ -204,8 +203,7 @@ def conclude(  # noqa: PLR0917 - a course, what came of it, and what to say of i
     if line.stop is not None:
         name, changes = stop_changes(repository, course, line.stop, line.todo)
         done = perform(repository, "cherry-pick-conflict", f"stop to pick {line.stop.id[:8]} for {where}", changes)
-        listed = conflicts_in_order(repository, line.stop.new, line.conflicts)
-        return replace(_conflicted(course, line, line.stop, name, done.id, notes), conflicts=listed)
+        return _conflicted(course, line, line.stop, name, done.id, notes)
     operation = None
     if line.tip != current or course.pending is not None:
         changes = end_changes(repository, course, current, line.tip, None, status=status)

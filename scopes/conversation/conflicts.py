@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scopes.conversation.heads import MessageHead, message_id_of, read_message, walk_heads_newest_first
 from scopes.conversation.lookup import conversation_ids, find_conversation
-from scopes.conversation.merging.pending import Pending, list_conflicts_at, list_pending
+from scopes.conversation.merging.pending import Pending, list_conflicts_of, list_pending
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.ids import BranchName, ConversationId
 from scopes.model.conflict import STATUSES, Conflict
@@ -15,6 +15,7 @@ from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 
+_LONGEST_NUMBER = 3
 _TALKERS = frozenset({"human", "agent"})
 
 
@@ -90,7 +91,7 @@ def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iter
 
 def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
     talked = bool(_talk(repository, pending))
-    for number, record in enumerate(list_conflicts_at(repository, pending.tip).values(), 1):
+    for number, record in enumerate(list_conflicts_of(repository, pending), 1):
         status = "debate" if record.status == "open" and talked else record.status
         yield ConflictRow(
             number=number,
@@ -126,7 +127,7 @@ def _talk(repository: Repository, pending: Pending) -> list[MessageHead]:
 
 
 def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, Pending]:
-    """Resolve a conflict of a conversation by id, start of an id, or number.
+    """Resolve a conflict of a conversation by id, number, or start of an id, which a short number never is.
 
     Raises:
         NotFound, Ambiguous: none or several have that name.
@@ -135,7 +136,8 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     rows = [(row, pending) for pending in pendings for row in _rows(repository, pending)]
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    found = found or [pair for pair in rows if name and pair[0].conflict.id.startswith(name)]
+    is_start = name and not (name.isdecimal() and len(name) <= _LONGEST_NUMBER)
+    found = found or [pair for pair in rows if is_start and pair[0].conflict.id.startswith(name)]
     if not found:
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)

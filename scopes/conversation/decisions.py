@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
 from scopes.conversation.lookup import find_active_branch, find_place
+from scopes.conversation.merging.subjects import group_of, shown_key
 from scopes.ids import ConversationId
 from scopes.model import canonical
 from scopes.model.keys import leaf
+from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
@@ -40,10 +42,28 @@ def decisions(repository: Repository, conversation: str) -> DecisionList:
     tree = read_commit(repository, tip).tree
     rows = []
     for head, message in messages:
-        if message.kind != "decision" or message.payload is None:
-            continue
-        topic, decision = str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
-        held = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
-        stands = held == canonical.dump({"decision": decision})
-        rows.append(DecisionRow(topic=topic, decision=decision, head=head, stands=stands))
+        found = _decided(message)
+        if found is not None:
+            topic, decision = found
+            held = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
+            stands = held is not None and _holds(canonical.load(held), decision)
+            rows.append(DecisionRow(topic=topic, decision=decision, head=head, stands=stands))
     return DecisionList(conversation=chosen, decisions=tuple(rows))
+
+
+def _decided(message: Message) -> tuple[str, str] | None:
+    """Return topic and decision of a message that decides: by itself, or between two sides that disagreed."""
+    if message.kind == "decision" and message.payload is not None:
+        return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
+    match message.extra.get("conflict"):
+        case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == "decisions":
+            return shown_key(key).partition("/")[2], decision
+    return None
+
+
+def _holds(claim: object, decision: str) -> bool:
+    """Tell whether a claim is the decision, or holds it beside another one."""
+    match claim:
+        case {"both": list(several)}:
+            return {"decision": decision} in several
+    return claim == {"decision": decision}

@@ -15,7 +15,6 @@ from scopes.conversation.lookup import Place, branch_tips, find_active_branch, f
 from scopes.conversation.merging.commits import write_merge_commit, write_notice
 from scopes.conversation.merging.pending import (
     PURPOSE,
-    list_conflicts_at,
     require_settled,
     resolution_branch,
     waiting_entry,
@@ -175,7 +174,7 @@ def _foreseen(merging: _Merging, plan: MergePlan, *, fast_forward: bool) -> Merg
         branch=merging.target,
         tip=None,
         messages=plan.messages,
-        conflicts=tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
+        conflicts=conflicts_in_order(plan),
         dry_run=True,
         notes=plan.notes,
     )
@@ -258,13 +257,12 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
         branch=name,
         tip=tip,
         messages=plan.messages,
-        conflicts=conflicts_in_order(repository, tip, plan),
+        conflicts=conflicts_in_order(plan),
         operation=operation.id,
         notes=plan.notes,
     )
 
 
-def conflicts_in_order(repository: Repository, tip: Oid, plan: MergePlan) -> tuple[Conflict, ...]:
-    """Return the conflicts that wait at a tip, as they are numbered there, then those that were settled on the way."""
-    waiting = list_conflicts_at(repository, tip)
-    return (*waiting.values(), *(conflict for conflict in plan.conflicts if conflict.id not in waiting))
+def conflicts_in_order(plan: MergePlan) -> tuple[Conflict, ...]:
+    """Return the conflicts that wait, as they will be numbered, then those that were settled on the way."""
+    return tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved"))

@@ -20,11 +20,12 @@ from scopes.conversation.merging.settling import read_policy
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.conversation.operating import perform
 from scopes.errors import Conflicted as StillConflicted
-from scopes.errors import NotFound
+from scopes.errors import NotFound, Refused
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.result import Result
+from scopes.store.graph import is_ancestor
 from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
@@ -46,10 +47,12 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     Raises:
         NotFound, Ambiguous: no merge waits, or several do and none is named; or the target is gone.
         Conflicted: a conflict is still open.
+        Refused: the branch was moved back behind the merge that it held.
     """
     chosen = find_conversation(repository, conversation)
     with writing(repository):
         pending = find_only_pending(repository, chosen, branch, "merge")
+        _require_whole(repository, pending)
         left = open_conflicts_at(repository, pending.tip)
         if left:
             raise StillConflicted(
@@ -67,6 +70,15 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
         if plan.open_conflicts:
             return _stopped_again(repository, pending, target, plan)
         return _finished(repository, pending, target, plan)
+
+
+def _require_whole(repository: Repository, pending: Pending) -> None:
+    """Refuse to finish with a branch that was moved back behind its merge: the source would be lost."""
+    if not is_ancestor(repository, pending.stopped, pending.tip):
+        raise Refused(
+            f"{pending.conversation}/{pending.branch} does not hold its merge any more",
+            hint=f"take that back with: scopes undo, or give it up: scopes conv merge {pending.conversation} --abort",
+        )
 
 
 def abort_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeAborted:
@@ -148,7 +160,7 @@ def _stopped_again(repository: Repository, pending: Pending, target: Oid, plan: 
         branch=pending.branch,
         tip=tip,
         messages=plan.messages,
-        conflicts=conflicts_in_order(repository, tip, plan),
+        conflicts=conflicts_in_order(plan),
         operation=operation.id,
         notes=plan.notes,
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from scopes.conversation.lookup import MAIN, Place, branch_tips, find_both, find_place
 from scopes.conversation.merging.course import (
     Course,
-    conflicts_in_order,
     details_of,
     end_changes,
     require_free,
@@ -157,8 +156,7 @@ def conclude(
         name, changes = stop_changes(repository, course, line.stop, line.todo)
         summary = f"stop to rebase {course.conversation}/{course.branch} onto {course.target}"
         done = perform(repository, "rebase-conflict", summary, changes)
-        listed = conflicts_in_order(repository, line.stop.new, line.conflicts)
-        return replace(_conflicted(course, plan, line.stop, name, done.id), conflicts=listed)
+        return _conflicted(course, plan, line.stop, name, done.id)
     operation = None
     notes = plan.notes
     if line.tip != current or course.pending is not None:

@@ -17,7 +17,7 @@ from scopes.conversation.merging.pending import Pending, list_conflicts_at, open
 from scopes.conversation.merging.resolving import find_contest, read_value, resolved_changes
 from scopes.conversation.merging.settling import resolve
 from scopes.conversation.merging.states import state_of
-from scopes.conversation.merging.subjects import shown_key
+from scopes.conversation.merging.subjects import MESSAGES, group_of, shown_key
 from scopes.conversation.message_commit import write_commit_over, write_message_blob
 from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
@@ -87,7 +87,10 @@ def resolve_conflict(
         own = None if value is None else read_value(record.key, value)
         changes = resolved_changes(repository, contest, choice, own, actor.name)
         done = resolve(record, choice, strategy, reason, actor.name, own)
-        said = f"Resolved {shown_key(record.key)}: {_in_words(done)}" + (f" ({reason})" if reason else "")
+        if group_of(record.key) == MESSAGES and value is not None:
+            said = value  # the decision is itself what the message says from now on
+        else:
+            said = f"Resolved {shown_key(record.key)}: {_in_words(done)}" + (f" ({reason})" if reason else "")
         return _write(repository, pending, row.number, done, actor, said, changes)
 
 
@@ -120,11 +123,16 @@ def escalate_conflict(
 def _open_record(repository: Repository, pending: Pending, identity: str) -> Conflict:
     record = list_conflicts_at(repository, pending.tip)[identity]
     if record.status == "resolved":
-        hint = (
-            f"take that back with: scopes undo, or go on: scopes conv {pending.kind} {pending.conversation} --continue"
-        )
+        go_on = f"scopes conv {pending.kind} {pending.conversation} --continue"
+        hint = f"take that back with: scopes undo, or go on: {go_on}"
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
+
+
+def _amended(conflict: Conflict) -> str | None:
+    """Return the message that the decision puts a text of its own in the place of."""
+    own = conflict.resolution is not None and conflict.resolution.choice == "value"
+    return conflict.key.partition("/")[2] if own and group_of(conflict.key) == MESSAGES else None
 
 
 def _in_words(conflict: Conflict) -> str:
@@ -158,6 +166,7 @@ def _write(  # noqa: PLR0917 - what a decision is made of
         kind="notice",
         time=now(),
         to=to,
+        amends=_amended(conflict),
         extra={"conflict": document},
     )
     changes = changes | {conflict_path(conflict): encode_conflict(conflict)} | dict([participant_claim(*actor)])
@@ -166,7 +175,8 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     time = seconds_of(message.time or now())
     tip = write_commit_over(repository, (pending.tip,), message, blob, state, time=time)
     change = RefChange(branch_ref(pending.conversation, pending.branch), pending.tip, tip)
-    summary = f"{'resolve' if conflict.status == 'resolved' else 'escalate'} {conflict.id} of {pending.conversation}"
+    verb = "resolve" if conflict.status == "resolved" else "escalate"
+    summary = f"{verb} {shown_key(conflict.key)} of {pending.conversation}/{pending.branch}"
     operation = perform(repository, "resolve", summary, [change])
     return ConflictResolved(
         conversation=pending.conversation,

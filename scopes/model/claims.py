@@ -8,7 +8,7 @@ other (`analyses/<subject>/<aspect>/<agent>=`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scopes.model import canonical
@@ -48,7 +48,12 @@ def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
 
 def content_hash(message: Message) -> str:
     """Hash what a message says, without who, when and under which id; equal amendments are equal claims."""
-    said: list[Any] = [{**part.fields, "type": part.type} for part in message.parts]
+    return parts_hash(message.parts)
+
+
+def parts_hash(parts: Iterable[Part]) -> str:
+    """Hash the parts of a message."""
+    said: list[Any] = [{**part.fields, "type": part.type} for part in parts]
     return "sha256:" + hashlib.sha256(canonical.dump(said)).hexdigest()
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from hashlib import sha256
 
 import pytest
 
+from scopes import clock
 from scopes.cli import candidates
 from scopes.cli.generate import generate
 from tests.cli.sample import TABLE
+from tests.cli.talking import Talk
 
 SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whether to hint"}
 
@@ -32,3 +36,13 @@ def sample_options(tmp_path, monkeypatch):
     path.write_text(files["scopes/cli/" + path.name])
     monkeypatch.setattr(candidates, "OPTIONS_FILE", str(path))
     return str(path)
+
+
+@pytest.fixture
+def talk(tmp_path, monkeypatch):
+    """Begin a conversation with the branches main and fix, whose ids differ from the first letter on."""
+    rolls = itertools.count(1)
+    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    made = Talk(tmp_path)
+    made.first = made.part()
+    return made

@@ -122,11 +122,8 @@ def test_a_second_conflict_stops_on_the_same_branch(repository):
     assert isinstance(second, RebaseConflicted)
     assert (second.branch, second.remaining, len(second.messages)) == (first.branch, 0, 1)
     assert [row.conflict.key for row in list_conflicts(repository, "conv-001").conflicts] == ["decisions/database"]
-    assert [(c.key, c.status) for c in second.conflicts] == [
-        ("decisions/auth", "resolved"),
-        ("decisions/database", "open"),
-    ]
-    resolve_conflict(repository, "conv-001", "2", take="source", author="erin")
+    assert [(c.key, c.status) for c in second.conflicts] == [("decisions/database", "open")]
+    resolve(repository)
     continue_rebase(repository, "conv-001")
     assert decided(repository, "conv-001/fix") == ["sessions", "sqlite"]
 
@@ -138,7 +135,7 @@ def test_a_later_message_that_contradicts_the_resolution_stops_again_and_names_i
     decide(repository, "conv-001/fix", "tokens")
     rebase(repository, "conv-001", branch="fix", onto="main")
     resolve_conflict(repository, "conv-001", "1", value="both", reason="why not", author="erin")
-    _, conflict = sorted(continue_rebase(repository, "conv-001").conflicts, key=lambda each: each.status != "resolved")
+    (conflict,) = continue_rebase(repository, "conv-001").conflicts
     assert [(p.value, p.agent) for p in (*conflict.target, *conflict.source)] == [("both", "erin"), ("tokens", "carol")]
 
 
@@ -218,3 +215,10 @@ def test_a_branch_that_is_gone_is_named_with_the_way_out(repository, stopped):
     with pytest.raises(NotFound, match="conv-001/fix is gone") as caught:
         continue_rebase(repository, "conv-001")
     assert "--abort" in caught.value.hint
+
+
+def test_a_branch_that_lost_the_stopped_message_cannot_be_continued(repository, stopped):
+    rewind(repository, f"conv-001/{stopped.branch}")
+    with pytest.raises(Refused, match="does not hold the message any more"):
+        continue_rebase(repository, "conv-001")
+    assert isinstance(skip_rebase(repository, "conv-001"), Rebased)

@@ -250,37 +250,79 @@ CHANGES = (
         cause="system",
         source="create",
     ),
+    change(
+        "conflicts.da2d0db79666",
+        "CREATE",
+        None,
+        {"type": "edit-edit", "key": "decisions/auth%20flow", "status": "open"},
+    ),
+    change(
+        "conflicts.da2d0db79666",
+        "UPDATE",
+        {"status": "open"},
+        {
+            "type": "edit-edit",
+            "key": "decisions/auth%20flow",
+            "status": "resolved",
+            "choice": "source",
+            "reason": "simpler",
+        },
+    ),
 )
 
 DISAGREED = Conflict(
-    id="da2d0db79666", type="decision-disagreement", key="decisions/auth%20flow", base=(),
+    id="da2d0db79666",
+    type="decision-disagreement",
+    key="decisions/auth%20flow",
+    base=(),
     source=(Position("server-side sessions\nwith a short life", SECURE.id, "reviewer", 0.55),),
     target=(Position("JWT", CALL.id, "planner", 0.85),),
 )
 COMPETING = Conflict(
-    id="b34443c322fd", type="competing-proposals", key="proposals/service/auth/timeout", status="escalated",
+    id="b34443c322fd",
+    type="competing-proposals",
+    key="proposals/service/auth/timeout",
+    status="escalated",
     base=(Position(10),),
     source=(Position(5, SECURE.id, "reviewer", 0.1), Position({"seconds": 7}, COVERAGE.id, "tester")),
     target=(Position(30, CALL.id, "planner", 0.6),),
 )
 EDITED = Conflict(
-    id="0ffc49afc026", type="edit-edit", key=f"messages/{PROMPT.id}", status="debate",
+    id="0ffc49afc026",
+    type="edit-edit",
+    key=f"messages/{PROMPT.id}",
+    status="debate",
     base=(Position(PROMPT.subject, PROMPT.id, "carol"),),
-    source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),), target=(Position({"retracted": True}, CALL.id, "planner"),),
+    source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),),
+    target=(Position({"retracted": True}, CALL.id, "planner"),),
 )
 SETTLED = Conflict(
-    id="5e771ed00000", type="resource-contention", key="files/src/app.py", base=(), status="resolved", automatic_resolution="both",
+    id="5e771ed00000",
+    type="resource-contention",
+    key="files/src/app.py",
+    base=(),
+    status="resolved",
+    automatic_resolution="both",
     source=(Position({"operation": "edit", "content": "sha256:0123456789abcdef"}, SECURE.id, "reviewer"),),
-    target=(Position({"operation": "delete"}, CALL.id, "planner"),), resolution=Resolution("automatic", "both", "", "scopes"),
+    target=(Position({"operation": "delete"}, CALL.id, "planner"),),
+    resolution=Resolution("automatic", "both", "", "scopes"),
 )
 DECIDED_OTHERWISE = replace(
-    DISAGREED, status="resolved",
-    resolution=Resolution("intervention", "value", "the audit is next week", "carol", ("JWT", "server-side sessions"), "ask the audit"),
+    DISAGREED,
+    status="resolved",
+    resolution=Resolution(
+        "intervention", "value", "the audit is next week", "carol", ("JWT", "server-side sessions"), "ask the audit"
+    ),
 )
 CONFLICT_ROWS = tuple(
     ConflictRow(
-        number=number, conversation=CONVERSATION, branch=RESOLUTION, source=SECURITY, target="main",
-        since=format_seconds(NOW_SECONDS - 7200), conflict=conflict,
+        number=number,
+        conversation=CONVERSATION,
+        branch=RESOLUTION,
+        source=SECURITY,
+        target="main",
+        since=format_seconds(NOW_SECONDS - 7200),
+        conflict=conflict,
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )

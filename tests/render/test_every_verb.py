@@ -11,6 +11,7 @@ from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
 from scopes.conversation.config import list_settings, set_setting
+from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.doctor import doctor
@@ -19,9 +20,12 @@ from scopes.conversation.gc import gc
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_resume import continue_merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.resolve_conflict import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
@@ -33,7 +37,7 @@ from scopes.render.mermaid_view import as_mermaid
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
 
-SAMPLE = "conv-001"
+SAMPLE, MERGED = "conv-001", "login-bug"
 
 READS = {
     "list": lambda repo: list_conversations(repo, whole=True),
@@ -77,6 +81,14 @@ WRITES = {
     "rename": lambda repo: rename_conversation(repo, SAMPLE, "login-bug"),
     "config set": lambda repo: set_setting(repo, "/nowhere", "scopes.hints", "false", level="store"),
     "gc": gc,
+    "merge": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main"),
+    "merge that stops": lambda repo: merge(repo, MERGED, "alternative-solution/general-purpose", target="main"),
+    "merge foreseen": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
+    "conflicts list": lambda repo: list_conflicts(repo, MERGED),
+    "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
+    "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author="erin"),
+    "conflicts resolve": lambda repo: resolve_conflict(repo, MERGED, "1", take="both", author="erin"),
+    "merge --continue": lambda repo: continue_merge(repo, MERGED),
 }
 
 

@@ -19,7 +19,7 @@ def conflicts_list(
     status: Annotated[
         str | None, typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated or resolved")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", "-a", help="Also those that are resolved")] = False,
+    every: Annotated[bool, typer.Option("--all", "-a", help="Also what is resolved and not yet continued")] = False,
     nul: NulRows = False,
     template: Template = None,
 ) -> int:

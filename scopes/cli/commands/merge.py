@@ -17,10 +17,10 @@ def merge(
     context: typer.Context,
     conversation: Conversation,
     source: Annotated[
-        str | None, typer.Option("--source", "-s", metavar="BRANCH", help="What to bring in: a branch, or any message")
+        str | None, typer.Option("--source", metavar="BRANCH", help="What to bring in: a branch, or any message")
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="BRANCH", help="Into which branch; else the active one")
+        str | None, typer.Option("--target", metavar="BRANCH", help="Into which branch; else the active one")
     ] = None,
     strategy: Annotated[
         str | None, typer.Option("--strategy", metavar="NAME", help="automatic (default), ours, theirs or manual")
@@ -36,7 +36,7 @@ def merge(
     message: Annotated[
         str | None, typer.Option("--message", "-m", metavar="TEXT", help="What the merge says of itself")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen, and do nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing")] = False,
     go_on: Annotated[bool, typer.Option("--continue", help="Finish a merge whose conflicts are resolved")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="Give a merge up that waits for its conflicts")] = False,
     branch: Annotated[

@@ -17,7 +17,6 @@ from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merging.pending import (
     PURPOSE,
     Pending,
-    list_conflicts_at,
     list_pending,
     open_conflicts_at,
     resolution_branch,
@@ -28,9 +27,9 @@ from scopes.conversation.merging.replaying import Moved, Stop
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
+from scopes.store.graph import is_ancestor
 from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
@@ -126,16 +125,23 @@ def beyond_stop(repository: Repository, course: Course) -> Course:
 
     Raises:
         Conflicted: a conflict is still open there.
+        Refused: the branch that it waits on was moved back behind that message.
     """
-    left = len(open_conflicts_at(repository, course.waiting.tip))
+    waiting = course.waiting
+    if not is_ancestor(repository, waiting.stopped, waiting.tip):
+        raise Refused(
+            f"{course.conversation}/{waiting.branch} does not hold the message any more that it stopped at",
+            hint=f"scopes undo, or leave it out: scopes conv {course.kind} {course.conversation} --skip",
+        )
+    left = len(open_conflicts_at(repository, waiting.tip))
     if left:
-        where = f"{course.conversation}/{course.waiting.branch}"
+        where = f"{course.conversation}/{waiting.branch}"
         raise Conflicted(
             f"{left} conflict{'s are' if left > 1 else ' is'} still open on {where}",
             hint=f"see: scopes conflicts list {course.conversation}",
         )
-    stopped = message_id_of(read_commit(repository, course.waiting.stopped))
-    return replace(course, moved=(*course.moved, Moved(stopped, course.waiting.source_tip, course.waiting.stopped)))
+    stopped = message_id_of(read_commit(repository, waiting.stopped))
+    return replace(course, moved=(*course.moved, Moved(stopped, waiting.source_tip, waiting.stopped)))
 
 
 def read_target(repository: Repository, course: Course) -> Oid:
@@ -208,12 +214,6 @@ def end_changes(
 def _meta_change(repository: Repository, course: Course, described: dict[str, Change], subject: str) -> RefChange:
     meta = read_metadata(repository, course.conversation).commit
     return RefChange(meta_ref(course.conversation), meta, write_metadata(repository, meta, described, subject))
-
-
-def conflicts_in_order(repository: Repository, tip: Oid, found: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    """Return the conflicts that wait at a tip, as they are numbered there, then those that were settled on the way."""
-    waiting = list_conflicts_at(repository, tip)
-    return (*waiting.values(), *(conflict for conflict in found if conflict.id not in waiting))
 
 
 def details_of(moved: Iterable[Moved]) -> dict[str, Any]:

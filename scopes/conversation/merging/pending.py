@@ -123,6 +123,16 @@ def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
     return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
 
 
+def list_conflicts_of(objects: Objects, pending: Pending) -> list[Conflict]:
+    """Return the conflicts that wait or were resolved on the branch, in the order that numbers them.
+
+    What was resolved before stays recorded in the history of both sides, and is none of them.
+    """
+    former = [list_conflicts_at(objects, tip) for tip in (pending.target_tip, pending.source_tip)]
+    found = list_conflicts_at(objects, pending.tip).values()
+    return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
+
+
 def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
     """Return the conflicts that are open at a tip."""
     return [record for record in list_conflicts_at(objects, tip).values() if record.status != "resolved"]

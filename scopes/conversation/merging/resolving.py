@@ -11,11 +11,13 @@ from scopes.conversation.merging.outcome import taken
 from scopes.conversation.merging.pending import Pending
 from scopes.conversation.merging.replaying import divergence_of
 from scopes.conversation.merging.states import Divergence, find_divergence
-from scopes.conversation.merging.subjects import group_of, shown_key, value_field
+from scopes.conversation.merging.subjects import MESSAGES, group_of, shown_key, value_field
 from scopes.errors import Invalid, Refused
 from scopes.model import canonical
+from scopes.model.claims import parts_hash
 from scopes.model.conflict import Choice, Conflict
 from scopes.model.keys import encode_component
+from scopes.model.message import text_parts
 from scopes.store.graph import list_new_commits
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
@@ -37,7 +39,7 @@ def find_contest(repository: Repository, pending: Pending, conflict: Conflict) -
             return contest
     raise Refused(
         f"conflict {conflict.id} does not come from the {pending.kind} that waits on {pending.branch}",
-        hint=f"give that up: scopes conv {pending.kind} {pending.conversation} --abort",
+        hint=f"take that {pending.kind} back: scopes conv {pending.kind} {pending.conversation} --abort",
     )
 
 
@@ -57,6 +59,8 @@ def resolved_changes(
     Raises:
         Invalid: the subject has no place for such a value.
     """
+    if choice == "both" and group_of(contest.key) == MESSAGES:
+        raise Invalid("a message cannot say two things", hint="take a side, or write what it says: --value TEXT")
     if choice != "value":
         return taken(repository, contest.target, contest.source, choice)
     paths: Mapping[str, Any] = {**contest.target, **contest.source}
@@ -72,7 +76,7 @@ def read_value(key: str, text: str) -> Any:
     Raises:
         Invalid: it is JSON that cannot be stored.
     """
-    if value_field(key) is not None:
+    if value_field(key) is not None or group_of(key) == MESSAGES:
         return text
     try:
         value = json.loads(text)
@@ -87,11 +91,14 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     group, field = group_of(key), value_field(key)
     if group == "priorities" and value not in _URGENCIES:
         raise Invalid(f"{value!a} is no urgency", hint="one of: " + ", ".join(_URGENCIES))
-    if field is not None and not value.strip():
-        raise Invalid(f"the {field} of {shown_key(key)} cannot be empty", hint="for example: --value 'as we agreed'")
+    if (field is not None or group == MESSAGES) and not value.strip():
+        what = f"the {field} of {shown_key(key)}" if field is not None else "what a message says instead"
+        raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")
     if field is not None:
         agent = f"/{encode_component(actor)}" if group in _BY_AGENT else ""
         return f"{key}{agent}=", {field: value}
+    if group == MESSAGES:
+        return f"{key}=", {"amended": parts_hash(text_parts(value))}
     if group == "proposals":
         return f"entities/{key.partition('/')[2]}=", {"value": value}
     raise Invalid(f"{shown_key(key)} takes no value of its own", hint="take a side: --take source or --take target")

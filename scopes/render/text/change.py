@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.merging.subjects import shown_key
 from scopes.ids import is_oid
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import SHORT_ID_LENGTH, moment
@@ -69,6 +70,10 @@ def _brief(value: Any) -> str:
     match value:
         case {"subject": str(text)}:
             return text
+        case {"key": str(key), "choice": str(choice)}:
+            return f"{choice} for {shown_key(key)}"
+        case {"key": str(key), "type": str(kind)}:
+            return f"{kind} on {shown_key(key)}"
         case {"tip": str(name)} | {"id": str(name)} | {"amended_by": str(name)}:
             return name[:SHORT_ID_LENGTH]
         case str(text):

@@ -32,6 +32,7 @@ _PIPED = (
     Column("Source", hidden=True),
 )
 _WIDE = 100
+_BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
 @render_text.register(ConversationList)
@@ -81,12 +82,13 @@ def branch_summary(result: BranchSummary, view: View) -> None:
 
 
 def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
-    """Say its own messages, all that it reaches where that differs, and, where there is room, what it is for."""
+    """Say its own messages and, where there is room, all that it reaches where that differs, and what it is for."""
     yield Span(branch.name, "active" if branch.active else "branch")
     yield f" ({counted(branch.messages, 'message')})"
     if branch.active:
         yield Span(" *ACTIVE*", "active")
-    if branch.total != branch.messages:
+    crowded = view.terminal and len(branch.name) > view.width - _BESIDE_NAME
+    if branch.total != branch.messages and not crowded:
         yield Span(f" · {branch.total:,} in all", "dim")
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")

@@ -36,7 +36,14 @@ def test_a_single_change_has_no_title(at_one_moment):
 
 
 def test_people_see_what_matters_of_a_value(at_one_moment):
-    assert values(*CHANGES) == ["planner", CALL.subject, "prompt22", "dc76e9f0"]
+    assert values(*CHANGES) == [
+        "planner",
+        CALL.subject,
+        "prompt22",
+        "dc76e9f0",
+        "edit-edit on decisions/auth flow",
+        "source for decisions/auth flow",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -145,3 +145,10 @@ def test_colours_say_what_is_what(at_one_moment):
     assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
     assert "\x1b[36manalysis/security-review\x1b[0m (5 messages)" in shown
     assert "\x1b[2m[1m ago]\x1b[0m \x1b[35mSYSTEM\x1b[0m: Conflict" in shown
+
+
+def test_a_long_name_leaves_no_room_for_what_it_reaches():
+    name = "conflict-resolution/analysis-security-review-into-main"
+    view = replace(VIEW, branches=(branch(name, 10, 17, status="merged"),))
+    assert f"└─ {name} (10 messages) · merged" in seen_lines(view, 80)
+    assert f"└─ {name} (10 messages) · 17 in all · merged" in seen(view, 120)

@@ -10,7 +10,19 @@ import pytest
 from scopes.render.json_line import result_line
 from scopes.render.loading import load_renderings
 from scopes.result import Note
-from tests.render.results import CALL, CHANGES, CREATE, OPERATION, PROMPT, SAMPLES, SUMMARIES, UUID, VIEW
+from tests.render.results import (
+    CALL,
+    CHANGES,
+    COVERAGE,
+    CREATE,
+    OPERATION,
+    PROMPT,
+    SAMPLES,
+    SECURE,
+    SUMMARIES,
+    UUID,
+    VIEW,
+)
 from tests.render.showing import document
 
 
@@ -201,3 +213,44 @@ def test_foreign_json_comes_back_in_its_order():
     line = result_line(SAMPLES["message"]["cat"])
     assert '"input":{"command":"grep -rn cookie src","timeout":10}' in line
     assert json.loads(line)["conversation"] == "conv-001"
+
+
+def test_a_merge_says_its_result_and_what_came_in():
+    """S4-9, S4-11."""
+    words = {"up-to-date": "up-to-date", "fast-forward": "fast-forward", "merged": "merged", "conflict": "conflict"}
+    assert {name: made("merge", name)["result"] for name in words} == words
+    assert made("merge", "merged")["merged_messages"] == [SECURE.id, COVERAGE.id]
+    assert made("merge", "merged")["conflicts"] == []
+
+
+def test_a_conflict_is_the_same_object_wherever_it_stands():
+    """S4-12."""
+    (listed, *_) = made("conflict", "list")["conflicts"]
+    (stopped, *_) = made("merge", "conflict")["conflicts"]
+    assert stopped == {name: listed[name] for name in stopped}
+    assert {"conversation", "status", "branch"} <= set(listed)
+
+
+def test_a_side_says_what_was_said_last_with_the_others_beside():
+    conflict = made("conflict", "show-several")
+    assert conflict["source"] == {
+        "value": {"seconds": 7}, "message": COVERAGE.id, "agent": "tester",
+        "also": [{"value": 5, "message": SECURE.id, "agent": "reviewer", "confidence": 0.1}],
+    }  # fmt: skip
+    assert conflict["base"] == {"value": 10}
+
+
+def test_a_side_that_says_nothing_is_null():
+    conflict = made("conflict", "show")
+    assert conflict["base"] is None
+    assert conflict["automatic_resolution"] is None
+    assert conflict["source"]["text"] == "Sessions can be revoked."
+
+
+def test_a_resolution_is_whole():
+    """S4-57."""
+    assert made("conflict", "resolved")["conflict"]["resolution"] == {
+        "strategy": "intervention", "choice": "value", "value": "ask the audit", "reason": "the audit is next week", "actor": "carol",
+        "rejected": ["JWT", "server-side sessions"],
+    }  # fmt: skip
+    assert made("conflict", "escalated")["kind"] == "escalation"

@@ -1,0 +1,201 @@
+"""`scopes conflicts`, the whole commands: under every name, with every way to decide, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from tests.cli.running import environment
+
+
+@pytest.fixture
+def waiting(talk):
+    """The conversation with a merge that waits for two resolutions."""
+    talk.both_say("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
+    talk.both_say("analysis", ours | {"confidence": 0.85}, theirs)
+    talk.merge(code=3)
+    talk.analysis, talk.decision = talk.listed()
+    return talk
+
+
+@pytest.mark.parametrize(
+    "group", [("ai", "conflicts"), ("conflicts",), ("conv", "conflicts"), ("ai", "conversations", "conflicts")]
+)
+def test_the_group_answers_under_every_name(waiting, group):
+    assert len(waiting.run(*group, "list", "--json")["conflicts"]) == 2
+
+
+def test_a_row_in_a_pipe_has_every_column(waiting):
+    rows = [row.split("\t") for row in waiting.run("conflicts", "list").splitlines()]
+    assert [row[1] for row in rows] == ["1", "2"]
+    assert rows[0][:1] + rows[0][2:8] == [
+        waiting.id, waiting.analysis["id"], "contradictory-analysis", "high", "analyses/login/security", "alice, bob", "open",
+    ]  # fmt: skip
+    assert (
+        waiting.run("conflicts", "list", "--format", "{number}:{about}")
+        == "1:analyses/login/security\n2:decisions/db\n"
+    )
+
+
+def test_talking_makes_it_a_debate_and_resolves_nothing(waiting):
+    """S4-56."""
+    waiting.say(waiting.decision["branch"], "I would take files", author="bob")
+    assert [each["status"] for each in waiting.listed()] == ["debate", "debate"]
+    assert len(waiting.listed("--status", "debate")) == 2
+    assert waiting.listed("--status", "open") == []
+    (said,) = waiting.run("conflicts", "show", waiting.id, "2", "--json")["talk"]
+    assert (said["author"], said["subject"]) == ("bob", "I would take files")
+
+
+def test_a_resolved_conflict_is_only_listed_when_asked_for(waiting):
+    waiting.resolve(waiting.decision, "--take", "source")
+    assert [each["number"] for each in waiting.listed()] == [1]
+    assert [each["status"] for each in waiting.listed("--all")] == ["open", "resolved"]
+    assert [each["id"] for each in waiting.listed("--status", "resolved")] == [waiting.decision["id"]]
+
+
+def test_a_conflict_is_shown_with_its_messages(waiting):
+    shown = waiting.run("conflicts", "show", waiting.id, waiting.analysis["id"][:5], "--json")
+    assert (shown["kind"], shown["source_branch"], shown["target_branch"]) == ("conflict", "fix", "main")
+    assert (shown["target"]["text"], shown["target"]["confidence"]) == ("my analysis", 0.85)
+    text = waiting.run("conflicts", "show", waiting.id, "1")
+    assert "— alice, Very High (0.85), message " in text
+
+
+def test_an_escalated_conflict_waits_for_somebody(waiting):
+    done = waiting.run("conflicts", "escalate", waiting.id, "1", "--to", "carol", "--reason", "the budget", "--json")
+    assert (done["kind"], done["conflict"]["status"], done["remaining"]) == ("escalation", "escalated", 2)
+    assert [each["id"] for each in waiting.listed("--status", "escalated")] == [waiting.analysis["id"]]
+    assert waiting.texts(waiting.analysis["branch"])[-1] == "Escalated analyses/login/security to carol: the budget"
+    assert waiting.resolve(waiting.analysis, "--take", "both")["remaining"] == 1
+
+
+def test_an_intervention_is_a_human_decision_with_a_reason(waiting):
+    words = ("conflicts", "intervene", waiting.id, "2", "--take", "target")
+    assert waiting.refused(*words, code=2)["message"] == "an intervention needs a reason"
+    done = waiting.run(*words, "--reason", "the audit is next week", "--json")
+    assert done["conflict"]["resolution"] == {
+        "strategy": "intervention", "choice": "target", "reason": "the audit is next week", "actor": "user", "rejected": ["files"],
+    }  # fmt: skip
+    (message,) = [waiting.run("conv", "log", f"{waiting.id}/{waiting.decision['branch']}", "-n", "1", "--json")]
+    assert (message["author_kind"], message["id"]) == ("human", done["message"])
+
+
+def test_an_agent_decides_under_its_own_name(waiting):
+    done = waiting.resolve(waiting.decision, "--take", "source", "--as", "judge")
+    assert done["conflict"]["resolution"]["actor"] == "judge"
+    log = waiting.run("conv", "log", f"{waiting.id}/{waiting.decision['branch']}", "-n", "1", "--json")
+    assert (log["author"], log["author_kind"]) == ("judge", "agent")
+
+
+def test_a_resolution_is_taken_back_by_undo(waiting):
+    waiting.resolve(waiting.decision, "--take", "source")
+    waiting.run("undo")
+    assert len(waiting.listed()) == 2
+
+
+REFUSED = {
+    "nothing to decide by": ((), 2),
+    "two ways at once": (("--take", "source", "--value", "x"), 2),
+    "a side and the editor": (("--take", "source", "--edit"), 2),
+    "no such side": (("--take", "left"), 2),
+    "an empty decision": (("--value", " "), 2),
+    "no such author": (("--take", "source", "--as", ""), 2),
+    "no such kind of author": (("--take", "source", "--as", "x", "--author-kind", "ghost"), 2),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_decision_that_is_none_changes_nothing(waiting, case):
+    words, code = REFUSED[case]
+    waiting.refused("conflicts", "resolve", waiting.id, "2", *words, code=code)
+    assert len(waiting.listed()) == 2
+
+
+def test_a_resolved_conflict_is_not_resolved_again(waiting):
+    waiting.resolve(waiting.decision, "--take", "source")
+    for words in (("resolve", waiting.id, "2", "--take", "target"), ("escalate", waiting.id, "2", "--to", "x")):
+        error = waiting.refused("conflicts", *words, code=1)
+        assert "is resolved already" in error["message"]
+        assert "scopes undo" in error["hint"]
+
+
+def test_names_that_fit_nothing_or_several_have_their_exit_codes(waiting):
+    assert waiting.refused("conflicts", "show", waiting.id, "zzz", code=4)["hint"]
+    assert waiting.refused("conflicts", "show", waiting.id, "3", code=4)["hint"]
+    assert waiting.refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"
+    assert "debate" in waiting.refused("conflicts", "list", "--status", "closed", code=2)["hint"]
+    waiting.merge(code=3)
+    assert waiting.decision["id"] in waiting.refused("conflicts", "show", waiting.id, "2", code=5)["hint"]
+
+
+def test_a_value_that_its_claim_has_no_place_for_is_refused(talk):
+    talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "high")))
+    talk.merge(code=3)
+    error = talk.refused("conflicts", "resolve", talk.id, "1", "--value", "soon", code=2)
+    assert (error["message"], error["hint"]) == ("'soon' is no urgency", "one of: low, normal, high, critical")
+
+
+@pytest.mark.parametrize("text", ["NaN", "[" * 300 + "]" * 300, "1" * 5000])
+def test_json_that_cannot_be_stored_is_refused_or_a_text(talk, text):
+    change = {"field_path": "f", "operation": "update"}
+    sides = ({"entity_type": "e", "entity_id": "x", "changes": [change | {"after": after}]} for after in (1, 2))
+    talk.both_say("proposal", *sides)
+    talk.merge(code=3)
+    done = talk.within("conflicts", "resolve", talk.id, "1", "--value", text, "--json")
+    assert done.returncode in {0, 2}
+    assert "bug" not in done.stderr
+    assert talk.run("verify", "--json")["sound"]
+
+
+def editor(path, script):
+    """Write an editor that does what a script says with the file `$1`."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def edited(talk, name, program):
+    """Resolve the second conflict with an editor, in a process of its own."""
+    words = ("conflicts", "resolve", talk.id, "2", "--edit")
+    return talk.process(*words, env={name: program})
+
+
+@pytest.mark.parametrize("name", ["GIT_EDITOR", "VISUAL", "EDITOR"])
+def test_a_decision_is_written_in_the_users_editor(waiting, tmp_path, name):
+    script = 'cp "$1" "$0.seen"; { printf "# a heading\\nPostgreSQL\\n"; cat "$1"; } > "$0.new"; cat "$0.new" > "$1"'
+    program = editor(tmp_path / "ed", script)
+    done = edited(waiting, name, program)
+    assert done.returncode == 0, done.stderr
+    (resolved,) = waiting.listed("--status", "resolved")
+    assert resolved["resolution"]["value"] == "# a heading\nPostgreSQL"
+    seen = (tmp_path / "ed.seen").read_text()
+    assert "# Target: main (alice)\n# SQLite\n#\n# Source: fix (bob)\n# files\n" in seen
+
+
+@pytest.mark.parametrize(("script", "trouble"), [("true", "nothing was written"), ("exit 3", "ended with 3")])
+def test_an_editor_that_writes_nothing_or_fails_changes_nothing(waiting, tmp_path, script, trouble):
+    done = edited(waiting, "EDITOR", editor(tmp_path / "ed", script))
+    assert done.returncode == 1
+    assert trouble in done.stderr
+    assert len(waiting.listed()) == 2
+
+
+def test_an_editor_of_several_words_is_one_for_the_shell(waiting, tmp_path):
+    program = editor(tmp_path / "ed", 'printf "%s" "$1" > "$2"')
+    assert edited(waiting, "EDITOR", f"{program} 'two words'").returncode == 0
+    assert waiting.listed("--status", "resolved")[0]["resolution"]["value"] == "two words"
+
+
+def test_a_store_names_no_editor(waiting, tmp_path):
+    """A store may come from somebody else: what its settings name is never run."""
+    program = editor(tmp_path / "ed", f"touch {tmp_path}/ran")
+    with open(os.path.join(waiting.store, "config"), "a", encoding="utf-8") as file:
+        file.write(f"[core]\n\teditor = {program}\n[scopes]\n\teditor = {program}\n")
+    environ = {name: value for name, value in environment().items() if name not in {"EDITOR", "VISUAL", "GIT_EDITOR"}}
+    done = waiting.process("conflicts", "resolve", waiting.id, "2", "--edit", env=environ | {"EDITOR": ""})
+    assert (done.returncode, (tmp_path / "ran").exists()) == (1, False)
+    assert "there is no editor" in done.stderr

@@ -1,0 +1,76 @@
+"""A history with a merge, a resolved conflict and one that waits, in the views that draw histories."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.log import log
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_resume import continue_merge
+from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.show import show
+from scopes.render.mermaid_view import as_mermaid
+from tests.render.showing import seen_lines
+from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
+from tests.support.history import history, say
+
+RESOLUTION = "conflict-resolution/fix-into-main"
+
+
+def decide(repository, branch, word):
+    """State a decision on a branch."""
+    say(repository, f"conv-001/{branch}", word, kind="decision", decision={"topic": "db", "decision": word})
+
+
+@pytest.fixture
+def merged(repository):
+    """Main and fix disagreed, somebody resolved it while main went on; then docs came in, and docs disagrees."""
+    history(repository, "main: a", "fix@a: b", "docs@a: c")
+    decide(repository, "main", "SQLite")
+    decide(repository, "fix", "files")
+    merge(repository, "conv-001", "fix", target="main")
+    say(repository, "conv-001/main", "meanwhile")
+    resolve_conflict(repository, "conv-001", "1", take="source", reason="simpler", author="erin")
+    continue_merge(repository, "conv-001")
+    merge(repository, "conv-001", "docs", target="main")
+    decide(repository, "docs", "paper")
+    decide(repository, "main", "stone")
+    merge(repository, "conv-001", "docs", target="main")
+    return repository
+
+
+def test_the_graph_shows_both_sides_of_every_merge(merged):
+    lines = seen_lines(log(merged, "conv-001", every_branch=True, oneline=True, graph=True), 100)
+    drawn = [line.split("SYSTEM: " if "SYSTEM: " in line else "carol: ")[-1] for line in lines if "●" in line]
+    assert drawn[:4] == [
+        "Merge docs into main",
+        "Conflict detected, creating resolution branch",
+        "stone",
+        "Merge docs into main",
+    ]
+    assert sum("─╮" in line or "─┤" in line for line in lines) == 4
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_the_tree_says_what_came_of_the_branches(merged):
+    lines = seen_lines(show(merged, "conv-001"), 100)
+    assert any(line.startswith(f"├─ {RESOLUTION} (") and "merged" in line for line in lines)
+    assert any(line.startswith("└─ conflict-resolution/docs-into-main (") and "*ACTIVE*" in line for line in lines)
+
+
+def test_the_diagram_can_be_played(merged):
+    told = play(as_mermaid(show(merged, "conv-001")).text)
+    assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(told.heads)
+    merges = [name for name, (parents, *_) in told.commits.items() if len(parents) == 2]
+    assert len(merges) >= 3
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with mermaid and jsdom")
+def test_mermaid_itself_builds_the_merges(merged):
+    text = as_mermaid(show(merged, "conv-001")).text
+    (built,) = parse_with_mermaid([text])
+    assert "error" not in built, (built, text)
+    assert [len(one["parents"]) for one in built["commits"]] == [
+        len(parents) for parents, *_ in play(text).commits.values()
+    ]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.render.results import SAMPLES
+from tests.render.showing import piped, seen, seen_lines
+
+MERGE = SAMPLES["merge"]
+DONE = ("fast-forward", "merged", "aborted")
+
+
+@pytest.mark.parametrize("name", MERGE)
+def test_in_a_pipe_a_merge_is_the_branch_where_its_result_stands(name):
+    result = MERGE[name]
+    assert piped(result) == f"{result.branch}\n"
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_what_moved_a_branch_says_how_to_take_it_back(name):
+    assert seen_lines(MERGE[name])[-1] == "undo with: scopes undo"
+    assert len(seen_lines(MERGE[name], hints=False)) == 1
+
+
+@pytest.mark.parametrize("name", ["fast-forward-foreseen", "merged-foreseen", "conflict-foreseen"])
+def test_what_is_foreseen_has_nothing_to_take_back_and_no_next_step(name):
+    text = seen(MERGE[name])
+    assert " would " in text
+    assert "undo" not in text
+    assert "scopes " not in text
+
+
+def test_a_merge_says_how_much_came_in_and_from_where():
+    assert seen_lines(MERGE["merged"])[0] == (
+        "merged analysis/security-review into conv-001/main by joined22: 2 messages"
+    )
+    assert seen_lines(MERGE["fast-forward"])[0].endswith("moved forward to analysis/security-review: 1 message")
+    assert seen_lines(MERGE["up-to-date"]) == ["conv-001/main has everything of analysis/security-review already"]
+
+
+def test_what_was_settled_on_the_way_is_listed():
+    assert seen_lines(MERGE["merged-settled"])[2:4] == [
+        "settled on the way: 1 conflict",
+        "    resource-contention  files/src/app.py  automatic: both",
+    ]
+
+
+def test_a_stopped_merge_shows_both_sides_of_each_conflict():
+    lines = seen_lines(MERGE["conflict"], 100)
+    assert lines[0] == "conv-001/main stays where it is: 2 conflicts with analysis/security-review"
+    assert lines[4:7] == [
+        " 1  decision-disagreement  high  decisions/auth flow  da2d0db7",
+        "    target main                      JWT — planner",
+        "    source analysis/security-review  server-side sessions with a short life — reviewer",
+    ]
+
+
+def test_a_stopped_merge_says_the_ways_out():
+    commands = [line.partition(":")[2].strip() for line in seen_lines(MERGE["conflict"])[-4:]]
+    assert commands == [
+        "scopes conflicts show conv-001 da2d0db7",
+        "scopes conflicts resolve conv-001 da2d0db7 --take source",
+        "scopes conv merge conv-001 --continue",
+        "scopes conv merge conv-001 --abort",
+    ]
+    assert "scopes" not in seen(MERGE["conflict"], hints=False)
+
+
+def test_no_line_of_a_conflict_is_wider_than_the_terminal():
+    assert max(map(len, seen_lines(MERGE["conflict"], 60, hints=False)[4:])) <= 60
+
+
+def test_of_many_conflicts_the_first_are_shown():
+    assert "    … and 3 more" in seen_lines(MERGE["many-conflicts"])
