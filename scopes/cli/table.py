@@ -117,6 +117,8 @@ TABLE = Table(
         _verb(BRANCH, "abandon", "Hide a branch from lists and keep its history"),
         _verb(BRANCH, "delete-branch", "Delete a branch"),
         _verb(MERGE, "merge", "Join a branch into another one"),
+        _verb(MERGE, "rebase", "Put a branch's own messages on top of another place"),
+        _verb(MERGE, "cherry-pick", "Put single messages on top of a branch"),
         _verb(MERGE, "conflicts list", "List what branches disagree on"),
         _verb(MERGE, "conflicts show", "Show both sides of a conflict"),
         _verb(MERGE, "conflicts resolve", "Decide a conflict"),

@@ -13,6 +13,8 @@ from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate
+from scopes.conversation.cherry_pick_resume import CherryPickAborted
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -29,8 +31,11 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.lookup import Place
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
 from scopes.conversation.merge_resume import MergeAborted
+from scopes.conversation.merging.replaying import Moved
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
+from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate
+from scopes.conversation.rebase_resume import RebaseAborted
 from scopes.conversation.rename import Renamed
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
@@ -360,6 +365,13 @@ CONFLICT_ROWS = tuple(
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
 SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
+MOVED = (Moved(CALL.id, CALL.oid, oid("callit, moved")), Moved(SECURE.id, SECURE.oid, oid("secure, moved")))
+REBASE = {"conversation": CONVERSATION, "source": SECURITY, "onto": "main"}
+PICKED = {"conversation": CONVERSATION, "target": "main"}
+STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
+KEPT = Note(
+    "these branches keep the former messages: idea", f"move one along: scopes conv rebase {CONVERSATION} --branch idea"
+)
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 
 SAMPLES = {
@@ -531,6 +543,29 @@ SAMPLES = {
         "conflict-foreseen": Conflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": Conflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
+    },
+    "rebase": {
+        "up-to-date": RebaseUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
+        "rebased": Rebased(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
+        "rebased-settled": Rebased(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
+        "rebased-foreseen": Rebased(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
+        "many-foreseen": Rebased(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "conflict": RebaseConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
+        "conflict-foreseen": RebaseConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "many-conflicts": RebaseConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
+        "aborted": RebaseAborted(
+            conversation=CONVERSATION, source=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
+        ),
+    },
+    "cherry_pick": {
+        "up-to-date": CherryPickUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
+        "picked": CherryPicked(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
+        "picked-foreseen": CherryPicked(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "conflict": CherryPickConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
+        "conflict-foreseen": CherryPickConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "aborted": CherryPickAborted(
+            conversation=CONVERSATION, target="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
+        ),
     },
     "file": {
         "files": FileList(

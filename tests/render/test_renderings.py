@@ -40,6 +40,7 @@ KINDS = [
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
     if not issubclass(thing, Document)  # which is its own rendering
 ]
+NULLS = {"change", "cherry_pick", "conflict", "merge", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
@@ -101,7 +102,7 @@ def test_what_is_unknown_is_absent(noun):
     """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49)."""
     for result in SAMPLES[noun].values():
         for path, value in walk(document(result)):
-            assert value is not None or noun in {"change", "conflict", "merge"}, path
+            assert value is not None or noun in NULLS, path
 
 
 def walk(value, path=""):

@@ -98,7 +98,7 @@ def _on_answers(objects: Objects, divergence: Divergence, retracting: Side, answ
     }
     if not retracted:
         return
-    calls = _calls_of(objects, divergence.bases, {key.partition("/")[2] for key in retracted})
+    calls: dict[str, str] | None = None
     by_place: dict[str, list[Oid]] = {}
     by_name: dict[str, list[Oid]] = {}
     for commit in answering.commits:
@@ -107,7 +107,9 @@ def _on_answers(objects: Objects, divergence: Divergence, retracting: Side, answ
         if commit.trailers.get(KIND_TRAILER) in _BY_PLACE and below & retracted.keys():
             by_place.setdefault(below.pop(), []).append(commit.oid)
             continue
-        for key in _named_by(message, calls) & retracted.keys():
+        if calls is None and any(part.type == "tool_result" for part in message.parts):
+            calls = _calls_of(objects, divergence.bases, {key.partition("/")[2] for key in retracted})
+        for key in _named_by(message, calls or {}) & retracted.keys():
             by_name.setdefault(key, []).append(commit.oid)
     for kind, answers in (("structural", by_place), ("delete-edit", by_name)):
         for key, oids in answers.items():

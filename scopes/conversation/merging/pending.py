@@ -152,9 +152,9 @@ def require_settled(objects: Objects, tip: Oid, what: str) -> None:
         )
 
 
-def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str) -> BranchName:
+def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
     """Name the branch of a resolution: `conflict-resolution/<source>-into-<target>`, or the next free one."""
-    flat = f"{source}-into-{target}".replace("/", "-")[:_LONGEST_STEM].rstrip(".")
+    flat = f"{source}-{joined}-{target}".replace("/", "-")[:_LONGEST_STEM].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     count, name = 1, stem
     while name in taken:

@@ -59,7 +59,11 @@ def describe(objects: Objects, divergence: Divergence, contests: Iterable[Contes
 
 def _setters_of(objects: Objects, side: Side, moves: Iterable[Mapping[str, Any]]) -> dict[str, Oid]:
     wanted = {path: move.new for each in moves for path, move in each.items() if move.new != move.old}
-    return find_setters(objects, reversed(side.commits), wanted)
+    found = find_setters(objects, reversed(side.commits), wanted)
+    older = {path: blob for path, blob in wanted.items() if path not in found and blob is not None}
+    if older:  # a message that is put on an earlier place than its own finds there what was said before
+        found |= find_setters(objects, walk_newest_first(objects, [side.tip]), older)
+    return found
 
 
 def _setters_of_base(objects: Objects, divergence: Divergence, contests: Iterable[Contest]) -> dict[str, Oid]:

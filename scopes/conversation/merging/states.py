@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from scopes.conversation.heads import STATE_DIRECTORY, message_id_of
-from scopes.conversation.merging.subjects import subject_of
+from scopes.conversation.merging.subjects import MESSAGES, group_of, places_of, subject_of
 from scopes.ids import MessageId, Oid
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import Change, diff_blobs, update_tree
+from scopes.store.trees import Change, diff_blobs, find_entry, update_tree
 
 
 class Move(NamedTuple):
@@ -97,6 +97,37 @@ def moves_by_subject(objects: Objects, before: Oid | None, after: Oid | None) ->
     for path, old, new in diff_blobs(objects, before, after):
         found.setdefault(subject_of(path), {})[path] = Move(old, new)
     return found
+
+
+def moves_on(
+    objects: Objects, before: Oid | None, after: Oid | None, keys: Iterable[str]
+) -> dict[str, dict[str, Move]]:
+    """Return what differs on some subjects only, and on all messages: in two states that may differ in very much."""
+    found: dict[str, dict[str, Move]] = {}
+    if before == after:
+        return found
+    wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
+    for place in dict.fromkeys((MESSAGES, *(place for key in wanted for place in places_of(key)))):
+        for path, old, new in _diff_at(objects, before, after, place):
+            key = subject_of(path)
+            if key in wanted or group_of(key) == MESSAGES:
+                found.setdefault(key, {})[path] = Move(old, new)
+    return found
+
+
+def _diff_at(
+    objects: Objects, before: Oid | None, after: Oid | None, place: str
+) -> Iterator[tuple[str, Oid | None, Oid | None]]:
+    """Yield the claims at a place and below it that differ."""
+    old, new = (None if state is None else find_entry(objects, state, f"{place}=") for state in (before, after))
+    if old != new:
+        blobs = [None if entry is None or entry.is_tree else entry.oid for entry in (old, new)]
+        yield f"{place}=", blobs[0], blobs[1]
+    old, new = (None if state is None else find_entry(objects, state, place) for state in (before, after))
+    if old != new:
+        trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (old, new)]
+        for path, left, right in diff_blobs(objects, trees[0], trees[1]):
+            yield f"{place}/{path}", left, right
 
 
 def _merged_base(repository: Repository, objects: Objects, bases: tuple[Oid, ...]) -> Oid | None:

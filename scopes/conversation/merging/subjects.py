@@ -34,6 +34,12 @@ def subject_of(path: str) -> str:
     return "/".join(names)
 
 
+def places_of(key: str) -> tuple[str, ...]:
+    """Return where the paths of a subject begin; each is a claim itself, or a directory of claims."""
+    group, _, rest = key.partition("/")
+    return (key, f"entities/{rest}") if group == _PROPOSALS else (key,)
+
+
 def group_of(key: str) -> str:
     """Return the first component of a key."""
     return key.partition("/")[0]

@@ -1,0 +1,244 @@
+"""`cherry-pick`: put single messages on top of a branch, with the same ids; from another branch or conversation.
+
+One that disagrees with what it finds there stops on a branch of its own, with its conflicts as data; see
+`cherry_pick_resume` for how it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scopes.conversation.heads import message_id_of
+from scopes.conversation.lookup import Place, branch_tips, find_both, find_place
+from scopes.conversation.merging.course import (
+    Course,
+    details_of,
+    end_changes,
+    require_free,
+    stop_changes,
+)
+from scopes.conversation.merging.pending import open_conflicts_at, require_settled
+from scopes.conversation.merging.replaying import Line, Moved, Stop, replay_line
+from scopes.conversation.merging.settling import Policy, read_policy
+from scopes.conversation.operating import perform
+from scopes.errors import Conflicted, NotFound, Refused
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.model.conflict import Conflict
+from scopes.result import Note, Result
+from scopes.store.bulk import bulk_objects
+from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.transaction import writing
+
+KIND = "cherry-pick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CherryPickOutcome(Result):
+    """What picking messages for `target` came to; `branch` is where the result stands.
+
+    `moved` are the picked messages with their commits. `conflicts` holds the open ones and those that were settled on
+    the way. With `dry_run` nothing has happened.
+    """
+
+    conversation: ConversationId
+    target: BranchName
+    branch: BranchName
+    tip: Oid | None
+    moved: tuple[Moved, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dry_run: bool = False
+    operation: OperationId | None = None
+
+    @property
+    def messages(self) -> tuple[MessageId, ...]:
+        """The ids of what was picked."""
+        return tuple(moved.id for moved in self.moved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CherryPickUpToDate(CherryPickOutcome):
+    """The branch has these messages already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CherryPicked(CherryPickOutcome):
+    """The messages stand on the branch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CherryPickConflicted(CherryPickOutcome):
+    """It stopped at a message, which waits on `branch`; `remaining` are still to be picked after it."""
+
+    stopped: MessageId
+    remaining: int
+
+    @property
+    def exit_code(self) -> int:
+        """Three: stopped on conflicts."""
+        return 3
+
+
+def cherry_pick(
+    repository: Repository,
+    conversation: str,
+    messages: Sequence[str],
+    *,
+    branch: str | None = None,
+    dry_run: bool = False,
+) -> CherryPickOutcome:
+    """Put messages, in the order given, on top of a branch (the active one); what it has already is left out.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation, branch or message.
+        Refused: something waits on the branch, or one of the messages is a merge.
+        Conflicted: the branch or a message still has open conflicts.
+    """
+    policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+    if dry_run:
+        with bulk_objects(repository, keep=False) as objects:
+            course, commits, notes = _prepare(repository, conversation, messages, branch)
+            line = plan_picks(repository, objects, course.original, commits, policy)
+        return _foreseen(course, line, notes)
+    with writing(repository):
+        course, commits, notes = _prepare(repository, conversation, messages, branch)
+        with bulk_objects(repository) as objects:
+            line = plan_picks(repository, objects, course.original, commits, policy)
+        return conclude(repository, course, line, course.original, notes)
+
+
+def plan_picks(repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy) -> Line:
+    """Work out how messages come to stand on top of `onto`. Only objects are written, to `objects`; no ref moves."""
+    line = Line(tip=onto, moved=())
+    for number, commit in enumerate(commits, 1):
+        bases = list_merge_bases(repository, onto, commit.oid)
+        beside = list(list_new_commits(repository, onto, commit.oid, bases))
+        beside += (read_commit(objects, moved.new) for moved in line.moved)
+        one = replay_line(objects, line.tip, [commit], policy, beside)
+        line = replace(
+            one,
+            moved=(*line.moved, *one.moved),
+            conflicts=(*one.conflicts, *line.conflicts),
+            notes=tuple(dict.fromkeys((*line.notes, *one.notes))),
+            todo=tuple(later.oid for later in commits[number:]),
+        )
+        if line.stop is not None:
+            break
+    return line
+
+
+def _prepare(
+    repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
+) -> tuple[Course, list[Commit], tuple[Note, ...]]:
+    chosen, name = find_both(repository, conversation, branch)
+    require_free(repository, chosen, name)
+    tip = branch_tips(repository, chosen)[name]
+    require_settled(repository, tip, f"the branch {name}")
+    found = dict.fromkeys(_find_message(repository, text, chosen).oid for text in messages)
+    commits = [read_commit(repository, oid) for oid in found]
+    for commit in commits:
+        _refuse_unfit(repository, commit)
+    known = {message_id_of(commit) for commit in walk_newest_first(repository, [tip])}
+    fresh = {message_id_of(commit): commit for commit in commits if message_id_of(commit) not in known}
+    present = [message_id_of(commit)[:8] for commit in commits if message_id_of(commit) in known]
+    notes = (Note(f"on {chosen}/{name} already: {', '.join(present)}"),) if present else ()
+    source = ", ".join(identity[:8] for identity in fresh) or "nothing"
+    course = Course(kind=KIND, conversation=chosen, branch=name, original=tip, source=source, target=name, onto=tip)
+    return course, list(fresh.values()), notes
+
+
+def _find_message(repository: Repository, text: str, conversation: ConversationId) -> Place:
+    """Find a message in the conversation itself, or else anywhere in the store."""
+    try:
+        return find_place(repository, text, conversation)
+    except NotFound as error:
+        try:
+            return find_place(repository, text)
+        except NotFound:
+            raise error from None
+
+
+def _refuse_unfit(repository: Repository, commit: Commit) -> None:
+    name = message_id_of(commit)[:8]
+    if not commit.parents:
+        raise NotFound(f"{name} is no message", hint="it is the beginning of a conversation")
+    if len(commit.parents) > 1:
+        raise Refused(f"{name} is a merge", hint="pick the messages that it brought in, or merge: scopes conv merge")
+    if open_conflicts_at(repository, commit.oid):
+        raise Conflicted(
+            f"{name} disagrees with what it stands on, and a later message decides that",
+            hint="merge the branch that both are on: scopes conv merge",
+        )
+
+
+def _foreseen(course: Course, line: Line, notes: tuple[Note, ...]) -> CherryPickOutcome:
+    """Say what would happen."""
+    if line.stop is not None:
+        return _conflicted(course, line, line.stop, course.branch, None, notes)
+    return (CherryPicked if line.moved else CherryPickUpToDate)(
+        conversation=course.conversation,
+        target=course.branch,
+        branch=course.branch,
+        tip=None,
+        moved=line.moved,
+        conflicts=line.conflicts,
+        dry_run=True,
+        notes=(*notes, *line.notes),
+    )
+
+
+def conclude(  # noqa: PLR0917 - a course, what came of it, and what to say of it
+    repository: Repository,
+    course: Course,
+    line: Line,
+    current: Oid,
+    notes: tuple[Note, ...] = (),
+    status: str = "merged",
+) -> CherryPickOutcome:
+    """Move the branch from `current` to the end of the line, or stop where that stops; its objects are written."""
+    course = replace(course, moved=(*course.moved, *line.moved))
+    where = f"{course.conversation}/{course.branch}"
+    if line.stop is not None:
+        name, changes = stop_changes(repository, course, line.stop, line.todo)
+        done = perform(repository, "cherry-pick-conflict", f"stop to pick {line.stop.id[:8]} for {where}", changes)
+        return _conflicted(course, line, line.stop, name, done.id, notes)
+    operation = None
+    if line.tip != current or course.pending is not None:
+        changes = end_changes(repository, course, current, line.tip, None, status=status)
+        summary = f"pick {len(course.moved)} for {where}"
+        operation = perform(repository, KIND, summary, changes, details=details_of(course.moved)).id
+    return (CherryPickUpToDate if operation is None else CherryPicked)(
+        conversation=course.conversation,
+        target=course.branch,
+        branch=course.branch,
+        tip=line.tip,
+        moved=course.moved,
+        conflicts=line.conflicts,
+        operation=operation,
+        notes=(*notes, *line.notes),
+    )
+
+
+def _conflicted(  # noqa: PLR0917
+    course: Course,
+    line: Line,
+    stop: Stop,
+    branch: BranchName,
+    operation: OperationId | None,
+    notes: tuple[Note, ...],
+) -> CherryPickConflicted:
+    return CherryPickConflicted(
+        conversation=course.conversation,
+        target=course.branch,
+        branch=branch,
+        tip=None if operation is None else stop.new,
+        moved=course.moved if operation is not None else line.moved,
+        conflicts=line.conflicts,
+        dry_run=operation is None,
+        operation=operation,
+        notes=(*notes, *line.notes),
+        stopped=stop.id,
+        remaining=len(line.todo),
+    )

@@ -1,0 +1,66 @@
+"""Picked messages for people: what came to a branch, or what stopped it, and how to go on or take it back."""
+
+from __future__ import annotations
+
+from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome, CherryPickUpToDate
+from scopes.conversation.cherry_pick_resume import CherryPickAborted
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.replay_wording import (
+    say_conflicts,
+    say_moves,
+    say_settled,
+    say_stop,
+    say_waiting,
+    say_ways_out,
+)
+from scopes.render.text.wording import SHORT_ID_LENGTH, counted, say_hint, say_outcome
+from scopes.render.view import Span, View
+
+
+@render_text.register(CherryPickOutcome)
+@render_text.register(CherryPickUpToDate)
+def up_to_date(result: CherryPickOutcome, view: View) -> None:
+    """Say that nothing was to be done."""
+    say_outcome(view, result.target, _target(result), " has that already")
+
+
+@render_text.register(CherryPicked)
+def picked(result: CherryPicked, view: View) -> None:
+    """Say how much came to the branch; beforehand also each message's commits."""
+    moved = counted(len(result.moved), "message")
+    if result.dry_run:
+        say_outcome(view, result.target, f"{moved} would be picked for ", _target(result))
+        if view.terminal:
+            say_moves(view, result.moved)
+        say_settled(view, result.conflicts)
+        return
+    say_outcome(view, result.target, f"picked {moved} for ", _target(result))
+    say_settled(view, result.conflicts)
+    if view.terminal and result.operation is not None:
+        say_hint(view, "undo with: scopes undo")
+
+
+@render_text.register(CherryPickConflicted)
+def conflicted(result: CherryPickConflicted, view: View) -> None:
+    """Say which message stopped it, what it disagrees with, and the commands that lead on."""
+    if not view.terminal:
+        view.line(result.branch)
+        return
+    say_stop(view, (result.conversation, result.target), result.stopped, result.conflicts, foreseen=result.dry_run)
+    if not result.dry_run:
+        say_waiting(view, "cherry-pick", result.branch, len(result.moved), result.remaining)
+    say_conflicts(view, result.conflicts, (result.target, result.stopped[:SHORT_ID_LENGTH]))
+    if not result.dry_run:
+        say_ways_out(view, "cherry-pick", result.conversation, result.conflicts)
+
+
+@render_text.register(CherryPickAborted)
+def aborted(result: CherryPickAborted, view: View) -> None:
+    """Say which branch is gone, and where one stands again."""
+    gone = Span(f"{result.conversation}/{result.branch}", "branch")
+    active = Span(result.active_branch, "active")
+    say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+
+
+def _target(result: CherryPickOutcome) -> Span:
+    return Span(f"{result.conversation}/{result.target}", "branch")

@@ -1,0 +1,19 @@
+"""What rebase and cherry-pick have in common as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scopes.conversation.merging.replaying import Moved
+from scopes.model.conflict import Conflict
+from scopes.render.wire.conflict_shape import conflict_object
+
+
+def moved_objects(moved: Iterable[Moved]) -> list[dict[str, object]]:
+    """Lay out messages with their former and their present commits."""
+    return [{"id": each.id, "old": each.old, "new": each.new} for each in moved]
+
+
+def conflict_objects(conflicts: Iterable[Conflict]) -> list[dict[str, object]]:
+    """Lay out conflicts, numbered as in their list."""
+    return [conflict_object(number, each) for number, each in enumerate(conflicts, 1)]

@@ -1,0 +1,54 @@
+"""A rebase by the message, against one append: many messages share a pack and a single move of refs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.branch import branch
+from scopes.conversation.rebase import rebase
+from tests.benchmarks.measuring import Row, by_turns, wall
+from tests.benchmarks.stores import open_store
+from tests.benchmarks.workplace import Workplace
+
+_CONVERSATION = "conv-001"
+_AGENTS = 40
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield one message's share of a rebase over few and over as many new messages."""
+    race = Race(work)
+    for new in (3, race.moved):
+        ours, reference = by_turns(work.repetitions(5), lambda n=new: race.run_ours(n), race.run_reference)
+        yield Row(
+            operation=f"rebase of {race.moved} over {new} new ones, per message",
+            ours=ours,
+            reference=reference,
+            against="one append, synced",
+            budget=0.5,
+        )
+
+
+class Race:
+    """The newer half of main is moved onto a branch that begins at its middle; each time in a copy of one store."""
+
+    def __init__(self, work: Workplace) -> None:
+        self._work = work
+        self._base = work.store_of(1, 1000)
+        self.moved = work.amount(1000) // 2
+
+    def run_ours(self, new: int) -> float:
+        repository = open_store(self._work.copy(self._base), "fast")
+        branch(repository, _CONVERSATION, name="idea", start=f"main~{self.moved}", switch=False)
+        for number in range(new):
+            message = plain_message(f"agent-{number % _AGENTS}", f"message {number}")
+            append(repository, _CONVERSATION, message, branch="idea")
+        repository = open_store(repository.path)
+        self._work.settle()
+        seconds = wall(lambda: rebase(repository, _CONVERSATION, branch="main", onto="idea"))
+        return seconds / self.moved
+
+    def run_reference(self) -> float:
+        repository = open_store(self._work.copy(self._base))
+        messages = [plain_message("carol", f"message {number}") for number in range(20)]
+        return wall(lambda: [append(repository, _CONVERSATION, message) for message in messages]) / len(messages)

@@ -1,0 +1,119 @@
+"""`rebase` and `cherry-pick` as whole commands: JSON, exit codes, help, and a resolution across commands."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+from hashlib import sha256
+
+import pytest
+
+from scopes import clock
+from scopes.cli.main import main
+from scopes.cli.table import TABLE
+from tests.cli.running import PRODUCT, scopes
+
+
+@pytest.fixture
+def answer(capsys, sealed_world, monkeypatch):
+    """Return a function that runs scopes with --json in this process and returns the document."""
+    rolls = itertools.count(1)
+    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+
+    def run(*words, code=0):
+        assert main(["-c", "scopes.durability=fast", *words, "--json"], TABLE) == code
+        shown = capsys.readouterr()
+        return json.loads(shown.out or shown.err)
+
+    interrupt = signal.getsignal(signal.SIGINT)
+    yield run
+    signal.signal(signal.SIGINT, interrupt)
+
+
+@pytest.fixture
+def drawn(answer):
+    """Main says a and b, fix begins at a and says c, which has the id that is returned."""
+    answer("conv", "new")
+    append = ("conv", "append", "conv-001", "--as", "carol", "--branch")
+    answer(*append, "main", "a")
+    answer("conv", "branch", "conv-001", "fix", "--no-switch")
+    answer(*append, "main", "b")
+    return answer(*append, "fix", "c")["id"]
+
+
+@pytest.fixture
+def divided(answer, drawn):
+    """Main decides jwt and fix decides sessions, in the message whose id is returned."""
+    ids = [
+        answer(
+            *("conv", "append", "conv-001", "--branch", branch, f"we use {choice}", "--as", "carol"),
+            *("--kind", "decision", "--data", json.dumps({"topic": "auth", "decision": choice})),
+        )["id"]
+        for branch, choice in (("main", "jwt"), ("fix", "sessions"))
+    ]
+    return ids[1]
+
+
+def test_a_rebase_is_planned_done_and_then_up_to_date(answer, drawn):
+    """S4-20."""
+    words = ("conv", "rebase", "conv-001", "--branch", "fix", "--onto", "main")
+    planned, done, again = answer(*words, "--dry-run"), answer(*words), answer(*words)
+    assert (planned["result"], planned["dry_run"], planned["map"]) == ("rebased", True, done["map"])
+    assert (done["kind"], done["result"], done["messages"], done["branch"]) == ("rebase", "rebased", [drawn], "fix")
+    assert [row["id"] for row in done["map"]] == [drawn]
+    assert (again["result"], again["map"], "operation" in again) == ("up-to-date", [], False)
+
+
+def test_a_pick_is_planned_done_and_then_up_to_date(answer, drawn):
+    words = ("conv", "cherry-pick", "conv-001", "fix", "--branch", "main")
+    planned, done, again = answer(*words, "--dry-run"), answer(*words), answer(*words)
+    assert (planned["dry_run"], planned["map"]) == (True, done["map"])
+    assert (done["kind"], done["result"], done["messages"]) == ("cherry-pick", "picked", [drawn])
+    assert again["result"] == "up-to-date"
+
+
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+def test_what_stopped_is_resolved_and_continued_by_later_commands(answer, divided, verb):
+    begin = {"rebase": ["--branch", "fix", "--onto", "main"], "cherry-pick": ["fix", "--branch", "main"]}[verb]
+    stopped = answer("conv", verb, "conv-001", *begin, code=3)
+    assert (stopped["result"], stopped["stopped"], stopped["remaining"]) == ("conflict", divided, 0)
+    (conflict,) = stopped["conflicts"]
+    assert (conflict["number"], conflict["type"]) == (1, "decision-disagreement")
+    assert (conflict["target"]["value"], conflict["source"]["value"]) == ("jwt", "sessions")
+    refused = answer("conv", verb, "conv-001", "--continue", code=3)
+    assert refused["error"]["kind"] == "conflicted"
+    answer("conflicts", "resolve", "conv-001", "1", "--take", "source", "--as", "erin")
+    assert answer("conv", verb, "conv-001", "--continue")["operation"]
+    assert answer("undo")["kind"]
+
+
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+def test_what_stopped_is_left_out_or_given_up(answer, divided, verb):
+    begin = {"rebase": ["--branch", "fix", "--onto", "main"], "cherry-pick": ["fix", "--branch", "main"]}[verb]
+    answer("conv", verb, "conv-001", *begin, code=3)
+    assert answer("conv", verb, "conv-001", "--abort")["kind"] == f"{verb}-abort"
+    answer("conv", verb, "conv-001", *begin, code=3)
+    moved = {"rebase": 1, "cherry-pick": 0}[verb]
+    assert len(answer("conv", verb, "conv-001", "--skip")["messages"]) == moved
+    assert answer("conv", verb, "conv-001", "--continue", code=4)["error"]["kind"] == "not-found"
+
+
+@pytest.mark.parametrize("words", [
+    ("rebase", "conv-001"),
+    ("cherry-pick", "conv-001"),
+    ("rebase", "conv-001", "--continue", "--abort"),
+    ("rebase", "conv-001", "--onto", "main", "--skip"),
+    ("cherry-pick", "conv-001", "--abort", "--dry-run"),
+])  # fmt: skip
+def test_a_mixture_of_steps_is_a_usage_error(answer, words):
+    done = answer("conv", *words, code=2)
+    assert done["error"]["kind"] == "invalid"
+    assert done["error"]["hint"]
+
+
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+def test_help_explains_the_steps(verb):
+    shown = scopes("conv", verb, "--help", table=PRODUCT).stdout
+    for word in ("--continue", "--skip", "--abort", "--dry-run", "--branch", "examples:"):
+        assert word in shown

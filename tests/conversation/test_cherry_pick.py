@@ -1,0 +1,212 @@
+"""`cherry-pick`: single messages on top of a branch, with their ids, from anywhere in the store."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate, cherry_pick
+from scopes.conversation.cherry_pick_resume import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
+from scopes.conversation.conflicts import list_conflicts
+from scopes.conversation.lookup import branch_tips, find_active_branch
+from scopes.conversation.merge import Merged, merge
+from scopes.conversation.operations import show_operation
+from scopes.conversation.rebase import rebase
+from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.undo import undo
+from scopes.errors import Conflicted, NotFound, Refused
+from tests.conversation.stores import refs
+from tests.support.disagreeing import decide, decided
+from tests.support.history import history, say, texts
+from tests.support.store import assert_sound
+
+
+def test_a_picked_message_stands_on_the_branch_with_its_id(repository):
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    done = cherry_pick(repository, "conv-001", [drawn.ids["d"]], branch="main")
+    assert isinstance(done, CherryPicked)
+    assert texts(repository, "conv-001/main") == ["a", "b", "d"]
+    assert (done.messages, done.moved[0].old) == ((drawn.ids["d"],), drawn.oids["d"])
+    assert texts(repository, "conv-001/fix") == ["a", "c", "d"]
+    assert_sound(repository)
+
+
+def test_several_are_picked_in_the_order_given(repository):
+    history(repository, "main: a", "fix@a: c d e")
+    cherry_pick(repository, "conv-001", ["fix", "fix~2"], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "e", "c"]
+
+
+def test_a_message_that_the_branch_has_by_its_id_is_not_doubled(repository):
+    history(repository, "main: a", "fix@a: c")
+    cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    before = repository.list_refs()
+    done = cherry_pick(repository, "conv-001", ["fix", "fix"], branch="main")
+    assert isinstance(done, CherryPickUpToDate)
+    assert (done.operation, repository.list_refs()) == (None, before)
+    assert done.notes[0].text.startswith("on conv-001/main already: ")
+
+
+def test_what_is_new_is_picked_beside_what_is_not(repository):
+    drawn = history(repository, "main: a", "fix@a: c d")
+    cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    assert (done.messages, texts(repository, "conv-001/main")) == ((drawn.ids["c"],), ["a", "d", "c"])
+
+
+def test_state_comes_along_and_so_does_the_author(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/fix", "jwt", author="dave")
+    say(repository, "conv-001/fix", "and so on", author="dave")
+    cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    assert decided(repository, "conv-001/main") == ["jwt"]
+    assert show(repository, "conv-001").participants == ("carol", "dave")
+
+
+def test_a_message_of_another_conversation_can_be_picked(repository):
+    history(repository, "main: a")
+    other = history(repository, "main: x y", author="dave")
+    cherry_pick(repository, "conv-001", [other.ids["y"]], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "y"]
+    assert show(repository, "conv-001").participants == ("carol", "dave")
+
+
+def test_a_branch_with_a_picked_message_can_be_merged_with_the_one_it_came_from(repository):
+    drawn = history(repository, "main: a", "fix@a: c d")
+    cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, Merged)
+    assert done.messages == (drawn.ids["c"],)
+    assert texts(repository, "conv-001/main") == ["a", "c", "d", "Merge fix into main"]
+
+
+def test_a_merge_and_the_beginning_cannot_be_picked(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    merge(repository, "conv-001", "fix", target="main")
+    with pytest.raises(Refused, match="is a merge"):
+        cherry_pick(repository, "conv-001", ["main"], branch="fix")
+    with pytest.raises(NotFound, match="is no message"):
+        cherry_pick(repository, "conv-001", [drawn.root], branch="fix")
+    with pytest.raises(NotFound, match="there is no"):
+        cherry_pick(repository, "conv-001", ["nothing"], branch="fix")
+
+
+def test_the_operation_remembers_the_commits_and_undo_takes_it_back(repository):
+    history(repository, "main: a b", "fix@a: c d")
+    before = refs(repository)
+    done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    details = show_operation(repository, done.operation).operation.details
+    assert details == {"map": {moved.old: moved.new for moved in done.moved}}
+    undo(repository)
+    assert refs(repository) == before
+
+
+def test_a_dry_run_writes_nothing(repository):
+    history(repository, "main: a", "fix@a: c d")
+    before = repository.list_refs()
+    planned = cherry_pick(repository, "conv-001", ["fix"], branch="main", dry_run=True)
+    assert (planned.dry_run, planned.tip, repository.list_refs()) == (True, None, before)
+    assert planned.moved == cherry_pick(repository, "conv-001", ["fix"], branch="main").moved
+
+
+@pytest.fixture
+def stopped(repository):
+    """Picking that waits: main decided jwt, fix says b, decides sessions, says c, and all three are wanted."""
+    history(repository, "main: a", "fix@a: b")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions", author="dave")
+    say(repository, "conv-001/fix", "c")
+    return cherry_pick(repository, "conv-001", ["fix~2", "fix~1", "fix"], branch="main")
+
+
+def resolve(repository, take="source"):
+    """Let erin decide the first conflict."""
+    return resolve_conflict(repository, "conv-001", "1", take=take, author="erin")
+
+
+def test_what_disagrees_stops_at_the_message_as_data(repository, stopped):
+    assert isinstance(stopped, CherryPickConflicted)
+    assert (stopped.exit_code, stopped.remaining, len(stopped.messages)) == (3, 1, 1)
+    assert stopped.branch.startswith("conflict-resolution/")
+    assert find_active_branch(repository, "conv-001") == stopped.branch
+    assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
+    (row,) = list_conflicts(repository, "conv-001").conflicts
+    said = (*row.conflict.target, *row.conflict.source)
+    assert [(p.value, p.agent) for p in said] == [("jwt", "carol"), ("sessions", "dave")]
+    assert all(position.message for position in said)
+
+
+def test_a_resolved_one_goes_on_with_the_rest(repository, stopped):
+    with pytest.raises(Conflicted, match="still open"):
+        continue_cherry_pick(repository, "conv-001")
+    resolve(repository)
+    before = refs(repository)
+    finished = continue_cherry_pick(repository, "conv-001")
+    said = ["a", "we use jwt", "b", "we use sessions", "Resolved decisions/auth: took source", "c"]
+    assert texts(repository, "conv-001/main") == said
+    assert (decided(repository, "conv-001/main"), len(finished.messages)) == (["sessions"], 3)
+    assert find_active_branch(repository, "conv-001") == "main"
+    assert_sound(repository)
+    undo(repository)
+    assert refs(repository) == before
+
+
+def test_a_skipped_message_is_left_out(repository, stopped):
+    finished = skip_cherry_pick(repository, "conv-001")
+    assert texts(repository, "conv-001/main") == ["a", "we use jwt", "b", "c"]
+    assert (decided(repository, "conv-001/main"), len(finished.messages)) == (["jwt"], 2)
+
+
+def test_an_aborted_one_leaves_what_was_before(repository, stopped):
+    done = abort_cherry_pick(repository, "conv-001")
+    assert (done.target, done.active_branch) == ("main", "main")
+    assert sorted(branch_tips(repository, "conv-001")) == ["fix", "main"]
+    assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
+
+
+def test_what_was_appended_meanwhile_stays_below_what_is_picked(repository, stopped):
+    late = say(repository, "conv-001/main", "meanwhile")
+    resolve(repository)
+    finished = continue_cherry_pick(repository, "conv-001")
+    assert texts(repository, "conv-001/main")[2:4] == ["meanwhile", "b"]
+    assert decided(repository, "conv-001/main") == ["sessions"]
+    assert finished.moved[-1].new == finished.tip
+    undo(repository)
+    assert branch_tips(repository, "conv-001")["main"] == late.oid
+    assert_sound(repository)
+
+
+def test_what_was_appended_meanwhile_and_disagrees_is_refused(repository, stopped):
+    resolve(repository)
+    decide(repository, "conv-001/main", "kerberos")
+    with pytest.raises(Refused, match="disagrees with what was picked"):
+        continue_cherry_pick(repository, "conv-001")
+    rewind(repository, "conv-001/main")
+    assert isinstance(continue_cherry_pick(repository, "conv-001"), CherryPicked)
+
+
+def test_a_branch_that_was_moved_back_meanwhile_is_refused(repository, stopped):
+    rewind(repository, "conv-001/main")
+    with pytest.raises(Refused, match="was moved since picking began"):
+        skip_cherry_pick(repository, "conv-001")
+
+
+def test_nothing_else_rewrites_a_branch_that_waits(repository, stopped):
+    with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
+        cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
+        rebase(repository, "conv-001", branch="main", onto="fix")
+
+
+def test_nothing_waits_that_was_not_stopped(repository):
+    history(repository, "main: a")
+    with pytest.raises(NotFound, match="no cherry-pick of conv-001 waits"):
+        continue_cherry_pick(repository, "conv-001")
+
+
+def test_a_message_whose_conflict_was_decided_later_is_not_picked_without_that(repository, stopped):
+    resolve(repository)
+    continue_cherry_pick(repository, "conv-001")
+    with pytest.raises(Conflicted, match="a later message decides that"):
+        cherry_pick(repository, "conv-001", ["main~2"], branch="fix")

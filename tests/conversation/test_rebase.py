@@ -1,0 +1,277 @@
+"""`rebase`: a branch's own messages on top of another place, with the same ids and new commits."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.merge import merge
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.operations import show_operation
+from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate, rebase
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.undo import undo
+from scopes.errors import Conflicted, NotFound, Refused
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import read_commit, read_tree
+from tests.conversation.stores import refs
+from tests.support.disagreeing import decide, decided
+from tests.support.history import history, say, texts
+from tests.support.store import assert_sound
+
+
+def test_the_own_messages_stand_on_the_new_base_with_the_same_ids(repository):
+    """S4-20."""
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert isinstance(done, Rebased)
+    assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d"]
+    assert done.messages == (drawn.ids["c"], drawn.ids["d"])
+    assert [moved.old for moved in done.moved] == [drawn.oids["c"], drawn.oids["d"]]
+    assert read_commit(repository, done.moved[0].new).parents == (drawn.oids["b"],)
+    assert branch_tips(repository, "conv-001")["fix"] == done.tip == done.moved[-1].new
+    assert_sound(repository)
+
+
+def test_a_moved_message_keeps_its_bytes_and_its_time(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    (moved,) = rebase(repository, "conv-001", branch="fix", onto="main").moved
+    old, new = (read_commit(repository, oid) for oid in (drawn.oids["c"], moved.new))
+    assert (old.author, old.time, old.subject, old.trailers) == (new.author, new.time, new.subject, new.trailers)
+    assert read_tree(repository, old.tree)["message.json"] == read_tree(repository, new.tree)["message.json"]
+
+
+def test_the_operation_remembers_the_new_commit_of_every_old_one(repository):
+    history(repository, "main: a b", "fix@a: c d")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    details = show_operation(repository, done.operation).operation.details
+    assert details["map"] == {moved.old: moved.new for moved in done.moved}
+
+
+def test_undo_takes_a_rebase_back_exactly(repository):
+    history(repository, "main: a b", "fix@a: c d")
+    before = refs(repository)
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    undo(repository)
+    assert refs(repository) == before
+
+
+@pytest.mark.parametrize("onto", ["main", "fix", "fix~1", "main~0"])
+def test_onto_its_own_base_nothing_is_written(repository, onto):
+    history(repository, "main: a b", "fix@b: c d")
+    before = repository.list_refs()
+    done = rebase(repository, "conv-001", branch="fix", onto=onto)
+    assert isinstance(done, RebaseUpToDate)
+    assert (done.moved, done.operation, repository.list_refs()) == ((), None, before)
+
+
+def test_only_what_was_said_since_the_fork_is_the_branchs_own(repository):
+    history(repository, "main: a b c", "fix@a: d", "idea@d: e")
+    rebase(repository, "conv-001", branch="idea", onto="main~1")
+    assert texts(repository, "conv-001/idea") == ["a", "b", "e"]
+
+
+def test_a_branch_without_own_messages_moves_to_the_new_base(repository):
+    drawn = history(repository, "main: a b c", "fix@a:")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert (done.messages, done.tip) == ((), drawn.oids["c"])
+
+
+def test_fork_and_parent_follow_so_that_show_counts_right(repository):
+    drawn = history(repository, "main: a b", "fix@a: c d", "idea@a: e")
+    rebase(repository, "conv-001", branch="idea", onto="fix")
+    row = next(row for row in show(repository, "conv-001").branches if row.name == "idea")
+    assert (row.messages, row.total, row.parent, row.fork) == (1, 4, "fix", drawn.oids["d"])
+
+
+def test_main_can_be_moved_and_still_begins_where_the_conversation_begins(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    rebase(repository, "conv-001", branch="main", onto="fix")
+    assert texts(repository, "conv-001/main") == ["a", "c", "b"]
+    assert read_metadata(repository, "conv-001").branches["main"].fork == drawn.root
+    assert show(repository, "conv-001").branches[0].messages == 3
+
+
+def test_state_is_merged_message_by_message(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "postgres", topic="database")
+    decide(repository, "conv-001/fix", "jwt", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    assert decided(repository, "conv-001/fix") == ["jwt", "postgres"]
+    assert show(repository, "conv-001").participants == ("carol", "dave")
+
+
+def test_who_joined_below_the_former_base_is_a_participant_at_the_new_one(repository):
+    history(repository, "main: a")
+    say(repository, "conv-001/main", "b", author="dave")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    say(repository, "conv-001/fix", "c", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main~1")
+    rewind(repository, "conv-001/main")
+    assert show(repository, "conv-001").participants == ("carol", "dave")
+
+
+def test_a_message_that_the_new_base_has_already_is_left_out(repository):
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    cherry_pick(repository, "conv-001", [drawn.ids["c"]], branch="main")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d"]
+    assert done.messages == (drawn.ids["d"],)
+    assert done.notes[0].text == "left out 1 message that the new base has already"
+
+
+def test_a_merge_whose_sides_are_both_replayed_is_dropped(repository):
+    history(repository, "main: a b", "fix@a: c", "idea@a: d")
+    merge(repository, "conv-001", "idea", target="fix")
+    say(repository, "conv-001/fix", "e")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d", "e"]
+    assert done.notes[0].text == "left out 1 merge: both sides stand in one line now"
+
+
+def test_a_branch_that_had_merged_its_new_base_stands_on_it_in_one_line(repository):
+    history(repository, "main: a b", "fix@a: c")
+    merge(repository, "conv-001", "main", target="fix")
+    say(repository, "conv-001/fix", "e")
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    assert texts(repository, "conv-001/fix") == ["a", "b", "c", "e"]
+
+
+def test_a_merge_that_settled_something_must_stay(repository):
+    history(repository, "main: a b", "fix@a:", "idea@a:")
+    decide(repository, "conv-001/fix", "jwt")
+    decide(repository, "conv-001/idea", "sessions")
+    merge(repository, "conv-001", "idea", target="fix", strategy="theirs")
+    before = repository.list_refs()
+    with pytest.raises(Refused, match="settled what its sides disagreed on") as caught:
+        rebase(repository, "conv-001", branch="fix", onto="main")
+    assert "scopes conv merge" in caught.value.hint
+    assert repository.list_refs() == before
+
+
+def test_branches_that_keep_the_former_commits_are_named(repository):
+    history(repository, "main: a b", "fix@a: c d", "idea@d: e", "other@a: f")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert done.notes[0].text == "these branches keep the former messages: idea"
+    assert texts(repository, "conv-001/idea") == ["a", "c", "d", "e"]
+    rebase(repository, "conv-001", branch="idea", onto="fix")
+    assert texts(repository, "conv-001/idea") == ["a", "b", "c", "d", "e"]
+
+
+def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
+    history(repository, "main: a b", "fix@a: c d")
+    before, files = repository.list_refs(), sorted(os.listdir(f"{repository.path}/objects/pack"))
+    planned = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
+    assert (repository.list_refs(), sorted(os.listdir(f"{repository.path}/objects/pack"))) == (before, files)
+    assert planned.dry_run
+    assert planned.moved == rebase(repository, "conv-001", branch="fix", onto="main").moved
+
+
+def test_what_disagrees_stops_at_the_message_as_data(repository):
+    history(repository, "main: a", "fix@a: b")
+    decide(repository, "conv-001/main", "jwt")
+    said = decide(repository, "conv-001/fix", "sessions", author="dave")
+    say(repository, "conv-001/fix", "c")
+    before = branch_tips(repository, "conv-001")["fix"]
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert isinstance(done, RebaseConflicted)
+    assert (done.exit_code, done.stopped, done.remaining) == (3, said.id, 1)
+    assert done.branch == "conflict-resolution/fix-onto-main"
+    assert branch_tips(repository, "conv-001")["fix"] == before
+    assert texts(repository, f"conv-001/{done.branch}") == ["a", "we use jwt", "b", "we use sessions"]
+    assert decided(repository, f"conv-001/{done.branch}") == ["jwt"]
+    assert_sound(repository)
+
+
+def test_a_conflict_names_the_messages_of_both_sides(repository):
+    history(repository, "main: a", "fix@a:")
+    ours, theirs = decide(repository, "conv-001/main", "jwt"), decide(repository, "conv-001/fix", "sessions")
+    (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main").conflicts
+    assert [(p.value, p.message) for p in conflict.target] == [("jwt", ours.id)]
+    assert [(p.value, p.message) for p in conflict.source] == [("sessions", theirs.id)]
+
+
+def test_what_stood_before_the_former_base_is_named_too(repository):
+    history(repository, "main: a")
+    first = decide(repository, "conv-001/main", "cookies")
+    decide(repository, "conv-001/main", "jwt")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/fix", "sessions")
+    (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main~1").conflicts
+    assert [(p.value, p.message) for p in conflict.target] == [("cookies", first.id)]
+
+
+def test_an_answer_to_what_the_new_base_took_back_is_a_conflict(repository):
+    drawn = history(repository, "main: a b", "fix@b:")
+    say(repository, "conv-001/fix", "why?", reply_to=drawn.ids["a"])
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="main")
+    (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main").conflicts
+    assert (conflict.type, conflict.key) == ("delete-edit", f"messages/{drawn.ids['a']}")
+
+
+def test_taking_back_what_the_new_base_answers_is_a_conflict(repository):
+    drawn = history(repository, "main: a b", "fix@b:")
+    say(repository, "conv-001/main", "why?", reply_to=drawn.ids["a"])
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="fix")
+    (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main").conflicts
+    assert conflict.type == "delete-edit"
+
+
+def test_a_rule_settles_what_would_stop(repository):
+    history(repository, "main: a", "fix@a:")
+    say(repository, "conv-001/main", "x", files=[{"path": "a.py", "op": "edit"}])
+    say(repository, "conv-001/fix", "y", files=[{"path": "a.py", "op": "edit"}])
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert isinstance(done, Rebased)
+    assert [(c.type, c.status) for c in done.conflicts] == [("resource-contention", "resolved")]
+
+
+def test_a_base_with_open_conflicts_is_refused_and_so_is_the_branch_that_something_waits_on(repository):
+    history(repository, "main: a", "fix@a:", "idea@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions")
+    waiting = rebase(repository, "conv-001", branch="fix", onto="main").branch
+    with pytest.raises(Conflicted, match="1 open conflict"):
+        rebase(repository, "conv-001", branch="idea", onto=waiting)
+    with pytest.raises(Refused, match="a rebase of conv-001/fix waits on"):
+        rebase(repository, "conv-001", branch=waiting, onto="main")
+
+
+def test_what_does_not_exist_is_not_found(repository):
+    history(repository, "main: a", "fix@a: b")
+    with pytest.raises(NotFound):
+        rebase(repository, "conv-001", branch="fix", onto="nowhere")
+    with pytest.raises(NotFound):
+        rebase(repository, "conv-001", branch="nothing", onto="main")
+
+
+def test_many_messages_leave_no_loose_objects_behind(repository):
+    words = " ".join(f"w{number}" for number in range(40))
+    history(repository, "main: a b", f"fix@a: {words}")
+    before = sum(len(files) for top, _, files in os.walk(f"{repository.path}/objects") if "pack" not in top)
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    after = sum(len(files) for top, _, files in os.walk(f"{repository.path}/objects") if "pack" not in top)
+    assert after - before < 10
+
+
+def test_a_moved_message_is_still_found_by_its_id(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    done = rebase(repository, "conv-001", branch="fix", onto="main")
+    assert cat(repository, drawn.ids["c"]).message.text == "c"
+    assert is_ancestor(repository, drawn.oids["b"], done.tip)
+
+
+def test_what_a_message_says_holds_at_the_new_place_also_where_the_old_one_had_it_before(repository):
+    history(repository, "main: a")
+    decide(repository, "conv-001/main", "jwt")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/fix", "jwt", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main~1")
+    assert decided(repository, "conv-001/fix") == ["jwt"]

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.render.results import OPERATION, SAMPLES
+from tests.render.showing import document, piped, seen, seen_lines
+
+REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
+
+
+def test_a_rebase_says_what_was_moved_where_and_the_way_back():
+    assert seen_lines(REBASE["rebased"]) == [
+        "rebased conv-001/analysis/security-review onto main: 2 messages",
+        "undo with: scopes undo",
+    ]
+
+
+@pytest.mark.parametrize("name", ["up-to-date", "rebased", "rebased-foreseen"])
+def test_in_a_pipe_a_rebased_branch_is_its_name(name):
+    assert piped(REBASE[name]) == "analysis/security-review\n"
+
+
+def test_in_a_pipe_a_stopped_rebase_is_the_branch_that_it_waits_on():
+    """A script goes on there: branch=$(scopes conv rebase conv-001 --onto main)."""
+    assert piped(REBASE["conflict"]) == "analysis/conflict-resolution\n"
+
+
+def test_beforehand_every_message_is_named_with_both_its_commits():
+    lines = seen_lines(REBASE["rebased-foreseen"])
+    assert lines[0] == "conv-001/analysis/security-review would be rebased onto main: 2 messages"
+    assert [line.split()[0] for line in lines[1:3]] == ["callit22", "secure22"]
+    assert "undo" not in seen(REBASE["rebased-foreseen"])
+
+
+def test_of_many_messages_the_first_twenty_are_shown():
+    assert seen_lines(REBASE["many-foreseen"])[-1] == "    … and 3 more"
+    assert seen_lines(REBASE["many-conflicts"], hints=False)[-1] == "    … and 3 more"
+
+
+def test_what_was_settled_on_the_way_is_counted():
+    assert "settled on the way: 1 conflict" in seen_lines(REBASE["rebased-settled"])
+    assert "settled" not in piped(REBASE["rebased-settled"])
+
+
+@pytest.mark.parametrize(("sample", "kind"), [(REBASE["conflict"], "rebase"), (PICK["conflict"], "cherry-pick")])
+def test_a_stop_names_the_message_the_branch_and_the_ways_out(sample, kind):
+    text = seen(sample)
+    assert "stays where it is: 1 conflict at message secure22" in text
+    assert f"the {kind} waits on what is the active branch now:" in text
+    assert "1 message done, 4 to do after this one" in text
+    for step in ("--continue", "--skip", "--abort"):
+        assert f"scopes conv {kind} conv-001 {step}" in text
+
+
+def test_a_resolved_conflict_is_not_shown_again_and_keeps_its_number():
+    lines = [line for line in seen_lines(REBASE["conflict"]) if "competing" in line or "decision-dis" in line]
+    assert [line.split()[0] for line in lines] == ["2"]
+
+
+@pytest.mark.parametrize("sample", [REBASE["conflict-foreseen"], PICK["conflict-foreseen"]])
+def test_a_stop_that_has_not_happened_has_no_ways_out(sample):
+    assert "would stay where it is" in seen(sample)
+    assert "--continue" not in seen(sample)
+
+
+def test_hints_can_be_switched_off():
+    assert "--continue" not in seen(REBASE["conflict"], hints=False)
+    assert seen_lines(REBASE["rebased"], hints=False)[1:] == []
+
+
+def test_giving_up_says_which_branch_is_gone():
+    for sample in (REBASE["aborted"], PICK["aborted"]):
+        line = "gave up conv-001/analysis/conflict-resolution; the active branch is main"
+        assert seen_lines(sample)[0] == line
+
+
+def test_picking_says_how_much_came_to_which_branch():
+    assert seen_lines(PICK["picked"])[0] == "picked 2 messages for conv-001/main"
+    assert seen_lines(PICK["picked-foreseen"])[0] == "2 messages would be picked for conv-001/main"
+    assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main has that already"
+
+
+def test_the_map_is_for_machines():
+    assert [sorted(row) for row in document(REBASE["rebased"])["map"]] == [["id", "new", "old"]] * 2
+    assert document(REBASE["rebased"])["operation"] == OPERATION
+    assert OPERATION not in seen(REBASE["rebased"]) + piped(REBASE["rebased"])
+
+
+def test_conflicts_are_laid_out_as_a_merge_does():
+    mine, merged = (document(sample)["conflicts"][0] for sample in (PICK["conflict"], SAMPLES["merge"]["conflict"]))
+    assert mine == merged

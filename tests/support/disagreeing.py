@@ -1,0 +1,28 @@
+"""What the tests of rebase and cherry-pick draw beside plain messages: decisions that other lines contradict."""
+
+from __future__ import annotations
+
+from scopes.conversation.append import MessageAppended
+from scopes.conversation.lookup import find_place
+from scopes.conversation.merging.states import state_of
+from scopes.model import canonical
+from scopes.store.repository import Repository
+from scopes.store.trees import read_blob, walk_blobs
+from tests.support.history import say
+
+
+def decide(
+    repository: Repository, where: str, choice: str, *, author: str = "carol", topic: str = "auth"
+) -> MessageAppended:
+    """Say a decision on a branch."""
+    document = {"topic": topic, "decision": choice}
+    return say(repository, where, f"we use {choice}", author=author, kind="decision", decision=document)
+
+
+def decided(repository: Repository, where: str) -> list[str]:
+    """Return what stands on a branch, by topic."""
+    state = state_of(repository, find_place(repository, where).oid)
+    blobs = [] if state is None else sorted(walk_blobs(repository, state))
+    return [
+        canonical.load(read_blob(repository, oid))["decision"] for path, oid in blobs if path.startswith("decisions/")
+    ]
