@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import scopes
 from scopes.store.repository import library_versions
-from tests.benchmarks import appending, bulk, importing, listing, packing, reading, replaying, startup, writers
+from tests.benchmarks import appending, bulk, importing, listing, merging, packing, reading, replaying, startup, writers
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.workplace import ROOT, Workplace
 
@@ -27,6 +27,7 @@ GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
     "import": importing.measure,
     "read": reading.measure,
     "list": listing.measure,
+    "merge": merging.measure,
     "rebase": replaying.measure,
     "size": packing.measure,
     "writers": writers.measure,

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from scopes.conversation.heads import STATE_DIRECTORY, message_id_of
 from scopes.conversation.merging.subjects import MESSAGES, group_of, places_of, subject_of
 from scopes.ids import MessageId, Oid
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import Change, diff_blobs, find_entry, update_tree
@@ -58,10 +58,8 @@ def find_divergence(repository: Repository, objects: Objects, target: Oid, sourc
 
     Trees of a base that is merged of several are written to `objects`.
     """
-    bases = list_merge_bases(repository, target, source)
+    bases, ours, theirs = split_histories(repository, target, source)
     if bases:
-        ours = list_new_commits(repository, target, source, bases)
-        theirs = list_new_commits(repository, source, target, bases)
         return diverged(objects, target, source, ours, theirs, bases, _merged_base(repository, objects, bases))
     common = _last_common_message(repository, target, source)
     if common is None:
