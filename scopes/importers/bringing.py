@@ -82,9 +82,11 @@ def _is_unchanged(run: Run, arrival: Arrival, record: SourceRecord) -> bool:
     Its bytes are the same, so is what it goes on from, and nothing before it in its conversations has changed: what is
     said in several sources is the first one's.
     """
-    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
     same = (record.digest, record.parser, record.base) == (arrival.digest, PARSER_VERSION, arrival.base)
-    if not same or record.root != arrival.joined.home.root or any(home.woven for home in homes):
+    if not same or record.root != arrival.joined.home.root:
+        return False
+    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
+    if any(home.woven for home in homes):
         return False
     return not (run.again and any(home.conversation is None for home in homes))
 

@@ -91,6 +91,7 @@ class Homes:
         self._roots: dict[str, Oid] = {}
         self._conversations: dict[Oid, ConversationId] | None = None
         self._stored: dict[str, Stored | None] = {}
+        self._begun: dict[str, Oid] = {}  # the roots of sessions at the last import of their sources
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
             self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
@@ -110,7 +111,7 @@ class Homes:
         if session.base is not None and session.part is None:
             hint = "bring its parent in as well; both then share a conversation"
             notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
-        root = self._roots[key_of(session)] = self._write_root(session)
+        root = self._roots[key_of(session)] = self._find_own_root(session) or self._write_root(session)
         return Joined(self.at(root), session.part is None)
 
     def at(self, root: Oid) -> Home:
@@ -170,7 +171,9 @@ class Homes:
         for key in keys:
             yield key
             stored = self.stored(key)
-            yield from () if stored is None else (session for session, _ in stored.record.sessions)
+            if stored is not None:
+                self._begun |= {key: stored.record.root, **dict(stored.record.sessions)}
+                yield from (session for session, _ in stored.record.sessions)
 
     def _root_of(self, key: str) -> Oid | None:
         """Find the root of a source's conversation: from this run, or from its record."""
@@ -178,6 +181,14 @@ class Homes:
             return self._roots[key]
         stored = self.stored(key)
         return None if stored is None else stored.record.root
+
+    def _find_own_root(self, session: Session) -> Oid | None:
+        """Find what a session's own conversation began with at its last import, whatever its beginning says by now."""
+        root = self._begun.get(key_of(session))
+        if root is None or not self._repository.has(root):
+            return None
+        own = session_uuid(session.format, session.native_id)
+        return root if self.at(root).document.uuid == own else None
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(

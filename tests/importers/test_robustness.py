@@ -272,6 +272,16 @@ def test_a_cut_off_last_line_is_taken_up_once_it_is_there(repository, tmp_path):
     check_store(repository)
 
 
+def test_a_session_of_which_only_a_summary_was_there_goes_on_in_its_conversation(repository, tmp_path):
+    """Transcripts: a session file may begin with a record that has neither time nor folder."""
+    begin = lines([{"type": "summary", "sessionId": "s1", "summary": "x", "leafUuid": "u1"}])
+    first = bring(repository, tmp_path, begin)
+    second = bring(repository, tmp_path, begin + talk("a", "b").data())
+    assert [done.conversations[0].id for done in (first, second)] == ["conv-001", "conv-001"]
+    assert (second.notes, texts(repository)) == ((), texts_of("a", "b"))
+    check_store(repository)
+
+
 def test_glued_records_are_both_brought_in(repository, tmp_path):
     """Transcripts, fact 3."""
     done = bring(repository, tmp_path, talk("a", "b").data().replace(b"}\n{", b"}{"))
