@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from scopes.clock import format_seconds
 from scopes.conversation.lookup import MAIN
-from scopes.ids import AgentName, BranchName, MessageId, Oid, is_name, slug
+from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, is_name, slug
+from scopes.importers.lineage import key_of
 from scopes.importers.weaving import Thread
 from scopes.model.conversation import BranchEntry
 from scopes.store.repository import Objects, read_commit
 
 SHORT_ID = 8
+_LONGEST_AGENT = 40
+_LONGEST = MAX_NAME_BYTES - 10  # a number may come behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,28 @@ def _fork_name(thread: Thread, key: str, shared: set[str]) -> BranchName:
     side = thread.sides.get(key)
     first: MessageId = thread.ids[_first_own(thread, key, shared)]
     if side is not None:
-        wanted = f"subagent/{slug(side)}"
-        return BranchName(wanted if is_name(wanted) else f"subagent/{first[:SHORT_ID]}")
+        return _legal_name("subagent", slug(side), first)
     return BranchName(f"fork/{first[:SHORT_ID]}")
+
+
+def line_name(thread: Thread) -> BranchName | None:
+    """Name the line that a session stands at, where it is not its conversation's own."""
+    if thread.own:
+        return None
+    session, key = thread.session, key_of(thread.session)
+    line = session.details.get("line")
+    if line is not None and session.part is not None:
+        return _legal_name(line, slug(session.part)[-SHORT_ID:], key)
+    if session.part is not None or session.spawned_by is not None:
+        agent = session.details.get("agent") or session.part or session.native_id
+        return _legal_name("subagent", slug(str(agent))[:_LONGEST_AGENT], key)
+    return _legal_name("fork", slug(session.native_id)[-SHORT_ID:], key)
+
+
+def _legal_name(kind: str, wanted: str, otherwise: str) -> BranchName:
+    """Call a branch as its source would, where git takes that: even a slug may hold `..` or end in `.lock`."""
+    name = f"{kind}/{wanted}"
+    return BranchName(name if is_name(name) and len(name) <= _LONGEST else f"{kind}/{otherwise[:SHORT_ID]}")
 
 
 def _entry(objects: Objects, thread: Thread, key: str, shared: set[str], name: BranchName) -> BranchEntry:

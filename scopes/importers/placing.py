@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.conversation.new import next_conversation_id
-from scopes.ids import BranchName, ConversationId, slug
-from scopes.importers.arranging import SHORT_ID, arrange
+from scopes.ids import ConversationId
+from scopes.importers.arranging import arrange, line_name
 from scopes.importers.bringing import Run
 from scopes.importers.home import Home
 from scopes.importers.landing import Landing, finish, land
-from scopes.importers.weaving import Thread
 from scopes.model.operation import RefChange
 from scopes.result import Note
 
@@ -56,21 +55,7 @@ def _land(run: Run, conversation: ConversationId, home: Home, *, fresh: bool) ->
     landing = Landing(conversation, home.root, home.document.created, fresh=fresh)
     for woven in home.woven:
         thread = woven.thread
-        leaves = arrange(run.objects, thread, _line_name(thread))
+        leaves = arrange(run.objects, thread, line_name(thread))
         leaves = [replace(leaf, active=leaf.active and thread.own) for leaf in leaves]
         land(run.repository, landing, woven.key, leaves, complete=woven.complete, moved=woven.moved)
     return landing
-
-
-def _line_name(thread: Thread) -> BranchName | None:
-    """Name the line that a session stands at, where it is not its conversation's own."""
-    if thread.own:
-        return None
-    session = thread.session
-    line = session.details.get("line")
-    if line is not None and session.part is not None:
-        return BranchName(f"{line}/{slug(session.part)[-SHORT_ID:]}")
-    if session.part is not None or session.spawned_by is not None:
-        agent = session.details.get("agent") or session.part or session.native_id
-        return BranchName(f"subagent/{slug(str(agent))[:40]}")
-    return BranchName(f"fork/{slug(session.native_id)[-SHORT_ID:]}")
