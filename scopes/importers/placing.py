@@ -9,7 +9,7 @@ from scopes.ids import ConversationId
 from scopes.importers.arranging import arrange, line_name
 from scopes.importers.bringing import Run
 from scopes.importers.home import Home
-from scopes.importers.landing import Landing, finish, land
+from scopes.importers.landing import Landing, begin_landing, finish, land
 from scopes.model.operation import RefChange
 from scopes.result import Note
 
@@ -52,7 +52,7 @@ def _was_here(run: Run, home: Home) -> bool:
 
 
 def _land(run: Run, conversation: ConversationId, home: Home, *, fresh: bool) -> Landing:
-    landing = Landing(conversation, home.root, home.document.created, fresh=fresh)
+    landing = begin_landing(run.repository, home, conversation, fresh=fresh)
     for woven in home.woven:
         thread = woven.thread
         leaves = arrange(run.objects, thread, line_name(thread))
