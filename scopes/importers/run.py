@@ -20,6 +20,7 @@ from scopes.importers.lineage import key_of
 from scopes.importers.opening import open_sources
 from scopes.importers.placing import number_conversations, place_conversations
 from scopes.importers.results import ConversationImported, Imported
+from scopes.result import Note
 from scopes.store.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing, writing_beside
@@ -38,11 +39,12 @@ def import_sources(
     title: str | None = None,
     report: bool = False,
     advance: Advance = lambda _: None,
+    notes: Sequence[Note] = (),
 ) -> Imported:
     """Bring sources in; what the store has already is not written again, and a run that changes nothing writes nothing.
 
     `strict` refuses everything when one record cannot be read. `again` brings a deleted conversation back. `advance` is
-    told the bytes of each source when it is done.
+    told the bytes of each source when it is done; `notes` are what is known before, and come first.
 
     Raises:
         CannotImport: a single source is in no known format, or `strict` found something.
@@ -52,7 +54,7 @@ def import_sources(
     works = open_sources(sources, formats, skipped)
     with writing_beside(repository), bulk_objects(repository, keep=not dry_run) as objects:
         homes = Homes(repository, objects, [key_of(work.session) for work in works])
-        run = Run(repository, objects, homes, Beginnings(repository, homes), again)
+        run = Run(repository, objects, homes, Beginnings(repository, homes), again, notes=list(notes))
         for work in works:
             bring(run, work)
             advance(work.source.size)
