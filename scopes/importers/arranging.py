@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
 from scopes.conversation.lookup import MAIN
@@ -25,21 +25,29 @@ class Leaf:
     tip: Oid
     entry: BranchEntry
     active: bool = False
+    goes_on_from: Oid | None = None
 
 
-def arrange(objects: Objects, thread: Thread, elsewhere: BranchName | None = None) -> list[Leaf]:
+def arrange(objects: Objects, thread: Thread, conversation: str) -> list[Leaf]:
     """Name every leaf of a session: the one the source stands at is `main`, the others are forks and sub-agents.
 
     A fork is called after the first message that it does not share with the active line, so that its name stays when it
-    grows. A session in another's conversation names its line `elsewhere`, and what it shares is what was there before.
+    grows. The line of a session in another's conversation is called after the session, it is `active` in none, and what
+    it shares is what was there before. One that goes on from the session that `conversation` is called after, and is
+    that session itself, says from where.
     """
+    elsewhere = _line_name(thread)
+    goes_on_from = thread.start[1] if thread.start[0] and thread.session.native_id == conversation else None
     active = thread.ending.active if thread.ending.active in thread.oids else thread.last
     shown = set(_path(thread, active))
     leaves = []
     for key in thread.leaves():
         name = (elsewhere or MAIN) if key == active else _fork_name(thread, key, shown)
         shared = shown if key != active else set(thread.oids) - thread.fresh
-        leaves.append(Leaf(name, thread.oids[key], _entry(objects, thread, key, shared, name), key == active))
+        leaf = Leaf(name, thread.oids[key], _entry(objects, thread, key, shared, name))
+        if key == active:
+            leaf = replace(leaf, active=thread.own, goes_on_from=goes_on_from)
+        leaves.append(leaf)
     return _unique(leaves)
 
 
@@ -65,7 +73,7 @@ def _fork_name(thread: Thread, key: str, shared: set[str]) -> BranchName:
     return BranchName(f"fork/{first[:SHORT_ID]}")
 
 
-def line_name(thread: Thread) -> BranchName | None:
+def _line_name(thread: Thread) -> BranchName | None:
     """Name the line that a session stands at, where it is not its conversation's own."""
     if thread.own:
         return None
@@ -109,5 +117,5 @@ def _unique(leaves: list[Leaf]) -> list[Leaf]:
             count += 1
             name = BranchName(f"{leaf.name}-{count}")
         taken.add(name)
-        result.append(Leaf(name, leaf.tip, leaf.entry, leaf.active))
+        result.append(replace(leaf, name=name))
     return result

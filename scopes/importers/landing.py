@@ -6,6 +6,7 @@ rename), it stays, and what is new appears beside it as a branch of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
@@ -22,7 +23,7 @@ from scopes.result import Note
 from scopes.store import refs as names
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import Neighbours
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import Change
 
 
@@ -83,7 +84,9 @@ def land(
         if tracked != leaf.tip:
             landing.changes.append(RefChange(ref, tracked, leaf.tip))
         if tracked != leaf.tip or landing.fresh:
-            _move_branch(repository, landing, leaf, None if landing.fresh or moved else tracked)
+            followed = None if landing.fresh or moved else tracked
+            _move_branch(repository, landing, leaf, followed)
+            _lead_main_on(landing, leaf, followed)
         if leaf.active and landing.fresh:
             landing.active = leaf.name
     wanted = {tracking_ref(key, leaf.name) for leaf in leaves}
@@ -116,6 +119,14 @@ def _move_branch(repository: Repository, landing: Landing, leaf: Leaf, tracked: 
     if entry is not None:
         landing.described |= branch_change(name, entry)
     landing.stand(name, leaf.tip)
+
+
+def _lead_main_on(landing: Landing, leaf: Leaf, tracked: str | None) -> None:
+    """Let main go on with a page of its session, where it stands at what the page goes on from, or has followed it."""
+    main = landing.taken.get(MAIN)
+    if leaf.goes_on_from is not None and main is not None and main in {leaf.goes_on_from, tracked}:
+        landing.changes.append(RefChange(names.branch_ref(landing.conversation, MAIN), main, leaf.tip))
+        landing.stand(MAIN, leaf.tip)
 
 
 def _place_for(landing: Landing, wanted: BranchName) -> BranchName:
@@ -157,7 +168,7 @@ def _keep_vanished(landing: Landing, tip: Oid) -> None:
     landing.stand(name, tip)
 
 
-def finish(repository: Repository, landing: Landing) -> list[RefChange]:
+def finish(repository: Repository, objects: Objects, landing: Landing) -> list[RefChange]:
     """Return all ref changes of a conversation, its metadata included; none where nothing moves."""
     meta = names.meta_ref(landing.conversation)
     before = read_metadata(repository, landing.conversation)
@@ -171,6 +182,14 @@ def finish(repository: Repository, landing: Landing) -> list[RefChange]:
     if landing.title is not None and before.title is None:
         described |= title_change(landing.title)
     if described:
-        commit = write_metadata(repository, before.commit, described, f"import into {landing.conversation}")
+        commit = write_metadata(objects, before.commit, described, f"import into {landing.conversation}")
         landing.changes.append(RefChange(meta, before.commit, commit))
-    return landing.changes
+    return _one_for_each_ref(landing.changes)
+
+
+def _one_for_each_ref(changes: Iterable[RefChange]) -> list[RefChange]:
+    """Join the moves of each ref."""
+    joined: dict[str, RefChange] = {}
+    for change in changes:
+        joined[change.ref] = joined.get(change.ref, change)._replace(new=change.new)
+    return list(joined.values())

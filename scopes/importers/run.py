@@ -14,6 +14,7 @@ from scopes.ids import ConversationId, OperationId
 from scopes.importers.accounting import refuse_unparsed
 from scopes.importers.beginning import Beginnings
 from scopes.importers.bringing import Run, bring
+from scopes.importers.families import number_families
 from scopes.importers.format import Format, Source
 from scopes.importers.home import Home, Homes
 from scopes.importers.lineage import key_of
@@ -54,16 +55,21 @@ def import_sources(
     works = open_sources(sources, formats, skipped)
     with writing_beside(repository), bulk_objects(repository, keep=not dry_run) as objects:
         homes = Homes(repository, objects, [key_of(work.session) for work in works])
-        run = Run(repository, objects, homes, Beginnings(repository, homes), again, notes=list(notes))
-        for work in works:
-            bring(run, work)
+        run = Run(repository, objects, homes, Beginnings(objects, homes), again, notes=list(notes))
+        families = number_families([work.session for work in works], homes)
+        last = {family: place for place, family in enumerate(families)}
+        for place, (work, family) in enumerate(zip(works, families, strict=True)):
+            bring(run, work, family)
+            if last[family] == place:
+                run.let_go(family)
             advance(work.source.size)
         if strict:
             refuse_unparsed(run.sources)
         if dry_run:
             return _result(run, number_conversations(run), skipped, None, report=report, dry_run=True)
     with writing(repository):
-        conversations, changes = place_conversations(run, title)
+        with bulk_objects(repository) as objects:
+            conversations, changes = place_conversations(run, objects, title)
         operation = None
         if changes:
             summary = f"bring in {len(run.sources)} sources into {len(conversations)} conversations"
@@ -92,13 +98,12 @@ def _result(
 
 
 def _describe(run: Run, conversation: ConversationId, home: Home) -> ConversationImported:
-    messages, new_messages = run.homes.count(home)
     kept = sum(len(run.homes.tracked.get(key, ())) for key in home.kept)
     return ConversationImported(
         id=conversation,
         uuid=home.document.uuid,
         title=read_metadata(run.repository, conversation).title,
-        messages=messages,
-        new_messages=new_messages,
-        branches=kept + sum(len(woven.thread.leaves()) for woven in home.woven),
+        messages=home.messages,
+        new_messages=home.new_messages,
+        branches=kept + sum(len(woven.leaves) for woven in home.woven),
     )
