@@ -10,6 +10,7 @@ from tests.faults.world import World
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 DECISION = '{"topic": "db", "decision": "SQLite"}'
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
+TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcript.jsonl")
 EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
 
 
@@ -85,6 +86,7 @@ VERBS = (
     _conversation("undo", "undo", "undo"),
     _conversation("redo", "redo", "redo", UNDONE),
     _conversation("import", "import --sample", "import --sample"),
+    Verb("import-transcript", ("conv", "import", TRANSCRIPT), ("conv", "import", TRANSCRIPT)),
     Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
     Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
