@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.compressed import SUFFIX, plain_size
@@ -52,16 +52,17 @@ def gather(path: str) -> list[Source]:
     return [_source_of_many(name, sizes[name]) for name in plain]
 
 
-def links_out_of(path: str) -> list[str]:
-    """Return the links below a folder that lead to transcripts, or to folders, outside of it: they are not followed."""
-    folder = os.path.realpath(path)
-    found = []
-    for entry in _walk_entries(path):
-        target = os.path.realpath(entry.path) if entry.is_symlink() else folder
-        outside = os.path.commonpath([folder, target]) != folder
-        if outside and (os.path.isdir(target) or (target.endswith(TRANSCRIPT_ENDINGS) and os.path.isfile(target))):
-            found.append(entry.path)
-    return sorted(found)
+def links_out_of(paths: Sequence[str]) -> list[str]:
+    """Return the links below folders that lead to transcripts, or to folders, outside of all: they are not followed."""
+    folders = [os.path.realpath(path) for path in paths]
+    return sorted({entry.path for path in paths for entry in _walk_entries(path) if _leads_out(entry, folders)})
+
+
+def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
+    target = os.path.realpath(entry.path) if entry.is_symlink() else None
+    if target is None or any(os.path.commonpath([folder, target]) == folder for folder in folders):
+        return False
+    return os.path.isdir(target) or (target.endswith(TRANSCRIPT_ENDINGS) and os.path.isfile(target))
 
 
 def _source(path: str, size: int) -> Source:

@@ -14,12 +14,14 @@ from scopes.ids import ConversationId, OperationId
 from scopes.importers.accounting import refuse_unparsed
 from scopes.importers.beginning import Beginnings
 from scopes.importers.bringing import Run, bring
+from scopes.importers.families import number_families
 from scopes.importers.format import Format, Source
 from scopes.importers.home import Home, Homes
 from scopes.importers.lineage import key_of
 from scopes.importers.opening import open_sources
 from scopes.importers.placing import number_conversations, place_conversations
 from scopes.importers.results import ConversationImported, Imported
+from scopes.result import Note
 from scopes.store.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing, writing_beside
@@ -38,11 +40,12 @@ def import_sources(
     title: str | None = None,
     report: bool = False,
     advance: Advance = lambda _: None,
+    notes: Sequence[Note] = (),
 ) -> Imported:
     """Bring sources in; what the store has already is not written again, and a run that changes nothing writes nothing.
 
     `strict` refuses everything when one record cannot be read. `again` brings a deleted conversation back. `advance` is
-    told the bytes of each source when it is done.
+    told the bytes of each source when it is done; `notes` are what is known before, and come first.
 
     Raises:
         CannotImport: a single source is in no known format, or `strict` found something.
@@ -52,16 +55,21 @@ def import_sources(
     works = open_sources(sources, formats, skipped)
     with writing_beside(repository), bulk_objects(repository, keep=not dry_run) as objects:
         homes = Homes(repository, objects, [key_of(work.session) for work in works])
-        run = Run(repository, objects, homes, Beginnings(repository, homes), again)
-        for work in works:
-            bring(run, work)
+        run = Run(repository, objects, homes, Beginnings(objects, homes), again, notes=list(notes))
+        families = number_families([work.session for work in works], homes)
+        last = {family: place for place, family in enumerate(families)}
+        for place, (work, family) in enumerate(zip(works, families, strict=True)):
+            bring(run, work, family)
+            if last[family] == place:
+                run.let_go(family)
             advance(work.source.size)
         if strict:
             refuse_unparsed(run.sources)
         if dry_run:
             return _result(run, number_conversations(run), skipped, None, report=report, dry_run=True)
     with writing(repository):
-        conversations, changes = place_conversations(run, title)
+        with bulk_objects(repository) as objects:
+            conversations, changes = place_conversations(run, objects, title)
         operation = None
         if changes:
             summary = f"bring in {len(run.sources)} sources into {len(conversations)} conversations"
@@ -90,13 +98,12 @@ def _result(
 
 
 def _describe(run: Run, conversation: ConversationId, home: Home) -> ConversationImported:
-    messages, new_messages = run.homes.count(home)
     kept = sum(len(run.homes.tracked.get(key, ())) for key in home.kept)
     return ConversationImported(
         id=conversation,
         uuid=home.document.uuid,
         title=read_metadata(run.repository, conversation).title,
-        messages=messages,
-        new_messages=new_messages,
-        branches=kept + sum(len(woven.thread.leaves()) for woven in home.woven),
+        messages=home.messages,
+        new_messages=home.new_messages,
+        branches=kept + sum(len(woven.leaves) for woven in home.woven),
     )

@@ -143,6 +143,18 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
     assert [conversation.new_messages for conversation in done.conversations] == [0, 0, 1]
 
 
+def test_a_session_in_sources_that_are_strangers_is_one_conversation(repository, tmp_path):
+    """What was let go with the first of them is learned again for the other."""
+    first = write_several(tmp_path, "a b", "c d e")
+    (tmp_path / "other.jsonl").write_text(
+        "".join(json.dumps(line(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+    )
+    other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
+    done = import_sources(repository, [first, other], (Several(),))
+    assert [(found.messages, found.new_messages) for found in done.conversations] == [(2, 2), (4, 4), (1, 1)]
+    assert import_sources(repository, [first, other], (Several(),)).operation is None
+
+
 class Several(Toy):
     """The toy format with any number of sessions in a file, each in a line."""
 

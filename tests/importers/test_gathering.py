@@ -64,14 +64,14 @@ def test_a_device_is_never_opened(tmp_path):
         gather("/dev/zero")
     tree(tmp_path, a=TOY)
     (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
-    assert (names(tmp_path), links_out_of(str(tmp_path))) == (["a.jsonl"], [])
+    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a.jsonl"], [])
 
 
 def test_links_in_a_circle_end(tmp_path):
     tree(tmp_path, a__b=TOY)
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "self").symlink_to(tmp_path / "self")
-    assert (names(tmp_path), links_out_of(str(tmp_path))) == (["a/b.jsonl"], [])
+    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a/b.jsonl"], [])
 
 
 def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
@@ -80,24 +80,30 @@ def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
     (inside / "d").symlink_to(outside)
     (inside / "gone.jsonl").symlink_to(outside / "gone.jsonl")
     assert names(inside) == ["a.jsonl"]
-    assert links_out_of(str(inside)) == [str(inside / "c.jsonl"), str(inside / "d")]
+    assert links_out_of([str(inside)]) == [str(inside / "c.jsonl"), str(inside / "d")]
 
 
 def test_a_folder_whose_name_begins_alike_is_outside(tmp_path):
     inside, outside = tree(tmp_path / "in", a=TOY), tree(tmp_path / "inner", b=TOY)
     (inside / "c").symlink_to(outside)
-    assert links_out_of(str(inside)) == [str(inside / "c")]
+    assert links_out_of([str(inside)]) == [str(inside / "c")]
+
+
+def test_a_link_between_folders_that_are_both_imported_leads_nowhere_else(tmp_path):
+    one, two = tree(tmp_path / "one", a=TOY), tree(tmp_path / "two", b=TOY)
+    (one / "c.jsonl").symlink_to(two / "b.jsonl")
+    assert links_out_of([str(one), str(two)]) == []
 
 
 def test_a_link_that_was_named_is_followed(tmp_path):
     tree(tmp_path / "in", a=TOY)
     (tmp_path / "link").symlink_to(tmp_path / "in")
     assert [source.path for source in gather(str(tmp_path / "link"))] == [str(tmp_path / "link" / "a.jsonl")]
-    assert links_out_of(str(tmp_path / "link")) == []
+    assert links_out_of([str(tmp_path / "link")]) == []
 
 
 def test_a_file_has_no_links_below_it(tmp_path):
-    assert links_out_of(str(tree(tmp_path, a=TOY) / "a.jsonl")) == []
+    assert links_out_of([str(tree(tmp_path, a=TOY) / "a.jsonl")]) == []
 
 
 def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):

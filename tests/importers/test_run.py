@@ -61,6 +61,26 @@ def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
     assert words(repository) == "a b c f g"
 
 
+def test_a_source_whose_beginning_has_changed_stays_in_its_conversation(repository, tmp_path):
+    """The root keeps what the beginning said first; nobody else's root is taken for it."""
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
+    done = bring(repository, write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z")))
+    assert [(found.id, found.messages, found.new_messages) for found in done.conversations] == [("conv-001", 3, 1)]
+    assert (words(repository), [note.text for note in done.notes]) == ("a b c", [])
+    other = bring(repository, write(path, *line("s2", "a b c")))
+    assert [found.id for found in other.conversations] == ["conv-002"]
+
+
+def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
+    delete(repository, "conv-001")
+    grown = write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z"))
+    assert "stays so" in bring(repository, grown).notes[0].text
+    assert [found.messages for found in bring(repository, grown, again=True).conversations] == [3]
+
+
 def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
     bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
     tip = branch_tips(repository, "conv-001")["main"]

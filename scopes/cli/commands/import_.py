@@ -43,5 +43,7 @@ def import_(
     call: Invocation = context.obj
     if sample:
         return call.show(import_sample(call.repository(create=True)))
-    sources = collect_sources(call, paths or [], since)
-    return call.show(import_all(call, sources, dry_run=dry_run, strict=strict, again=again, title=title, report=report))
+    collected = collect_sources(call, paths or [], since)
+    return call.show(
+        import_all(call, collected, dry_run=dry_run, strict=strict, again=again, title=title, report=report)
+    )
