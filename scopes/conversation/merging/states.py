@@ -53,8 +53,10 @@ def state_of(objects: Objects, commit: Oid) -> Oid | None:
     return entry.oid if entry is not None and entry.is_tree else None
 
 
-def find_divergence(repository: Repository, objects: Objects, target: Oid, source: Oid) -> Divergence | None:
-    """Compare two tips; None where they have neither a commit nor a message in common.
+def find_divergence(
+    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
+) -> Divergence | None:
+    """Compare two tips; None where they have neither a commit nor a message in common, and `unrelated` is not given.
 
     Trees of a base that is merged of several are written to `objects`.
     """
@@ -63,7 +65,8 @@ def find_divergence(repository: Repository, objects: Objects, target: Oid, sourc
         return diverged(objects, target, source, ours, theirs, bases, _merged_base(repository, objects, bases))
     common = _last_common_message(repository, target, source)
     if common is None:
-        return None
+        ours, theirs = (list_new_commits(repository, tip, None) for tip in (target, source))
+        return diverged(objects, target, source, ours, theirs, (), None) if unrelated else None
     ours = list_new_commits(repository, target, common[0])
     theirs = list_new_commits(repository, source, common[1])
     states = [state_of(objects, base) for base in common]
