@@ -11,53 +11,55 @@ from scopes.importers.arranging import SHORT_ID
 from scopes.importers.format import Format, Source, choose_format
 from scopes.importers.lineage import earlier_keys, key_of
 from scopes.importers.projection import Session
+from scopes.importers.results import Skipped
 from scopes.importers.source_record import digest_of
 
 
 @dataclass(slots=True)
 class Work:
-    """A source that was opened: its format, and the session that it begins with."""
+    """A source that was opened: its format, the session that it begins with, and the copies that it contains."""
 
     source: Source
     format: Format
     session: Session
+    copies: tuple[Source, ...] = ()
 
 
-def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[Work]:
     """Find out what every source is; returns those to read, in the order in which they are to be read.
 
-    Paths that are passed over are added to `skipped`: those in no known format, and copies of others.
+    What is in no known format, or cannot be read, is added to `skipped`; copies are with their work.
 
     Raises:
         CannotImport, Inaccessible: a single source is in no known format, or cannot be read.
     """
-    return _in_order(_told_apart(_open_all(sources, formats, skipped), skipped))
+    return _in_order(_told_apart(_open_all(sources, formats, skipped)))
 
 
-def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[Work]:
     works = []
     for source in sources:
         try:
             chosen = choose_format(formats, source)
             first = next(iter(chosen.walk_events(source)), None)
-        except CannotImport:
+        except CannotImport as error:
             if len(sources) == 1:
                 raise
-            skipped.append(source.path)
+            skipped.append(Skipped(path=source.path, reason=error.message.removeprefix(f"{source.path} ")))
             continue
         except OSError as error:
             if len(sources) == 1:
                 raise Inaccessible(f"cannot read {source.path!a}: {error.strerror}") from error
-            skipped.append(source.path)
+            skipped.append(Skipped(path=source.path, reason=f"cannot be read: {error.strerror}"))
             continue
         if isinstance(first, Session):
             works.append(Work(source, chosen, first))
         else:
-            skipped.append(source.path)
+            skipped.append(Skipped(path=source.path, reason="holds no session"))
     return works
 
 
-def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
+def _told_apart(works: list[Work]) -> list[Work]:
     """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
     by_key: dict[str, list[Work]] = {}
     for work in works:
@@ -66,15 +68,15 @@ def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
     for copies in by_key.values():
         copies.sort(key=lambda work: (-work.source.size, work.source.path))
         longest = copies[0]
-        kept.append(longest)
         for work in copies[1:]:
             digest = digest_of(work.source, work.source.size)
             if digest == digest_of(longest.source, work.source.size):
-                skipped.append(work.source.path)
+                longest = replace(longest, copies=(*longest.copies, work.source))
             else:
                 part = f"{work.session.part or 'copy'}-{digest[:SHORT_ID]}"
                 details = {"line": "copy", **work.session.details}
                 kept.append(replace(work, session=replace(work.session, part=part, details=details)))
+        kept.append(longest)
     return kept
 
 

@@ -31,6 +31,15 @@ class SourceImported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A file that was passed over, and why; a copy is accounted for by what its bytes are in the longer one."""
+
+    path: str
+    reason: str
+    account: SourceImported | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImported:
     """One conversation that sources went into; `new_messages` were not in it before."""
 
@@ -48,7 +57,7 @@ class Imported(Result):
 
     sources: tuple[SourceImported, ...]
     conversations: tuple[ConversationImported, ...]
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
     report: bool = False
     operation: OperationId | None = None

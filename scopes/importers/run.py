@@ -18,9 +18,10 @@ from scopes.importers.families import number_families
 from scopes.importers.format import Format, Source
 from scopes.importers.home import Home, Homes
 from scopes.importers.lineage import key_of
+from scopes.importers.older_copy import go_on_from_stored
 from scopes.importers.opening import open_sources
 from scopes.importers.placing import number_conversations, place_conversations
-from scopes.importers.results import ConversationImported, Imported
+from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.result import Note
 from scopes.store.bulk import bulk_objects
 from scopes.store.repository import Repository
@@ -51,10 +52,12 @@ def import_sources(
         CannotImport: a single source is in no known format, or `strict` found something.
         Busy, Inaccessible: nothing was brought in.
     """
-    skipped: list[str] = []
+    skipped: list[Skipped] = []
     works = open_sources(sources, formats, skipped)
     with writing_beside(repository), bulk_objects(repository, keep=not dry_run) as objects:
         homes = Homes(repository, objects, [key_of(work.session) for work in works])
+        sizes = [work.source.size for work in works]
+        works = [go_on_from_stored(objects, homes, work) for work in works]
         run = Run(repository, objects, homes, Beginnings(objects, homes), again, notes=list(notes))
         families = number_families([work.session for work in works], homes)
         last = {family: place for place, family in enumerate(families)}
@@ -62,7 +65,7 @@ def import_sources(
             bring(run, work, family)
             if last[family] == place:
                 run.let_go(family)
-            advance(work.source.size)
+            advance(sizes[place])
         if strict:
             refuse_unparsed(run.sources)
         if dry_run:
@@ -80,7 +83,7 @@ def import_sources(
 def _result(
     run: Run,
     conversations: dict[ConversationId, Home],
-    skipped: list[str],
+    skipped: list[Skipped],
     operation: OperationId | None,
     *,
     report: bool,
@@ -89,7 +92,7 @@ def _result(
     return Imported(
         sources=tuple(run.sources),
         conversations=tuple(_describe(run, conversation, home) for conversation, home in conversations.items()),
-        skipped=tuple(skipped),
+        skipped=(*skipped, *run.copies),
         dry_run=dry_run,
         report=report,
         operation=operation,

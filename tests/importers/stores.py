@@ -30,6 +30,11 @@ def words(repository, branch="main", conversation="conv-001"):
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
 
 
+def passed_over(done):
+    """Return the paths that an import passed over."""
+    return [found.path for found in done.skipped]
+
+
 def objects(repository):
     """Count the objects of a store."""
     command = ["git", "--git-dir", repository.path, "cat-file", "--batch-all-objects", "--batch-check"]

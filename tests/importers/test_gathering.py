@@ -9,7 +9,7 @@ import pytest
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather, links_out_of, standard_places
-from tests.importers.stores import bring, new_store, words
+from tests.importers.stores import bring, new_store, passed_over, words
 from tests.importers.toy import line, write
 
 TOY = b'{"session": "s1"}\n'
@@ -117,7 +117,7 @@ def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
     write(tmp_path / "a.jsonl", *line("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
     done = bring(repository, *gather(str(tmp_path)))
-    assert (words(repository), done.skipped) == ("a", (str(tmp_path / "b.jsonl.zst"),))
+    assert (words(repository), passed_over(done)) == ("a", [str(tmp_path / "b.jsonl.zst")])
     with pytest.raises(CannotImport, match="damaged"):
         gather(str(tmp_path / "b.jsonl.zst"))
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
     repository = new_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
     done = bring(repository, gone, write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert (words(repository), done.skipped) == ("a", (gone.path,))
+    assert (words(repository), passed_over(done)) == ("a", [gone.path])
     with pytest.raises(Inaccessible, match="cannot read"):
         bring(repository, gone)
 
