@@ -42,6 +42,10 @@ class Run:
     records: list[RefChange] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
+    def is_overtaken(self) -> bool:
+        """Tell whether somebody else has brought one of its sources in meanwhile."""
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records)
+
     def let_go(self, family: int) -> None:
         """Forget what only the sources of a family needed, as all of them are in."""
         for home in self.homes.of_family(family):
@@ -73,7 +77,9 @@ def bring(run: Run, work: Work, family: int) -> None:
     known = arrival.stored is not None and arrival.stored.record.digest == arrival.digest
     if not isinstance(work.source, StoredSource):
         run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
-    run.copies += [_account_for_copy(work, copy, segments) for copy in work.copies]
+    copies = [(copy, _account_for_copy(work, copy, segments)) for copy in work.copies]
+    run.copies += [found for _, found in copies]
+    run.notes += [Note(f"{found.path} is {found.reason}") for copy, found in copies if copy.named]
 
 
 def _account_for_copy(work: Work, copy: Source, segments: Sequence[Segment]) -> Skipped:
@@ -86,7 +92,10 @@ def _account_for_copy(work: Work, copy: Source, segments: Sequence[Segment]) -> 
             f"a copy of {work.source.path}" if not more else f"an older copy of {work.source.path}, contained in it"
         )
     return Skipped(
-        path=copy.path, reason=reason, account=account_for(copy, work.format.name, cut(segments, copy.size), new=False)
+        path=copy.path,
+        reason=reason,
+        told=copy.named,
+        account=account_for(copy, work.format.name, cut(segments, copy.size), new=False),
     )
 
 

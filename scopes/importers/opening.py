@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
-from scopes.errors import CannotImport, Inaccessible
+from scopes.errors import CannotImport
 from scopes.importers.arranging import SHORT_ID
 from scopes.importers.format import Format, Source, choose_format
 from scopes.importers.lineage import earlier_keys, key_of
 from scopes.importers.projection import Session
-from scopes.importers.results import Skipped
+from scopes.importers.results import Skipped, unreadable
 from scopes.importers.source_record import digest_of
 
 
@@ -25,15 +25,22 @@ class Work:
     copies: tuple[Source, ...] = ()
 
 
-def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[Work]:
+def open_sources(
+    sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped], *, strict: bool = False
+) -> list[Work]:
     """Find out what every source is; returns those to read, in the order in which they are to be read.
 
     What is in no known format, or cannot be read, is added to `skipped`; copies are with their work.
 
     Raises:
-        CannotImport, Inaccessible: a single source is in no known format, or cannot be read.
+        CannotImport, Inaccessible: a file that somebody would miss was passed over, and `strict` allows none, or there
+            is nothing else.
     """
-    return _in_order(_told_apart(_open_all(sources, formats, skipped)))
+    works = _in_order(_told_apart(_open_all(sources, formats, skipped)))
+    troubles = [found.trouble for found in skipped if found.trouble is not None]
+    if troubles and (strict or not works):
+        raise troubles[0]
+    return works
 
 
 def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[Work]:
@@ -43,14 +50,12 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
             chosen = choose_format(formats, source)
             first = next(iter(chosen.walk_events(source)), None)
         except CannotImport as error:
-            if len(sources) == 1:
-                raise
-            skipped.append(Skipped(path=source.path, reason=error.message.removeprefix(f"{source.path} ")))
+            missed = error if source.named or len(sources) == 1 else None
+            reason = error.message.removeprefix(f"{source.path} ")
+            skipped.append(Skipped(path=source.path, reason=reason, trouble=missed, told=missed is not None))
             continue
         except OSError as error:
-            if len(sources) == 1:
-                raise Inaccessible(f"cannot read {source.path!a}: {error.strerror}") from error
-            skipped.append(Skipped(path=source.path, reason=f"cannot be read: {error.strerror}"))
+            skipped.append(unreadable(source.path, error))
             continue
         if isinstance(first, Session):
             works.append(Work(source, chosen, first))
