@@ -10,11 +10,13 @@ from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate, merge
 from scopes.conversation.merge_resume import abort_merge, continue_merge
 from scopes.conversation.merging.pending import list_conflicts_at, list_pending
+from scopes.conversation.merging.states import state_of
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted as ConflictedError
 from scopes.errors import Invalid, Refused
 from scopes.store.repository import read_commit
+from scopes.store.trees import walk_blobs
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound
 
@@ -166,3 +168,18 @@ def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
     assert find_active_branch(repository, drawn.conversation) == "main"
     undo(repository)
     assert list_conflicts(repository, "conv-001").conflicts[0].branch == waiting.branch
+
+
+def test_ten_thousand_keys_are_merged_and_the_contested_ones_found(repository):
+    history(repository, "main: a", "fix@a:")
+    for name, others in (("main", "m"), ("fix", "f")):
+        mine = [
+            {"path": f"src/{others}/{n % 100}/{n}", "op": "edit", "content_hash": f"sha256:{n}"} for n in range(10_000)
+        ]
+        shared = [{"path": f"src/both/{n}", "op": "edit", "content_hash": f"sha256:{name}{n}"} for n in range(3)]
+        say(repository, f"conv-001/{name}", "edited", files=[*mine, *shared])
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, Merged)
+    assert [conflict.key for conflict in done.conflicts] == [f"files/src/both/{n}" for n in range(3)]
+    state = state_of(repository, done.tip)
+    assert sum(1 for path, _ in walk_blobs(repository, state) if path.startswith("files/")) == 20_003

@@ -14,6 +14,7 @@ FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "no
 DIVERGED, WAITING, RESOLVED, MERGED = "diverged", "waiting", "resolved", "merged"
 BOTH = ("conv-001", "conv-002")
 CONFLICTED = 3
+TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcript.jsonl")
 EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
 
 
@@ -105,6 +106,7 @@ VERBS = (
     _on_both("merge-abort", "merge {} --abort", WAITING),
     _on_both("merge-continue", "merge {} --continue", RESOLVED),
     _conversation("undo-merge", "undo", "undo", MERGED),
+    Verb("import-transcript", ("conv", "import", TRANSCRIPT), ("conv", "import", TRANSCRIPT)),
     Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
     Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
