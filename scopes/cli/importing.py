@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, Inaccessible, NotFound
@@ -13,7 +12,7 @@ from scopes.importers.gathering import gather, links_out_of, standard_places
 from scopes.importers.opening import open_sources
 from scopes.importers.registry import FORMATS
 from scopes.importers.results import Imported, Skipped
-from scopes.importers.run import import_sources
+from scopes.importers.run import Wishes, import_sources
 from scopes.render.progress import progress
 from scopes.result import Note
 from scopes.store.repository import Repository
@@ -70,59 +69,30 @@ def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
         return []
 
 
-def import_all(
-    call: Invocation,
-    collected: Collected,
-    *,
-    dry_run: bool,
-    strict: bool,
-    again: bool,
-    title: str | None,
-    report: bool,
-    since: int | None,
-) -> Imported:
+def import_all(call: Invocation, collected: Collected, wishes: Wishes) -> Imported:
     """Import with a progress bar at a terminal; raises as the operation does.
 
     Where there is no store yet, one is made only once it is certain that something comes in.
     """
-    into = partial(_import_into, call, collected, strict=strict, again=again, title=title, report=report, since=since)
     repository = call.find_repository()
-    if repository is None and (dry_run or strict or title is not None):
+    if repository is None and (wishes.dry_run or wishes.strict or wishes.title is not None):
         with empty_store() as store:
-            rehearsed = into(store, dry_run=True)
-        if dry_run:
+            rehearsed = _import_into(call, store, collected, replace(wishes, dry_run=True))
+        if wishes.dry_run:
             return rehearsed
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
-    if dry_run and repository is not None:
-        return into(repository, dry_run=True)
-    return into(call.repository(create=True), dry_run=False)
+    return _import_into(call, repository or call.repository(create=True), collected, wishes)
 
 
-def _import_into(
-    call: Invocation,
-    collected: Collected,
-    repository: Repository,
-    *,
-    dry_run: bool,
-    strict: bool,
-    again: bool,
-    title: str | None,
-    report: bool,
-    since: int | None,
-) -> Imported:
+def _import_into(call: Invocation, repository: Repository, collected: Collected, wishes: Wishes) -> Imported:
     total = sum(source.size for source in collected.sources)
     with progress(call.output(), "importing", total) as advance:
         return import_sources(
             repository,
             collected.sources,
             FORMATS,
-            dry_run=dry_run,
-            strict=strict,
-            again=again,
-            title=title,
-            report=report,
-            since=since,
+            wishes,
             advance=advance,
             skipped=collected.skipped,
             notes=collected.notes,

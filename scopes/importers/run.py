@@ -36,50 +36,50 @@ _TURNS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wishes:
-    """What was asked of a run."""
+class Wishes:
+    """What is asked of an import.
 
-    dry_run: bool
-    strict: bool
-    again: bool
-    title: str | None
-    report: bool
+    `strict` refuses everything when one record cannot be read, or something would be missed. `again` brings a deleted
+    conversation back. `since`, in nanoseconds since 1970, leaves out sessions whose last message is older.
+    """
+
+    dry_run: bool = False
+    strict: bool = False
+    again: bool = False
+    title: str | None = None
+    report: bool = False
+    since: int | None = None
+
+
+EVERYTHING = Wishes()
 
 
 def import_sources(
     repository: Repository,
     sources: Sequence[Source],
     formats: Sequence[Format],
+    wishes: Wishes = EVERYTHING,
     *,
-    dry_run: bool = False,
-    strict: bool = False,
-    again: bool = False,
-    title: str | None = None,
-    report: bool = False,
-    since: int | None = None,
     advance: Advance = lambda _: None,
     skipped: Sequence[Skipped] = (),
     notes: Sequence[Note] = (),
 ) -> Imported:
     """Bring sources in; what the store has already is not written again, and a run that changes nothing writes nothing.
 
-    `strict` refuses everything when one record cannot be read, or something would be missed. `again` brings a deleted
-    conversation back. `since`, in nanoseconds since 1970, leaves out sessions whose last message is older. `advance` is
-    told the bytes of each source when it is done; `skipped` and `notes` are what is known before, and come first. When
-    another import was faster with a source, everything is looked at again.
+    `advance` is told the bytes of each source when it is done; `skipped` and `notes` are what is known before, and come
+    first. When another import was faster with a source, everything is looked at again.
 
     Raises:
-        CannotImport, Inaccessible: nothing came in, or `strict` found something.
+        CannotImport, Inaccessible: nothing came in, or a strict import found something.
         Invalid: a title for several conversations.
         Busy, Inaccessible: nothing was brought in.
     """
     passed_over, said = list(skipped), list(notes)
-    works = open_sources(sources, formats, passed_over, strict=strict)
-    if since is not None:
-        works = leave_out_older(works, since, said)
+    works = open_sources(sources, formats, passed_over, strict=wishes.strict)
+    if wishes.since is not None:
+        works = leave_out_older(works, wishes.since, said)
     said += [Note(missed.trouble.message, missed.trouble.hint) for missed in passed_over if missed.trouble is not None]
-    wishes = _Wishes(dry_run=dry_run, strict=strict, again=again, title=title, report=report)
-    if dry_run:
+    if wishes.dry_run:
         with shadow_of(repository) as shadow, bulk_objects(shadow, keep=False) as objects:
             run = _bring_all(shadow, objects, works, wishes, notes=said, advance=advance)
             return _result(run, number_conversations(run), passed_over, None, wishes)
@@ -101,7 +101,7 @@ def _bring_all(
     repository: Repository,
     objects: BulkObjects,
     works: list[Work],
-    wishes: _Wishes,
+    wishes: Wishes,
     *,
     notes: Sequence[Note],
     advance: Advance,
@@ -126,7 +126,7 @@ def _bring_all(
     return run
 
 
-def _place(run: Run, skipped: Sequence[Skipped], wishes: _Wishes) -> Imported:
+def _place(run: Run, skipped: Sequence[Skipped], wishes: Wishes) -> Imported:
     """Move the refs; the store is ours alone."""
     with bulk_objects(run.repository) as objects:
         conversations, changes = place_conversations(run, objects, wishes.title)
@@ -142,7 +142,7 @@ def _result(
     conversations: dict[ConversationId, Home],
     skipped: Sequence[Skipped],
     operation: OperationId | None,
-    wishes: _Wishes,
+    wishes: Wishes,
 ) -> Imported:
     return Imported(
         sources=tuple(run.sources),

@@ -6,7 +6,7 @@ import subprocess
 
 from scopes.conversation.heads import read_message, walk_heads_oldest_first
 from scopes.conversation.lookup import branch_tips
-from scopes.importers.run import import_sources
+from scopes.importers.run import Wishes, import_sources
 from scopes.store.location import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy
@@ -18,9 +18,10 @@ def new_store(path):
     return open_repository(str(path))
 
 
-def bring(repository, *sources, **options):
+def bring(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
     """Import with the toy format."""
-    return import_sources(repository, sources, (Toy(),), **options)
+    said = {"advance": advance, "skipped": skipped, "notes": notes}
+    return import_sources(repository, sources, (Toy(),), Wishes(**wishes), **said)
 
 
 def words(repository, branch="main", conversation="conv-001"):

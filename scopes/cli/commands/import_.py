@@ -13,6 +13,7 @@ from scopes.clock import now_nanoseconds
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
+from scopes.importers.run import Wishes
 
 
 def import_(
@@ -50,8 +51,5 @@ def import_(
         return call.show(import_sample(call.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
     collected = collect_sources(call, paths or [])
-    return call.show(
-        import_all(
-            call, collected, dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start
-        )
-    )
+    wishes = Wishes(dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start)
+    return call.show(import_all(call, collected, wishes))
