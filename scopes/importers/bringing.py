@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scopes.clock import seconds_of
 from scopes.conversation.source_record import SOURCES, SourceRecord
 from scopes.ids import Oid
-from scopes.importers.accounting import account_for
+from scopes.importers.accounting import account_for, cut
 from scopes.importers.arranging import arrange
 from scopes.importers.beginning import Beginnings
+from scopes.importers.format import Source
 from scopes.importers.home import UNDATED, Homes, Joined, Stored, Woven
 from scopes.importers.identity import PARSER_VERSION
 from scopes.importers.lineage import key_of
+from scopes.importers.older_copy import StoredSource
 from scopes.importers.opening import Work
 from scopes.importers.projection import Event, Session
-from scopes.importers.results import SourceImported
+from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.source_record import digests_of, walk_segments, write_source_record
 from scopes.importers.weaving import Segment, Thread, weave
 from scopes.model.operation import RefChange
@@ -36,8 +38,13 @@ class Run:
     again: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
+    copies: list[Skipped] = field(default_factory=list)
     records: list[RefChange] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    def is_overtaken(self) -> bool:
+        """Tell whether somebody else has brought one of its sources in meanwhile."""
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records)
 
     def let_go(self, family: int) -> None:
         """Forget what only the sources of a family needed, as all of them are in."""
@@ -68,7 +75,28 @@ def bring(run: Run, work: Work, family: int) -> None:
     else:
         segments = _weave_all(run, arrival)
     known = arrival.stored is not None and arrival.stored.record.digest == arrival.digest
-    run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
+    if not isinstance(work.source, StoredSource):
+        run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
+    copies = [(copy, _account_for_copy(work, copy, segments)) for copy in work.copies]
+    run.copies += [found for _, found in copies]
+    run.notes += [Note(f"{found.path} is {found.reason}") for copy, found in copies if copy.named]
+
+
+def _account_for_copy(work: Work, copy: Source, segments: Sequence[Segment]) -> Skipped:
+    """Say of a copy what its bytes are in the source that begins with them."""
+    more = work.source.size - copy.size
+    if isinstance(work.source, StoredSource):
+        reason = f"an older copy of what is here already, which goes on for {more} bytes"
+    else:
+        reason = (
+            f"a copy of {work.source.path}" if not more else f"an older copy of {work.source.path}, contained in it"
+        )
+    return Skipped(
+        path=copy.path,
+        reason=reason,
+        told=copy.named,
+        account=account_for(copy, work.format.name, cut(segments, copy.size), new=False),
+    )
 
 
 def _arrive(run: Run, work: Work) -> Arrival:

@@ -187,7 +187,9 @@ class Homes:
         before = self._messages_below(home.tips)
         now = {identity for thread in threads.values() for identity in thread.ids.values()}
         now |= self._messages_below([t.tip for woven in home.woven if woven.key not in threads for t in woven.leaves])
-        home.messages, home.new_messages = len(now | before), len(now - before)
+        left = {tip for woven in home.woven if woven.complete for tip in self.tracked.get(woven.key, ())}
+        staying = self._messages_below([tip for tip in home.tips if tip not in left])
+        home.messages, home.new_messages = len(now | staying), len(now - before)
         home.unread += [*home.read, *(leaf.tip for woven in home.woven for leaf in woven.leaves)]
         home.read, home.known, home.calls, home.agents, home.learned = [], {}, {}, {}, set()
 

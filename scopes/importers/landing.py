@@ -21,10 +21,12 @@ from scopes.model.keys import encode_component
 from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store import refs as names
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.refs import Neighbours
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import Change
+
+_BESIDE = ("import/", "import-")  # the beginnings of what a branch beside another is called
 
 
 @dataclass(slots=True)
@@ -105,11 +107,14 @@ def _move_branch(repository: Repository, landing: Landing, leaf: Leaf, tracked: 
     if tracked is None and name == MAIN and current == landing.root:
         tracked = current  # nothing of this source has been there yet, and nobody has put anything there
     if current != tracked:
-        beside = _place_for(landing, BranchName(f"import/{leaf.tip[:SHORT_ID]}"))
+        beside = _find_follower(landing, tracked) or _place_for(landing, BranchName(f"import/{leaf.tip[:SHORT_ID]}"))
         if taken.get(beside) == leaf.tip:
             return
         where = f"{landing.conversation}/{name}"
         landing.notes.append(Note(f"{where} was moved here; what is new in its source is on {beside}"))
+        if current is not None:
+            bases = list_merge_bases(repository, Oid(current), leaf.tip)
+            leaf = replace(leaf, entry=replace(leaf.entry, parent=name, fork=bases[0] if bases else landing.root))
         name, current = beside, taken.get(beside)
     elif current is None and name != leaf.name:
         other = landing.names.find_in_the_way(leaf.name)
@@ -119,6 +124,12 @@ def _move_branch(repository: Repository, landing: Landing, leaf: Leaf, tracked: 
     if entry is not None:
         landing.described |= branch_change(name, entry)
     landing.stand(name, leaf.tip)
+
+
+def _find_follower(landing: Landing, tracked: str | None) -> BranchName | None:
+    """Find the branch that has followed the source since the user moved the one that did so before."""
+    followers = (name for name, tip in landing.taken.items() if name.startswith(_BESIDE) and tip == tracked)
+    return next(followers, None)
 
 
 def _lead_main_on(landing: Landing, leaf: Leaf, tracked: str | None) -> None:

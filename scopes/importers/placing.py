@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import next_conversation_id
 from scopes.ids import ConversationId
 from scopes.importers.bringing import Run
@@ -38,6 +39,10 @@ def place_conversations(
             run.notes.append(Note(f"session {home.document.native_id} was deleted here and stays so", hint))
             continue
         landing = _land(run, conversation, home, fresh=fresh)
+        known = read_metadata(run.repository, conversation).title
+        if title is not None and known not in (None, title):
+            hint = f"give it another title with: scopes conv rename {conversation} --title TEXT"
+            run.notes.append(Note(f"{conversation} has a title already: {known}", hint))
         landing.title = title or next((woven.title for woven in home.woven if woven.title), None)
         changes += finish(run.repository, objects, landing)
         run.notes += landing.notes

@@ -16,7 +16,7 @@ from scopes.importers import bringing
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather
 from scopes.importers.projection import Ending, Span, State
-from scopes.importers.run import import_sources
+from scopes.importers.run import Wishes, import_sources
 from tests.importers.stores import bring, new_store, objects, words
 from tests.importers.toy import Toy, draft_of, line, session_of, write
 
@@ -38,10 +38,10 @@ def repository(tmp_path):
     return new_store(tmp_path / "store.git")
 
 
-def bring_counted(repository, *sources, **options):
+def bring_counted(repository, *sources, **wishes):
     """Import; returns the result and the names of the files that were read."""
     form = Counting()
-    done = import_sources(repository, sources, (form,), **options)
+    done = import_sources(repository, sources, (form,), Wishes(**wishes))
     return done, sorted(form.read)
 
 

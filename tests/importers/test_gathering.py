@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
 import os
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather, links_out_of, standard_places
-from tests.importers.stores import bring, new_store, words
+from tests.importers.stores import bring, new_store, passed_over, words
 from tests.importers.toy import line, write
 
 TOY = b'{"session": "s1"}\n'
@@ -117,7 +119,7 @@ def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
     write(tmp_path / "a.jsonl", *line("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
     done = bring(repository, *gather(str(tmp_path)))
-    assert (words(repository), done.skipped) == ("a", (str(tmp_path / "b.jsonl.zst"),))
+    assert (words(repository), passed_over(done)) == ("a", [str(tmp_path / "b.jsonl.zst")])
     with pytest.raises(CannotImport, match="damaged"):
         gather(str(tmp_path / "b.jsonl.zst"))
 
@@ -126,8 +128,8 @@ def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
     repository = new_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
     done = bring(repository, gone, write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert (words(repository), done.skipped) == ("a", (gone.path,))
-    with pytest.raises(Inaccessible, match="cannot read"):
+    assert (words(repository), passed_over(done)) == ("a", [gone.path])
+    with pytest.raises(Inaccessible, match="cannot be read"):
         bring(repository, gone)
 
 
@@ -139,3 +141,46 @@ def test_standard_places_are_where_the_agents_say(tmp_path):
         "Claude Code": [str(tmp_path / ".claude" / "projects")],
         "Codex": [str(tmp_path / "elsewhere" / "sessions")],
     }
+
+
+@pytest.fixture
+def forbidden(tmp_path, monkeypatch):
+    """A folder with a transcript, and a folder and a file that nobody may read."""
+    folder = tree(tmp_path / "pd", a=TOY, no__b=TOY, c=TOY)
+    for module, name, closed in ((os, "scandir", folder / "no"), (builtins, "open", folder / "c.jsonl")):
+        monkeypatch.setattr(module, name, refusing(str(closed), getattr(module, name)))
+    return folder
+
+
+def refusing(closed, function):
+    """Let a function refuse one path."""
+
+    def refuse(path, *rest, **named):
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return function(path, *rest, **named)
+
+    return refuse
+
+
+def test_what_cannot_be_read_below_a_folder_is_named_with_its_reason(tmp_path, forbidden):
+    """Reliability: nothing is passed over in silence. Root may read everything, so this is played."""
+    repository, skipped = new_store(tmp_path / "store.git"), []
+    done = bring(repository, *gather(str(forbidden), skipped), skipped=skipped)
+    missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
+    assert [note.text for note in done.notes] == [f"{path} cannot be read: Permission denied" for path in missed]
+    assert passed_over(done) == missed
+
+
+def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
+    repository, skipped = new_store(tmp_path / "store.git"), []
+    with pytest.raises(Inaccessible, match="cannot be read"):
+        bring(repository, *gather(str(forbidden), skipped), skipped=skipped, strict=True)
+    assert repository.list_refs() == {}
+
+
+@pytest.mark.parametrize("name", ["no", "c.jsonl"])
+def test_a_named_path_that_cannot_be_read_is_said_so(forbidden, name):
+    """Not that it holds no transcripts."""
+    with pytest.raises(Inaccessible, match=r"cannot .*read"):
+        gather(str(forbidden / name))
