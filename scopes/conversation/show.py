@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
@@ -20,6 +20,9 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 RECENT = 3
+SYNTHETIC = "synthetic"
+INTERRUPTED = "interrupted"
+_UNSPOKEN = frozenset({"meta", "notice", "interrupt", "system", "error"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class BranchSummary(Result):
     """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54).
 
     Of its own are also `compactions` and `interrupts`; `sub_agent` is there where an agent's tool call began it.
+    `reason` is there where nobody took it up: nothing of it was said by anybody (a command to leave and its echo), or
+    it is an interrupted answer to what was then answered elsewhere.
     """
 
     name: BranchName
@@ -43,6 +48,7 @@ class BranchSummary(Result):
     last_activity: str
     compactions: int = 0
     interrupts: int = 0
+    reason: str | None = None
     sub_agent: SubAgent | None = None
 
 
@@ -160,7 +166,16 @@ def summarize_branch(
         last_activity=not_before(format_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
+        reason=_reason(kinds) if entry.parent is not None else None,
     )
+
+
+def _reason(kinds: Iterable[str | None]) -> str | None:
+    """Tell a branch that only the shape of its source made from one that somebody went on with."""
+    found = set(kinds)
+    if found and found <= _UNSPOKEN:
+        return SYNTHETIC
+    return INTERRUPTED if "interrupt" in found and found <= {*_UNSPOKEN, "answer", "tool-results"} else None
 
 
 def _status(

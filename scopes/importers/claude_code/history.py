@@ -92,7 +92,7 @@ class History:
         if is_spoken(value):
             yield from self._settle(span, value, place)
         elif text_of(value, "uuid") not in self._tree:
-            self._tree.lead(value, place.parent)
+            self._tree.pass_on(value, place)
 
     def _settle(self, span: Span, value: dict[str, Any], place: Place) -> Iterator[Event]:
         if text_of(value, "uuid") in self._tree and (is_spoken(value) or is_state(value)):
@@ -100,12 +100,12 @@ class History:
             return
         if not is_spoken(value):
             if text_of(value, "uuid") not in self._tree:
-                self._tree.lead(value, place.parent)
+                self._tree.pass_on(value, place)
             yield self._state(span, value)
             return
         saying = read_saying(value, self._agent_of(place))
         if saying is None:
-            self._tree.lead(value, place.parent)
+            self._tree.pass_on(value, place)
             yield Unparsed(spans=(span,), reason=f"{value['type']} record without a readable message")
             return
         self._bridged += place.missing is not None and place.parent is not None

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.heads import NO_TEXT, MessageHead
 from scopes.conversation.list import ConversationList, ConversationSummary
-from scopes.conversation.show import BranchSummary, ConversationView
+from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.render.relative_time import ago
@@ -39,6 +39,10 @@ _PIPED = (
 _WIDE = 100
 _AROUND = 12  # the border of a box of five columns, and what is between them
 _LEAST_TITLE = 12
+_NO_FORK = {
+    SYNTHETIC: "nobody spoke here, the program alone wrote",
+    INTERRUPTED: "an answer that was interrupted, and nothing after it",
+}
 _BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
@@ -112,6 +116,8 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
         yield load("scopes.render.text.origin:origin")(*branch.sub_agent)
+    if branch.reason is not None:
+        yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
     if view.terminal and view.width >= _WIDE:
