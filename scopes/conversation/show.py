@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import KIND_TRAILER, MessageHead, head_of, is_root, message_id_of, read_message
+from scopes.conversation.heads import (
+    KIND_TRAILER,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    is_root,
+    message_id_of,
+    read_message,
+)
 from scopes.conversation.list import not_before, participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
@@ -56,7 +64,8 @@ class BranchSummary(Result):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
 
-    `recent_bodies` are what the recent messages hold, in the same order.
+    `recent_bodies` are what the recent messages hold, in the same order, and `wordless` the messages whose commits have
+    no text to show, where they were asked for.
     """
 
     id: ConversationId
@@ -72,10 +81,16 @@ class ConversationView(Result):
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
+    wordless: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
-    repository: Repository, conversation: str, *, recent: int = RECENT, abandoned: bool = False
+    repository: Repository,
+    conversation: str,
+    *,
+    recent: int = RECENT,
+    abandoned: bool = False,
+    wordless: bool = False,
 ) -> ConversationView:
     """Describe a conversation; abandoned branches are left out unless asked for (S4-8).
 
@@ -115,6 +130,11 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
+        wordless={
+            commit.oid: read_message(repository, commit.oid)
+            for commit in (messages.values() if wordless else ())
+            if commit.subject == NO_TEXT
+        },
     )
 
 

@@ -96,6 +96,6 @@ class Tree:
 
 
 def _clears(value: dict[str, Any]) -> bool:
-    """Tell whether a record without a link goes on behind what the agent was let forget, as with a plan to carry out."""
+    """Tell whether a record without a link goes on behind a cleared context, as it does with a plan to carry out."""
     told = field_of(value, "data") or field_of(value, "attachment")
     return told.get("hookName") == _CLEARED or text_of(value, "planContent") is not None

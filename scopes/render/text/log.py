@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.clock import format_seconds
+from scopes.conversation.heads import NO_TEXT
 from scopes.conversation.log import Log, LogEntry
 from scopes.loading import load
 from scopes.render.text.dispatch import render_text
@@ -34,7 +35,7 @@ def log(result: Log, view: View) -> None:
     elif view.terminal:
         load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=result.oneline, full=result.full)
     elif result.oneline:
-        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {entry.head.subject}",) for entry in entries))
+        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
         _say_rows(entries, view)
 
@@ -52,6 +53,14 @@ def _say_rows(entries: Iterable[LogEntry], view: View) -> None:
     view.rows(_PIPED, map(_row, entries))
 
 
+def _subject(entry: LogEntry) -> str:
+    """Say how a message begins or, where it has no text, what it does."""
+    if entry.message is None or entry.head.subject != NO_TEXT:
+        return entry.head.subject
+    told: str = load("scopes.render.text.brief:told")(entry.head, entry.message)
+    return told
+
+
 def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
@@ -59,7 +68,7 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
         format_seconds(head.time),
         head.author,
         head.kind,
-        head.subject,
+        _subject(entry),
         head.oid,
         head.author_kind,
         ",".join(head.to),

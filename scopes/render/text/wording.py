@@ -9,7 +9,7 @@ from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 
 SHORT_ID_LENGTH = 8
-_SUBJECT_LENGTH = 72
+SUBJECT_LENGTH = 72
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -36,7 +36,7 @@ def author(name: str, kind: str) -> Span:
 
 def subject(head: MessageHead) -> str:
     """Return how a message begins; a commit keeps 72 characters of it."""
-    return head.subject if len(head.subject) < _SUBJECT_LENGTH else f"{head.subject}…"
+    return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
 
 
 def counted(number: int, one: str) -> str:
