@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scopes.clock import format_seconds
+from scopes.clock import known_seconds
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
 from scopes.ids import AgentName, ConversationId, MessageId
@@ -20,7 +20,7 @@ class FileRow:
     path: str
     operations: dict[str, int]
     messages: tuple[MessageId, ...]
-    last_touch: str
+    last_touch: str | None
     last_author: AgentName
     last_operation: str
 
@@ -54,7 +54,7 @@ def files(repository: Repository, conversation: str) -> FileList:
             if not tally.messages or tally.messages[-1] != head.id:
                 tally.messages.append(head.id)
     rows = [_row(path, tally) for path, tally in sorted(tallies.items())]
-    rows.sort(key=lambda row: row.last_touch, reverse=True)
+    rows.sort(key=lambda row: row.last_touch or "", reverse=True)
     return FileList(conversation=chosen, files=tuple(rows))
 
 
@@ -74,7 +74,7 @@ def _row(path: str, tally: _Tally) -> FileRow:
         path=path,
         operations=tally.operations,
         messages=tuple(tally.messages),
-        last_touch=format_seconds(tally.last.time),
+        last_touch=known_seconds(tally.last.time),
         last_author=tally.last.author,
         last_operation=tally.last_operation,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scopes.clock import format_seconds
+from scopes.clock import known_seconds
 from scopes.conversation.heads import (
     KIND_TRAILER,
     NO_TEXT,
@@ -15,7 +15,7 @@ from scopes.conversation.heads import (
     message_id_of,
     read_message,
 )
-from scopes.conversation.list import not_before, participants_of, read_root
+from scopes.conversation.list import known_created, not_before, participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
 from scopes.conversation.sub_agent import SubAgent, find_sub_agent
@@ -53,7 +53,7 @@ class BranchSummary(Result):
     status: str
     active: bool
     created_at: str | None
-    last_activity: str
+    last_activity: str | None
     compactions: int = 0
     interrupts: int = 0
     reason: str | None = None
@@ -74,8 +74,8 @@ class ConversationView(Result):
     participants: tuple[AgentName, ...]
     active_branch: BranchName
     messages: int
-    created_at: str
-    last_activity: str
+    created_at: str | None
+    last_activity: str | None
     source: str | None
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
@@ -119,8 +119,8 @@ def show(
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
         active_branch=active,
         messages=len(messages),
-        created_at=root.created,
-        last_activity=not_before(format_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
+        created_at=known_created(root.created),
+        last_activity=not_before(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
         branches=tuple(
             replace(b, sub_agent=_sub_agent(repository, by_oid, b))
@@ -182,8 +182,8 @@ def summarize_branch(
         parent=entry.parent,
         status=_status(by_oid, tips, entry, tip, own),
         active=active,
-        created_at=entry.created or None,
-        last_activity=not_before(format_seconds(tip.time), entry.created),
+        created_at=known_created(entry.created),
+        last_activity=not_before(known_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
         reason=_reason(kinds) if entry.parent is not None else None,

@@ -114,8 +114,9 @@ class _Tally:
         self.activity.add(head, message)
         self.authors[message.author.name] += 1
         self.kinds[message.kind] += 1
-        self.first = head.time if self.first is None else min(self.first, head.time)
-        self.last = head.time if self.last is None else max(self.last, head.time)
+        if message.time is not None:
+            self.first = head.time if self.first is None else min(self.first, head.time)
+            self.last = head.time if self.last is None else max(self.last, head.time)
         self.characters += len(message.text)
         for path, operation in touches_of(message):
             self.paths.add(path)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scopes.clock import format_seconds
 from scopes.conversation.heads import MessageHead, read_message
 from scopes.conversation.show import BranchSummary
 from scopes.exporters.extent import Extent, Stretch
@@ -68,7 +67,7 @@ def _opening(extent: Extent) -> str:
         "Conversation": f"{plain(view.id)} ({code_span(view.uuid)})",
         "Branch": plain(branch.name) if branch is not None else "",
         "Participants": ", ".join(map(plain, view.participants)),
-        "Begun": plain(view.created_at),
+        "Begun": plain(view.created_at or ""),
         "Imported from": plain(view.source or ""),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items() if value]
@@ -113,7 +112,7 @@ def _section(head: MessageHead, message: Message, transcript: _Transcript) -> st
 
 def _facts(head: MessageHead, message: Message, transcript: _Transcript) -> Iterator[str]:
     """Yield what is known of a message beside its author."""
-    yield plain(message.time or format_seconds(head.time))
+    yield plain(message.time or "")
     yield "" if message.kind == "plain" else plain(message.kind)
     yield "" if message.author.kind in {*_SPEAKERS, message.kind} else plain(message.author.kind)
     yield plain(head.id[:_SHORT_ID])

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.heads import NO_TEXT, MessageHead
+from scopes.clock import now_nanoseconds
+from scopes.conversation.heads import NO_TEXT, MessageHead, time_told
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.render.relative_time import ago
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, counted, say_field, say_hint, subject
+from scopes.render.text.wording import UNKNOWN_TIME, author, counted, say_field, say_hint, subject
 from scopes.render.view import Column, Span, View
 
 _SEEN = (
@@ -86,7 +86,7 @@ def conversation(result: ConversationView, view: View) -> None:
 
 def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
     """Say a message in one line, as a log does."""
-    when = f"[{ago(format_seconds(head.time), now_nanoseconds())}]"
+    when = f"[{_ago(time_told(head))}]"
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
@@ -141,13 +141,17 @@ def _say_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
     view.rows(columns, rows, title="Active Conversations")
 
 
+def _ago(time: str | None) -> str:
+    return UNKNOWN_TIME if time is None else ago(time, now_nanoseconds())
+
+
 def _text(cell: str | Span) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
 def _seen_row(row: ConversationSummary) -> tuple[str | Span, ...]:
     title = row.title if row.title is not None else Span(row.opening or "", "dim")
-    when = ago(row.last_activity, now_nanoseconds())
+    when = _ago(row.last_activity)
     return row.id, ",".join(row.participants), str(row.branches), when, title
 
 
@@ -156,7 +160,7 @@ def _piped_row(row: ConversationSummary) -> tuple[str, ...]:
         row.id,
         ",".join(row.participants),
         str(row.branches),
-        row.last_activity,
+        row.last_activity or UNKNOWN_TIME,
         row.title or "",
         row.uuid or "",
         "" if row.messages is None else str(row.messages),

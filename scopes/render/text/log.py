@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import NO_TEXT
+from scopes.conversation.heads import NO_TEXT, time_told
 from scopes.conversation.log import Log, LogEntry
 from scopes.loading import load
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import SHORT_ID_LENGTH
+from scopes.render.text.wording import SHORT_ID_LENGTH, UNKNOWN_TIME
 from scopes.render.view import Column, Span, View
 
 _PIPED = (
@@ -65,7 +64,7 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
         head.id,
-        format_seconds(head.time),
+        time_told(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
         _subject(entry),

@@ -10,6 +10,7 @@ from scopes.render.view import Span, View
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
+UNKNOWN_TIME = "-"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -18,13 +19,17 @@ def identifier(view: View, full: str) -> Span:
     return Span(full[:SHORT_ID_LENGTH] if view.terminal else full, "id")
 
 
-def moment(view: View, time: str) -> Span:
-    """Return when something was: how long ago on a terminal, elsewhere the time itself."""
+def moment(view: View, time: str | None) -> Span:
+    """Return when something was: how long ago on a terminal, elsewhere the time itself; a dash where nobody knows."""
+    if time is None:
+        return Span(UNKNOWN_TIME, "time")
     return Span(ago(time, now_nanoseconds()) if view.terminal else time, "time")
 
 
-def full_moment(view: View, time: str) -> Span:
-    """Return the time itself and, on a terminal, how long ago that was."""
+def full_moment(view: View, time: str | None) -> Span:
+    """Return the time itself and, on a terminal, how long ago that was; a dash where nobody knows."""
+    if time is None:
+        return Span(UNKNOWN_TIME, "time")
     relative = ago(time, now_nanoseconds()) if view.terminal else time
     return Span(time if time.startswith(relative) else f"{time} ({relative})", "time")
 
