@@ -183,6 +183,7 @@ def _read_message(value: Any, span: Span, parent: str | None, model: object) -> 
         reply_to=parent if kind == _RESULTS else None,
         model=model if kind == "answer" and isinstance(model, str) else None,
         tool=name if kind == _RESULTS and isinstance(name, str) and name else None,
+        extra={"role": role} if role == "developer" else {},
     )
 
 
