@@ -15,7 +15,7 @@ from scopes.conversation.show import BranchSummary
 from scopes.exporters.extent import Extent, Stretch
 from scopes.exporters.json_text import utf8
 from scopes.exporters.markdown_parts import write_document, write_files, write_part
-from scopes.exporters.markdown_text import code_span, plain
+from scopes.exporters.markdown_text import code_span, plain, visible
 from scopes.exporters.revisions import Revision, find_revisions
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import Message
@@ -40,12 +40,12 @@ class _Transcript:
 def write_markdown(repository: Repository, extent: Extent) -> Iterator[bytes]:
     """Write a heading, the messages oldest first and, where they are asked for, the other branches."""
     transcript = _survey(repository, extent)
-    yield utf8(_opening(extent))
+    yield utf8(visible(_opening(extent)))
     for number, stretch in enumerate(extent.stretches):
         if number:
-            yield utf8(_branch_opening(extent, stretch, transcript, number))
+            yield utf8(visible(_branch_opening(extent, stretch, transcript, number)))
         for head in stretch.heads:
-            yield utf8(_section(head, read_message(repository, head.oid), transcript))
+            yield utf8(visible(_section(head, read_message(repository, head.oid), transcript)))
 
 
 def _survey(repository: Repository, extent: Extent) -> _Transcript:
