@@ -27,9 +27,9 @@ class Stats(Result):
     """Counts over all branches, each message once; names sorted by count, then by name. Times are RFC 3339.
 
     Without a `conversation` they are over the whole store, where a history that several conversations share still
-    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool: they
-    gave back an error, or a command's exit code that is not 0.
-    `active_seconds` is the time in which agents and tools worked.
+    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool:
+    their results are errors, or exit codes that are not 0. `active_seconds` is the time in which agents and tools
+    worked.
     """
 
     conversation: ConversationId | None
