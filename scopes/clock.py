@@ -38,6 +38,11 @@ def format_seconds(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
+def known_seconds(seconds: int) -> str | None:
+    """Write whole seconds since 1970; None for 0, which a commit has where nobody told a time."""
+    return format_seconds(seconds) if seconds else None
+
+
 def parse_time(text: str) -> int | None:
     """Read an RFC 3339 or ISO 8601 moment as nanoseconds since 1970; without a zone it is UTC; None when it is neither.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scopes.clock import format_seconds
+from scopes.clock import known_seconds
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
-from scopes.ids import AgentName, ConversationId, MessageId
+from scopes.ids import AgentName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -20,7 +21,7 @@ class FileRow:
     path: str
     operations: dict[str, int]
     messages: tuple[MessageId, ...]
-    last_touch: str
+    last_touch: str | None
     last_author: AgentName
     last_operation: str
 
@@ -45,7 +46,9 @@ def files(repository: Repository, conversation: str) -> FileList:
     """Collect every file that a message of any branch read, changed or named."""
     chosen, messages = messages_of(repository, conversation)
     tallies: dict[str, _Tally] = {}
+    callers: dict[Oid, AgentName] = {}
     for head, message in messages:
+        callers[head.oid] = _caller(head, callers)
         for path, operation in touches_of(message):
             tally = tallies.setdefault(path, _Tally(head, operation))
             tally.operations[operation] = tally.operations.get(operation, 0) + 1
@@ -53,8 +56,8 @@ def files(repository: Repository, conversation: str) -> FileList:
                 tally.last, tally.last_operation = head, operation
             if not tally.messages or tally.messages[-1] != head.id:
                 tally.messages.append(head.id)
-    rows = [_row(path, tally) for path, tally in sorted(tallies.items())]
-    rows.sort(key=lambda row: row.last_touch, reverse=True)
+    rows = [_row(path, tally, callers[tally.last.oid]) for path, tally in sorted(tallies.items())]
+    rows.sort(key=lambda row: row.last_touch or "", reverse=True)
     return FileList(conversation=chosen, files=tuple(rows))
 
 
@@ -69,12 +72,18 @@ def touches_of(message: Message) -> list[tuple[str, str]]:
     return found
 
 
-def _row(path: str, tally: _Tally) -> FileRow:
+def _caller(head: MessageHead, callers: Mapping[Oid, AgentName]) -> AgentName:
+    """Name who speaks in a message or, where that is a tool, the agent that called it."""
+    parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
+    return head.author if parent is None else callers.get(parent, head.author)
+
+
+def _row(path: str, tally: _Tally, author: AgentName) -> FileRow:
     return FileRow(
         path=path,
         operations=tally.operations,
         messages=tuple(tally.messages),
-        last_touch=format_seconds(tally.last.time),
-        last_author=tally.last.author,
+        last_touch=known_seconds(tally.last.time),
+        last_author=author,
         last_operation=tally.last_operation,
     )

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from scopes.clock import known_seconds
 from scopes.ids import AgentName, MessageId, Oid, slug
 from scopes.model.codec import decode
 from scopes.model.message import Message
@@ -67,6 +68,11 @@ def head_of(commit: Commit) -> MessageHead:
 def _author_kind(email: str) -> str:
     domain = email.rpartition("@")[2]
     return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
+
+
+def time_told(head: MessageHead) -> str | None:
+    """Return when a message was said, or the one before it where it does not say; None where none of them does."""
+    return known_seconds(head.time)
 
 
 def message_id_of(commit: Commit) -> MessageId:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeAlias
 
-from scopes.clock import format_seconds, seconds_of
+from scopes.clock import known_seconds, seconds_of
 from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
 from scopes.conversation.lookup import MAIN, choose_active_branch
 from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
@@ -39,7 +39,7 @@ class ConversationSummary(Result):
     id: ConversationId
     participants: tuple[AgentName, ...]
     branches: int
-    last_activity: str
+    last_activity: str | None
     active_branch: BranchName | None = None
     uuid: str | None = None
     title: str | None = None
@@ -78,7 +78,7 @@ def list_conversations(
     if whole:
         summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
     summaries.sort(key=lambda summary: summary.id)
-    summaries.sort(key=lambda summary: summary.last_activity, reverse=True)
+    summaries.sort(key=lambda summary: summary.last_activity or "", reverse=True)
     if openings:
         summaries = list(_opened(repository, summaries, found))
     return ConversationList(conversations=tuple(summaries))
@@ -123,7 +123,7 @@ def _summarize(
         id=conversation,
         participants=participants_of(repository, commits, known),
         branches=len(tips),
-        last_activity=format_seconds(max(commit.time for commit in commits)),
+        last_activity=known_seconds(max(commit.time for commit in commits)),
         title=None if meta is None else read_title(repository, Oid(meta)),
     )
 
@@ -145,15 +145,21 @@ def _complete(
         active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
-        created_at=root.created,
+        created_at=known_created(root.created),
         source=root.format,
         messages=count_messages(walk_newest_first(repository, tips.values())),
     )
 
 
-def not_before(last_activity: str, created: str) -> str:
+def known_created(created: str) -> str | None:
+    """Return when something was made; None where nobody told, which is written as the year 1970."""
+    return created if seconds_of(created) else None
+
+
+def not_before(last_activity: str | None, created: str) -> str | None:
     """Return the later of two moments: nothing was active before it was made (S4-5)."""
-    return created if created and seconds_of(created) >= seconds_of(last_activity) else last_activity
+    made = known_created(created)
+    return made if made is not None and seconds_of(made) >= seconds_of(last_activity or "") else last_activity
 
 
 def participants_of(

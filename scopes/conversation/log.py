@@ -11,6 +11,7 @@ from itertools import islice
 from scopes.clock import now_nanoseconds
 from scopes.conversation.answering import Answering
 from scopes.conversation.heads import (
+    NO_TEXT,
     MessageHead,
     is_root,
     read_message,
@@ -77,14 +78,15 @@ def log(
     oldest_first: bool = False,
     limit: int | None = None,
     only: LogFilter | None = None,
-    bodies: bool = True,
+    bodies: bool | None = True,
     results: bool = False,
     full: bool = False,
 ) -> Log:
     """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
 
     A limit counts from the newest message, before the order is reversed. Bodies, and with `results` also those of the
-    messages that answer a tool call, are read one by one as the log is read.
+    messages that answer a tool call, are read one by one as the log is read; with None for `bodies` only those of
+    messages whose commit has no text to show.
 
     Raises:
         NotFound, Ambiguous, Invalid: the place, the range or a moment cannot be understood.
@@ -108,8 +110,11 @@ def log(
         entries = iter(_connected(repository, list(entries), seen, limit))
     elif oldest_first:
         entries = reversed(list(entries))
-    if bodies:
-        entries = (_with_body(entry, read, results=results) for entry in entries)
+    if bodies is not False:
+        entries = (
+            _with_body(entry, read, results=results) if bodies or entry.head.subject == NO_TEXT else entry
+            for entry in entries
+        )
     return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline, full=full)
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import KIND_TRAILER, MessageHead, head_of, is_root, message_id_of, read_message
-from scopes.conversation.list import not_before, participants_of, read_root
+from scopes.clock import known_seconds
+from scopes.conversation.heads import (
+    KIND_TRAILER,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    is_root,
+    message_id_of,
+    read_message,
+)
+from scopes.conversation.list import known_created, not_before, participants_of, read_root
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
 from scopes.conversation.sub_agent import SubAgent, find_sub_agent
@@ -20,6 +28,9 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 RECENT = 3
+SYNTHETIC = "synthetic"
+INTERRUPTED = "interrupted"
+_UNSPOKEN = frozenset({"meta", "notice", "interrupt", "system", "error"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +38,8 @@ class BranchSummary(Result):
     """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54).
 
     Of its own are also `compactions` and `interrupts`; `sub_agent` is there where an agent's tool call began it.
+    `reason` is there where nobody took it up: nothing of it was said by anybody (a command to leave and its echo), or
+    it is an interrupted answer to what was then answered elsewhere.
     """
 
     name: BranchName
@@ -40,9 +53,10 @@ class BranchSummary(Result):
     status: str
     active: bool
     created_at: str | None
-    last_activity: str
+    last_activity: str | None
     compactions: int = 0
     interrupts: int = 0
+    reason: str | None = None
     sub_agent: SubAgent | None = None
 
 
@@ -50,7 +64,8 @@ class BranchSummary(Result):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
 
-    `recent_bodies` are what the recent messages hold, in the same order.
+    `recent_bodies` are what the recent messages hold, in the same order, and `wordless` the messages whose commits have
+    no text to show, where they were asked for.
     """
 
     id: ConversationId
@@ -59,17 +74,23 @@ class ConversationView(Result):
     participants: tuple[AgentName, ...]
     active_branch: BranchName
     messages: int
-    created_at: str
-    last_activity: str
+    created_at: str | None
+    last_activity: str | None
     source: str | None
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
+    wordless: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
-    repository: Repository, conversation: str, *, recent: int = RECENT, abandoned: bool = False
+    repository: Repository,
+    conversation: str,
+    *,
+    recent: int = RECENT,
+    abandoned: bool = False,
+    wordless: bool = False,
 ) -> ConversationView:
     """Describe a conversation; abandoned branches are left out unless asked for (S4-8).
 
@@ -98,8 +119,8 @@ def show(
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
         active_branch=active,
         messages=len(messages),
-        created_at=root.created,
-        last_activity=not_before(format_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
+        created_at=known_created(root.created),
+        last_activity=not_before(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
         branches=tuple(
             replace(b, sub_agent=_sub_agent(repository, by_oid, b))
@@ -109,6 +130,11 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
+        wordless={
+            commit.oid: read_message(repository, commit.oid)
+            for commit in (messages.values() if wordless else ())
+            if commit.subject == NO_TEXT
+        },
     )
 
 
@@ -156,11 +182,20 @@ def summarize_branch(
         parent=entry.parent,
         status=_status(by_oid, tips, entry, tip, own),
         active=active,
-        created_at=entry.created or None,
-        last_activity=not_before(format_seconds(tip.time), entry.created),
+        created_at=known_created(entry.created),
+        last_activity=not_before(known_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
+        reason=_reason(kinds) if entry.parent is not None else None,
     )
+
+
+def _reason(kinds: Iterable[str | None]) -> str | None:
+    """Tell a branch that only the shape of its source made from one that somebody went on with."""
+    found = set(kinds)
+    if found and found <= _UNSPOKEN:
+        return SYNTHETIC
+    return INTERRUPTED if "interrupt" in found and found <= {*_UNSPOKEN, "answer", "tool-results"} else None
 
 
 def _status(

@@ -15,10 +15,11 @@ from scopes.conversation.lookup import branch_tips, conversation_ids, find_conve
 from scopes.conversation.tokens import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId
 from scopes.model.message import FILE_WRITES, Message
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 UNKNOWN = "unknown"
+COPIED = "restamped"  # the precision of a time that a copy was given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,9 @@ class Stats(Result):
     """Counts over all branches, each message once; names sorted by count, then by name. Times are RFC 3339.
 
     Without a `conversation` they are over the whole store, where a history that several conversations share still
-    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool.
-    `active_seconds` is the time in which agents and tools worked.
+    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool:
+    their results are errors, or exit codes that are not 0. `active_seconds` is the time in which agents and tools
+    worked.
     """
 
     conversation: ConversationId | None
@@ -87,6 +89,7 @@ class _Tally:
     paths: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     characters: int = 0
+    inherited: int = 0
     first: int | None = None
     last: int | None = None
     active: int | None = None
@@ -114,9 +117,11 @@ class _Tally:
         self.activity.add(head, message)
         self.authors[message.author.name] += 1
         self.kinds[message.kind] += 1
-        self.first = head.time if self.first is None else min(self.first, head.time)
-        self.last = head.time if self.last is None else max(self.last, head.time)
+        if message.time is not None:
+            self.first = head.time if self.first is None else min(self.first, head.time)
+            self.last = head.time if self.last is None else max(self.last, head.time)
         self.characters += len(message.text)
+        self.inherited += message.extra.get("precision") == COPIED
         for path, operation in touches_of(message):
             self.paths.add(path)
             if operation in FILE_WRITES:
@@ -161,7 +166,13 @@ class _Tally:
             last=format_seconds(last) if last is not None else None,
             duration_seconds=last - first if first is not None and last is not None else None,
             active_seconds=self.active,
+            notes=(_inheritance(self.inherited),) if self.inherited else (),
         )
+
+
+def _inheritance(messages: int) -> Note:
+    text = f"{messages} of the messages were copied from a session that is not here; their tokens and times are its own"
+    return Note(text, hint="they count with their calls, and their tokens do not: import that session as well")
 
 
 def _by_count(counter: Counter[str]) -> dict[str, int]:

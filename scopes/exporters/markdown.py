@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scopes.clock import format_seconds
 from scopes.conversation.heads import MessageHead, read_message
 from scopes.conversation.show import BranchSummary
 from scopes.exporters.extent import Extent, Stretch
 from scopes.exporters.json_text import utf8
 from scopes.exporters.markdown_parts import write_document, write_files, write_part
-from scopes.exporters.markdown_text import code_span, plain
+from scopes.exporters.markdown_text import code_span, plain, visible
 from scopes.exporters.revisions import Revision, find_revisions
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import Message
@@ -41,12 +40,12 @@ class _Transcript:
 def write_markdown(repository: Repository, extent: Extent) -> Iterator[bytes]:
     """Write a heading, the messages oldest first and, where they are asked for, the other branches."""
     transcript = _survey(repository, extent)
-    yield utf8(_opening(extent))
+    yield utf8(visible(_opening(extent)))
     for number, stretch in enumerate(extent.stretches):
         if number:
-            yield utf8(_branch_opening(extent, stretch, transcript, number))
+            yield utf8(visible(_branch_opening(extent, stretch, transcript, number)))
         for head in stretch.heads:
-            yield utf8(_section(head, read_message(repository, head.oid), transcript))
+            yield utf8(visible(_section(head, read_message(repository, head.oid), transcript)))
 
 
 def _survey(repository: Repository, extent: Extent) -> _Transcript:
@@ -68,7 +67,7 @@ def _opening(extent: Extent) -> str:
         "Conversation": f"{plain(view.id)} ({code_span(view.uuid)})",
         "Branch": plain(branch.name) if branch is not None else "",
         "Participants": ", ".join(map(plain, view.participants)),
-        "Begun": plain(view.created_at),
+        "Begun": plain(view.created_at or ""),
         "Imported from": plain(view.source or ""),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items() if value]
@@ -113,7 +112,7 @@ def _section(head: MessageHead, message: Message, transcript: _Transcript) -> st
 
 def _facts(head: MessageHead, message: Message, transcript: _Transcript) -> Iterator[str]:
     """Yield what is known of a message beside its author."""
-    yield plain(message.time or format_seconds(head.time))
+    yield plain(message.time or "")
     yield "" if message.kind == "plain" else plain(message.kind)
     yield "" if message.author.kind in {*_SPEAKERS, message.kind} else plain(message.author.kind)
     yield plain(head.id[:_SHORT_ID])

@@ -31,6 +31,18 @@ _SPACE = re.compile(r"[ \t]")
 _BLANKS = re.compile(r"\s+")
 _BEFORE_TEXT = " \t>-+*.)0123456789"
 _DELIMITERS = frozenset(" \t|:->+*.)0123456789")
+_ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_PICTURES = 0x2400  # where the signs for the control characters begin
+
+
+def visible(text: str) -> str:
+    """Write signs for what would act on a terminal or turn the direction of writing: `␛`, `[U+202E]`."""
+    return _ACTING.sub(_sign, text.replace("\r\n", "\n"))
+
+
+def _sign(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"[U+{code:04X}]" if code > 0x7F else "␡" if code == 0x7F else chr(_PICTURES + code)
 
 
 def contain(text: str) -> str:

@@ -21,6 +21,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _COMPRESSED = ".zst"  # such sources are kept unpacked
 _LONGEST_NAME = 120
+_TELLING = re.compile(
+    r"(?:[^/\\]+[/\\]subagents[/\\](?:[^/\\]+[/\\]){0,4}agent-|(?<![^/\\])rollout-)[^/\\]+\Z"
+)  # the end of a path from which an import learns whose history a file is
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +82,30 @@ def choose_sources(sources: list[StoredSource], conversation: ConversationId, na
 
 
 def name_files(sources: list[StoredSource]) -> Iterator[tuple[str, StoredSource]]:
-    """Yield each source with a name that every file system takes and no other has, with the ending it had."""
+    """Yield each source with a name that every file system takes and no other has, with the ending it had.
+
+    Where a file lay among others says more than its records, it lies there again, so that it can be imported as it was.
+    """
     taken: set[str] = set()
     for source in sources:
-        ending = _ENDING.search(os.path.basename(source.record.path).removesuffix(_COMPRESSED))
-        stem = _UNSAFE.sub("-", source.label.replace("/", ".")).strip("-.")[:_LONGEST_NAME] or "source"
-        count, tail = 1, ending[0] if ending is not None else ""
+        stem, tail = _name_of(source)
+        count = 1
         while (name := stem + (f"-{count}" if count > 1 else "") + tail).casefold() in taken:
             count += 1
         taken.add(name.casefold())
         yield name, source
+
+
+def _name_of(source: StoredSource) -> tuple[str, str]:
+    """Return the name of a source's file, and its ending."""
+    path = source.record.path.removesuffix(_COMPRESSED)
+    found = _TELLING.search(path)
+    ending = _ENDING.search(os.path.basename(path))
+    tail = ending[0] if ending is not None else ""
+    wanted = source.label.replace("/", ".") if found is None else found[0].removesuffix(tail)
+    parts = wanted.replace("\\", "/").split("/")
+    safe = [_UNSAFE.sub("-", part).strip("-.")[:_LONGEST_NAME] or "source" for part in parts]
+    return "/".join(safe), tail
 
 
 def walk_bytes(repository: Repository, source: StoredSource) -> Iterator[bytes]:

@@ -45,6 +45,9 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
             undo.callback(_remove, os.rmdir, path)
         for target in targets:
             _check(target, force=force)
+        for directory in _missing(path, targets) if inside else ():
+            _make_directory(directory)
+            undo.callback(_remove, os.rmdir, directory)
         size = 0
         for target, file in zip(targets, exported.files, strict=True):
             size += _write(target, file.pieces, force=force)
@@ -57,6 +60,17 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
         size_bytes=size,
         files=tuple(file.name for file in exported.files) if inside else (),
     )
+
+
+def _missing(path: str, targets: Iterable[str]) -> Iterator[str]:
+    """Yield the directories below `path` that files need and that are not there, the outer ones first."""
+    needed: set[str] = set()
+    for target in targets:
+        directory = os.path.dirname(target)
+        while len(directory) > len(path.rstrip(os.sep)):
+            needed.add(directory)
+            directory = os.path.dirname(directory)
+    yield from (directory for directory in sorted(needed) if not os.path.isdir(directory))
 
 
 def _check(path: str, *, force: bool) -> None:

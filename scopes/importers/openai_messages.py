@@ -17,6 +17,7 @@ from scopes.importers.json_documents import Document, behind_blanks, count_bytes
 from scopes.importers.message_lists import Element, MessageList, read_message_list
 from scopes.importers.openai_parts import read_answer, read_content, read_result
 from scopes.importers.projection import Draft, Ending, Event, Session, Span, State, Unparsed
+from scopes.importers.unknown_parts import tell_unknown
 from scopes.model.message import Author
 
 NAME = "openai-messages"
@@ -111,10 +112,10 @@ def _walk_messages(document: Document, messages: MessageList) -> Generator[Event
             held = replace(held, parts=held.parts + draft.parts, spans=held.spans + draft.spans, tool=tool)
         else:
             if held is not None:
-                yield held
+                yield from tell_unknown(held)
             held = draft
     if held is not None:
-        yield held
+        yield from tell_unknown(held)
     return Ending(active=held.key, open=held.key) if held is not None else Ending(active=None)
 
 
@@ -182,15 +183,17 @@ def _read_message(value: Any, span: Span, parent: str | None, model: object) -> 
         reply_to=parent if kind == _RESULTS else None,
         model=model if kind == "answer" and isinstance(model, str) else None,
         tool=name if kind == _RESULTS and isinstance(name, str) and name else None,
+        extra={"role": role} if role == "developer" else {},
     )
 
 
-def _keep(element: Element, span: Span) -> State | Unparsed:
-    """Keep what is no message: an object is a state, anything else could not be read."""
+def _keep(element: Element, span: Span) -> Unparsed:
+    """Keep what is no message, and say why it is none."""
     if not isinstance(element.value, dict):
         return Unparsed(spans=(span,), reason=element.problem or "no message")
     role = element.value.get("role")
-    return State(key=f"role/{role[:_MAX_WORD]}" if isinstance(role, str) else "message", spans=(span,))
+    spoken = f"in the unknown role {role[:_MAX_WORD]!a}" if isinstance(role, str) else "without a role"
+    return Unparsed(spans=(span,), reason=f"a message {spoken}")
 
 
 def _time_of(value: Mapping[str, Any]) -> str | None:

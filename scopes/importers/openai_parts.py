@@ -81,7 +81,12 @@ def _read_call(call: Any) -> Part:
 
 
 def _read_input(given: Mapping[Any, Any]) -> dict[str, Any]:
-    if "arguments" in given:
-        return read_arguments(given["arguments"])
+    """Read what a call was given, and of which sort it is where its text does not show it."""
+    is_custom = "arguments" not in given
     text = given.get("input")
-    return {"input_text": text} if isinstance(text, str) else foreign("input", text)
+    if is_custom:
+        found = {"input_text": text} if isinstance(text, str) else foreign("input", text)
+    else:
+        found = read_arguments(given["arguments"])
+    looks_custom = not str(found.get("input_text", "{")).lstrip().startswith("{")
+    return found if "input_text" not in found or looks_custom == is_custom else {**found, "custom": is_custom}

@@ -86,7 +86,10 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unparsed:
-    """Bytes that the format could not read, kept as they are."""
+    """Bytes that the format could not read, kept as they are.
+
+    A span of no length says where a message begins of which a part could not be read; it holds that part raw.
+    """
 
     spans: tuple[Span, ...]
     reason: str

@@ -9,6 +9,7 @@ from scopes.conversation.heads import head_of, is_root
 from scopes.conversation.show import ConversationView
 from scopes.ids import Oid
 from scopes.render.mermaid import Branch, Commit, mermaid
+from scopes.render.text.brief import told
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author
 from scopes.render.view import View
@@ -33,7 +34,9 @@ def as_mermaid(view: ConversationView) -> Diagram:
     for commit in view.history:
         if commit.oid in shown:
             head = head_of(commit)
-            label = head.subject if is_root(commit) else f"{author(head.author, head.author_kind).text}: {head.subject}"
+            body = view.wordless.get(commit.oid)
+            words = head.subject if body is None else told(head, body)
+            label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
             commits.append(Commit(commit.oid, commit.parents, label))
     branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
     title = view.id if view.title is None else f"{view.id}: {view.title}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from scopes.clock import new_id
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.files import files, touches_of
 from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
@@ -131,3 +135,12 @@ def test_a_conversation_without_files_has_none_and_an_unknown_one_is_refused(rep
     assert files(repository, "conv-001").files == ()
     with pytest.raises(NotFound):
         files(repository, "nope")
+
+
+def test_a_file_that_a_tool_touched_is_the_agents_that_called_it(repository):
+    new(repository)
+    append(repository, "conv-001", plain_message("codex", "I look"))
+    told = plain_message("tool", "done", author_kind="tool")
+    for path in ("a.py", "b.py"):
+        append(repository, "conv-001", replace(told, id=new_id(), files=(FileTouch(path, "edit"),)))
+    assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}

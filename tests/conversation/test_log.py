@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.append import append
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.log import LogFilter, log, messages_of, touches
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -273,3 +275,11 @@ def test_a_graph_is_not_drawn_from_the_oldest(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="newest"):
         log(repository, "conv-001", graph=True, oldest_first=True)
+
+
+def test_a_log_without_bodies_reads_those_whose_commits_say_nothing(repository):
+    history(repository, "main: a")
+    call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
+    append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
+    entries = list(log(repository, "conv-001", bodies=None).items)
+    assert [entry.message is not None for entry in entries] == [True, False]

@@ -173,3 +173,24 @@ def test_a_branch_made_by_git_is_shown_without_what_nobody_knows_of_it(repositor
     mine = summaries(repository)["mine"]
     assert (mine.purpose, mine.agent, mine.parent, mine.fork, mine.created_at) == (None,) * 5
     assert (mine.messages, mine.total, mine.status) == (1, 1, "active")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason"),
+    [
+        ("meta meta", "synthetic"), ("interrupt meta", "synthetic"), ("answer interrupt meta", "interrupted"),
+        ("prompt interrupt", None), ("answer", None), ("compaction interrupt", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_branch_that_nobody_took_up_says_why_it_is_there(repository, kinds, reason):
+    """Transcripts section 4: a branch's reason."""
+    history(repository, "main: a b", "fix@a:")
+    for kind in kinds.split():
+        append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")
+    assert {b.name: b.reason for b in show(repository, "conv-001").branches} == {"main": None, "fix": reason}
+
+
+def test_main_is_never_called_synthetic(repository):
+    history(repository, "main:")
+    append(repository, "conv-001", plain_message("x", "left", kind="meta"))
+    assert show(repository, "conv-001").branches[0].reason is None

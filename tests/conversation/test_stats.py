@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.stats import stats
@@ -128,3 +131,13 @@ def test_an_unknown_conversation_is_refused(repository):
     with pytest.raises(NotFound) as refusal:
         stats(repository, "nope")
     assert refusal.value.hint
+
+
+def test_messages_copied_from_a_session_that_is_not_here_are_told(repository):
+    """Their tokens are the other session's, and their calls count: the one who reads both numbers must know."""
+    history(repository, "main: a")
+    assert stats(repository, "conv-001").notes == ()
+    copied = replace(plain_message("codex", "x"), extra={"precision": "restamped"})
+    append(repository, "conv-001", copied)
+    (note,) = stats(repository, "conv-001").notes
+    assert note.text.startswith("1 of the messages were copied from a session that is not here")

@@ -174,3 +174,20 @@ def test_folded_reasoning_cannot_unfold_itself(repository, text):
     say(repository, "conv-001", "y")
     assert [html for html in html_of(transcript(repository)) if "details" in html][1:] == ["</details>"]
     assert len(sections(transcript(repository))) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"), ("a\x00b\x7f\x9b", "a␀b␡[U+009B]"), ("\u202eabc", "[U+202E]abc"),
+        ("a\r\nb\tc", "a\nb\tc"), ("👩\u200d💻", "👩\u200d💻"),
+    ],
+)  # fmt: skip
+def test_a_transcript_cannot_act_on_a_terminal(repository, text, shown):
+    """Command line, terminal safety: a transcript is printed with cat."""
+    new(repository)
+    tip = branch_tips(repository, "conv-001")["main"]
+    put(repository, "x", tip, message("h", text), message("i", "", result("1", output=text)))
+    found = transcript(repository, "conv-001/x")
+    assert found.count(shown) >= 2
+    assert not set(found) & set("\x00\x07\x1b\x7f\x9b\r\u202e")

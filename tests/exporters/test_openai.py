@@ -241,3 +241,33 @@ def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts,
     tool = [message("d", "", *calls), message("e", "", *results, author="tool", kind="tool")] if calls else []
     put(repository, "main", branch_tips(repository, "conv-001")["main"], *spoken, *tool)
     assert said(imported_again(repository, tmp_path)) == said(repository)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"role": "developer", "content": "Be brief"},
+        {"role": "system", "content": "Be kind"},
+        {"role": "user", "name": "carol lee", "content": "Hi"},
+        {"role": "assistant", "name": "planner", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "not json"}}],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "custom", "custom": {"name": "f", "input": "{x"}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "done"},
+    ],
+)
+def test_an_imported_list_keeps_what_only_that_form_has(tmp_path, entry):
+    """Imported and exported again, an entry is what it was."""
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Sell tea"}, entry]))
+    repository = make_store(tmp_path / "store")
+    import_sources(repository, [Source(str(path), path.stat().st_size)], (OpenAIMessages(),))
+    assert entries(repository)[1] == entry

@@ -17,8 +17,10 @@ from scopes.conversation.source_record import SOURCES, read_source_record, walk_
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.original import StoredSource, name_files
 from scopes.exporters.run import export
+from scopes.exporters.saving import save
 from scopes.ids import Oid
 from scopes.importers import source_record as writing_sources
+from scopes.importers.claude_code.format import ClaudeCode
 from scopes.importers.format import Source
 from scopes.importers.openai_messages import OpenAIMessages
 from scopes.importers.run import import_sources
@@ -29,6 +31,7 @@ from scopes.store.repository import read_commit
 from scopes.store.transaction import writing
 from scopes.store.trees import find_blob, update_tree
 from tests.conversation.stores import make_store
+from tests.importers.claude_code.logs import SESSION, Log
 from tests.importers.toy import Toy, line, write
 from tests.support.history import history
 
@@ -194,6 +197,10 @@ def described(repository, **changes):
         ({"native_id": "é\u202e", "path": "x.tar.gz"}, "source.gz"),
         ({"native_id": "a" * 300, "path": "rollout.jsonl.zst"}, "a" * 120 + ".jsonl"),
         ({"native_id": "run#2", "part": "Sub/Agent", "path": "v1.2.json"}, "run-2.Sub.Agent.json"),
+        ({"path": "/a/s 1/subagents/agent-x.jsonl"}, "s-1/subagents/agent-x.jsonl"),
+        ({"path": "/a/../subagents/w/agent-x.jsonl"}, "source/subagents/w/agent-x.jsonl"),
+        ({"path": "/a/rollout-2026_p.jsonl.zst"}, "rollout-2026_p.jsonl"),
+        ({"path": "/a/my-rollout-2026.jsonl"}, "s1.jsonl"),
     ],
 )
 def test_a_file_name_is_safe_whatever_the_source_was_called(repository, tmp_path, changes, expected):
@@ -218,3 +225,27 @@ def test_chunks_are_read_in_their_order(repository, tmp_path, monkeypatch):
     bring(repository, write(tmp_path / "a.jsonl", *line("s1", " ".join(f"w{n}" for n in range(30)))))
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
     assert b"".join(walk_chunks(repository, commit)) == (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_a_backup_of_a_session_and_its_sub_agent_is_imported_to_the_same_branches(tmp_path):
+    """Where the files lay tells whose sub-agent it is, so they lie there again."""
+    first, again = make_store(tmp_path / "first"), make_store(tmp_path / "again")
+    log, agent = Log(), Log()
+    log.user("Sell tea")
+    agent.user("Look around", sessionId=..., isSidechain=True, agentId="a1")
+    lie = {f"{SESSION}.jsonl": log, f"{SESSION}/subagents/agent-a1.jsonl": agent}
+    for name, written in lie.items():
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(written.data())
+    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), form="original"), f"{tmp_path}/out/")
+    assert sorted(saved.files) == sorted(lie)
+    bring_folder(again, tmp_path / "out", lie)
+    assert again.list_refs("refs/heads/") == first.list_refs("refs/heads/")
+
+
+def bring_folder(repository, folder, files):
+    """Import files of a folder; returns the conversation."""
+    paths = [folder / name for name in files]
+    import_sources(repository, [Source(str(path), path.stat().st_size) for path in paths], (ClaudeCode(),))
+    return "conv-001"

@@ -214,9 +214,14 @@ def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
 @pytest.mark.parametrize(
     ("element", "state", "problem"),
     [
-        ({"role": "exit", "content": "x"}, ["role/exit"], []),
-        ({"content": "x"}, ["message"], []),
-        ({"role": 7}, ["message"], []),
+        ({"role": "alien", "content": "x"}, [], ["a message in the unknown role 'alien'"]),
+        (
+            {"role": "user", "content": [{"type": "hologram"}]},
+            [],
+            ["a part 'hologram' that scopes does not know, kept raw in its message"],
+        ),
+        ({"content": "x"}, [], ["a message without a role"]),
+        ({"role": 7}, [], ["a message without a role"]),
         (7, [], ["no message"]),
         ([HI], [], ["no message"]),
         (None, [], ["no message"]),

@@ -61,7 +61,8 @@ def test_arguments_that_are_no_text_are_taken_as_they_are():
 
 def test_a_custom_tool_is_given_text():
     custom = {"id": "c1", "type": "custom", "custom": {"name": "patch", "input": '{"a":1}'}}
-    assert answer(tool_calls=[custom]) == [("tool_call", {"call_id": "c1", "name": "patch", "input_text": '{"a":1}'})]
+    given = {"call_id": "c1", "name": "patch", "input_text": '{"a":1}', "custom": True}
+    assert answer(tool_calls=[custom]) == [("tool_call", given)]
 
 
 @pytest.mark.parametrize("given", [7, None, {}, {"function": {}}, {"function": {"name": 7}}, "look"])

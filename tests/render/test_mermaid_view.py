@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.abandon import abandon
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.show import show
+from scopes.model.message import Part
 from scopes.render.mermaid_view import Diagram, as_mermaid
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView
@@ -89,3 +91,11 @@ def test_a_diagram_is_a_document_for_machines():
         "format": "mermaid",
         "text": "gitGraph\n",
     }
+
+
+def test_a_message_without_text_is_labelled_with_what_it_does(repository):
+    new(repository)
+    call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
+    append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
+    assert "codex: → Bash make test" in as_mermaid(show(repository, "conv-001", wordless=True)).text
+    assert "make test" not in as_mermaid(show(repository, "conv-001")).text

@@ -37,8 +37,11 @@ def export(
 
     markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. json is one document with
     everything that is stored, jsonl its messages one a line, as append --jsonl takes them. openai is one branch as chat
-    completion messages, as it is to be read now: amended texts are new, retracted messages and reasoning left out.
-    original is what was imported, to the byte. A file is complete or absent, and never overwritten without --force.
+    completion messages, as it is to be read now: amended texts are new, retracted messages and reasoning left out. A
+    branch that was imported from such messages keeps their names, developers, images and arguments; elsewhere what
+    agents were told is system, images not from users are named only, and tools that take text are custom ones.
+    original is what was imported, to the byte, in files named so that they can be imported again. A file is complete
+    or absent, and never overwritten without --force.
 
     Examples:
       scopes conv export conv-001 > transcript.md

@@ -55,6 +55,6 @@ def log(
     seen = call.stdout.isatty() and not call.json
     found = walk(
         call.repository(), where, every_branch=every, graph=graph, oneline=oneline, oldest_first=reverse, limit=count,
-        only=wanted, bodies=call.json or seen, results=seen, full=full,
+        only=wanted, bodies=call.json or seen or None, results=seen, full=full,
     )  # fmt: skip
     return call.show(found, nul=nul, template=template)

@@ -20,7 +20,8 @@ def stats(
 
     Over all branches, each message once, also where several conversations share it. Tokens are those that the model's
     provider counted, as an imported transcript recorded them. The time at work is that from each message to the answer
-    or tool result that follows it.
+    or tool result that follows it. A call failed where its result is an error, or an exit code that is not 0: a search
+    that found nothing too.
 
     Examples:
       scopes conv stats

@@ -16,7 +16,8 @@ from scopes.importers.claude_code.records import ANSWER, INTERRUPT, NAME, RESULT
 from scopes.importers.claude_code.results import read_results
 from scopes.importers.claude_code.tree import Place, Tree
 from scopes.importers.claude_code.usage import read_counts
-from scopes.importers.projection import Draft, Span
+from scopes.importers.projection import Draft, Span, Unparsed
+from scopes.importers.unknown_parts import tell_unknown
 
 
 class Composer:
@@ -36,7 +37,7 @@ class Composer:
         """Name the agent that speaks on a sub-agent's line."""
         return self._agents.get(side, NAME)
 
-    def say(self, span: Span, value: dict[str, Any], saying: Saying, place: Place) -> Iterator[Draft]:
+    def say(self, span: Span, value: dict[str, Any], saying: Saying, place: Place) -> Iterator[Draft | Unparsed]:
         """Add what a record says to the open message, or to a new one; yields the message that this closes."""
         if self._open is None or not self._joins(self._open, span, saying, place):
             if saying.kind == INTERRUPT and self._open is not None and self._open.key == place.parent:
@@ -46,12 +47,12 @@ class Composer:
         self._add(self._open, span, value, saying)
         self._tree.lead(value, self._open.key)
 
-    def close(self) -> Iterator[Draft]:
+    def close(self) -> Iterator[Draft | Unparsed]:
         """Close the open message, if there is one."""
         if self._open is not None:
             answer = self._open.saying.answer
             counted = self._told[answer][1] if answer in self._told else {}
-            yield self._open.draft(counted)
+            yield from tell_unknown(self._open.draft(counted))
             if answer is not None:
                 counts = read_counts(self._open.usage)
                 self._told[answer] = self._open.key, {**counted, **counts}

@@ -7,7 +7,16 @@ from typing import Any
 
 from scopes.importers.claude_code.composing import Composer
 from scopes.importers.claude_code.head import Head
-from scopes.importers.claude_code.records import NAME, is_spoken, read_saying, state_key, text_of, time_of
+from scopes.importers.claude_code.records import (
+    NAME,
+    is_spoken,
+    is_state,
+    read_saying,
+    state_key,
+    text_of,
+    time_of,
+    type_of,
+)
 from scopes.importers.claude_code.titles import Titles
 from scopes.importers.claude_code.tree import Place, Tree
 from scopes.importers.claude_code.waiting import Waiting
@@ -34,7 +43,7 @@ class History:
         if record.problem is not None:
             yield Unparsed(spans=(span,), reason=record.problem)
         elif not isinstance(value, dict):
-            yield State(key="unknown", spans=(span,), value=value)
+            yield Unparsed(spans=(span,), reason="no record of a session")
         elif not self._must_wait(value):
             yield from self._settle(span, value, self._tree.place(value))
             yield from self._follow(text_of(value, "uuid"))
@@ -83,19 +92,20 @@ class History:
         if is_spoken(value):
             yield from self._settle(span, value, place)
         elif text_of(value, "uuid") not in self._tree:
-            self._tree.lead(value, place.parent)
+            self._tree.pass_on(value, place)
 
     def _settle(self, span: Span, value: dict[str, Any], place: Place) -> Iterator[Event]:
-        if text_of(value, "uuid") in self._tree:
+        if text_of(value, "uuid") in self._tree and (is_spoken(value) or is_state(value)):
             yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_of(value))
             return
         if not is_spoken(value):
-            self._tree.lead(value, place.parent)
+            if text_of(value, "uuid") not in self._tree:
+                self._tree.pass_on(value, place)
             yield self._state(span, value)
             return
         saying = read_saying(value, self._agent_of(place))
         if saying is None:
-            self._tree.lead(value, place.parent)
+            self._tree.pass_on(value, place)
             yield Unparsed(spans=(span,), reason=f"{value['type']} record without a readable message")
             return
         self._bridged += place.missing is not None and place.parent is not None
@@ -107,7 +117,9 @@ class History:
             return self._composer.agent_of(place.side)
         return None if self._part is None else NAME
 
-    def _state(self, span: Span, value: dict[str, Any]) -> State:
+    def _state(self, span: Span, value: dict[str, Any]) -> State | Unparsed:
+        if not is_state(value):
+            return Unparsed(spans=(span,), reason=f"a record {type_of(value)}")
         self._titles.note(value)
         if value.get("type") == "progress":
             self._composer.calls.note_progress(value)

@@ -94,7 +94,7 @@ class OpenMessage:
             tool=next(iter(self.tools)) if len(self.tools) == 1 else None,
             cwd=opening["cwd"],
             git_branch=opening["git_branch"],
-            context_root=self.saying.kind == COMPACTION,
+            context_root=self.saying.kind == COMPACTION or self.place.cleared,
             spawned_by=self.spawned_by,
             side=self.place.side,
             extra={name: known for name, known in extra.items() if known is not None},

@@ -24,10 +24,20 @@ def read_part(block: Any) -> Part:
             return Part("reasoning", {"opaque": data})
         case {"type": str(kind), "name": str(name)} if kind in _CALLS:
             return Part("tool_call", {**call_id(block, "id"), "name": name, **foreign("input", block.get("input"))})
+    return _read_other(block)
+
+
+def _read_other(block: Any) -> Part:
+    """Read a file, or what a tool of the model's own host gave back inside an answer."""
+    match block:
         case {"type": str(kind), "source": {"type": "base64", "media_type": str(media), "data": str(data)}} if (
             kind in _FILES
         ):
             return Part(_FILES[kind], {"media_type": media, "data": data})
+        case {"type": str(kind), "source": {"type": "url", "url": str(url)}} if kind in _FILES:
+            return Part(_FILES[kind], {"path": url})
+        case {"type": str(kind), "tool_use_id": str(), "content": output} if kind.endswith("_tool_result"):
+            return Part("tool_result", {**call_id(block, "tool_use_id"), **foreign("output", output)})
     return Part("raw", foreign("json", block))
 
 

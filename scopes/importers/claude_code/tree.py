@@ -10,19 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.importers.claude_code.records import text_of
+from scopes.importers.claude_code.records import field_of, text_of
 
 _NO_LINK = object()
+_CLEARED = "SessionStart:clear"  # a hook's event: the user has let the agent forget, and goes on
 _UNNAMED = 8  # characters of a uuid that name a sub-agent without a name
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The message before, the sub-agent's line where it is not the main one, and the link that leads nowhere."""
+    """The message before, the sub-agent's line where it is not the main one, and the link that leads nowhere.
+
+    What stands where the context was `cleared` follows the message before it, of which the agent knows nothing.
+    """
 
     parent: str | None
     side: str | None
     missing: str | None = None
+    cleared: bool = False
 
 
 class Tree:
@@ -32,6 +37,7 @@ class Tree:
         self._part = part
         self._leads: dict[str, str | None] = {}
         self._sides: dict[str, str] = {}
+        self._cleared: set[str] = set()
         self._lasts: dict[str | None, str] = {}
 
     def __contains__(self, uuid: object) -> bool:
@@ -44,20 +50,28 @@ class Tree:
         side = self._side_of(value, named)
         compacts = value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary"
         if cut or (value.get("parentUuid", _NO_LINK) is None and logical is None and not compacts):
-            return Place(None, side)
+            before = self._lasts.get(side) if not cut and _clears(value) else None
+            return Place(before, side, cleared=before is not None)
         followed = named if named is not None else logical
         if followed not in self._leads:
             return Place(self._lasts.get(side), side, named)
         parent = self._leads[followed]
         if parent is not None and self._sides.get(parent) != side:
             parent = self._lasts.get(side)
-        return Place(parent, side)
+        return Place(parent, side, cleared=followed in self._cleared)
 
     def lead(self, value: dict[str, Any], key: str | None) -> None:
         """Remember which message a record leads to."""
         uuid = text_of(value, "uuid")
         if uuid is not None:
             self._leads[uuid] = key
+
+    def pass_on(self, value: dict[str, Any], place: Place) -> None:
+        """Remember that a record that is no message leads to the one before it."""
+        self.lead(value, place.parent)
+        uuid = text_of(value, "uuid")
+        if uuid is not None and place.cleared:
+            self._cleared.add(uuid)
 
     def begin(self, key: str, side: str | None) -> None:
         """Remember a new message as the last one of its line."""
@@ -79,3 +93,9 @@ class Tree:
         parent = self._leads.get(named) if named is not None else None
         known = self._sides.get(parent) if parent is not None else None
         return known or (text_of(value, "uuid") or "sidechain")[:_UNNAMED]
+
+
+def _clears(value: dict[str, Any]) -> bool:
+    """Tell whether a record without a link goes on behind a cleared context, as it does with a plan to carry out."""
+    told = field_of(value, "data") or field_of(value, "attachment")
+    return told.get("hookName") == _CLEARED or text_of(value, "planContent") is not None

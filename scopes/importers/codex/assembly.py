@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from scopes.importers.codex.building import MODEL_KINDS, RESULTS, Building
 from scopes.importers.codex.envelope import ITEM, Line, text_of
-from scopes.importers.projection import Ending, Event, Span, State
+from scopes.importers.codex.known import is_known_state
+from scopes.importers.projection import Ending, Event, Span, State, Unparsed
+from scopes.importers.unknown_parts import tell_unknown
 from scopes.model.message import Author, Part
 
 
@@ -65,19 +67,26 @@ class Assembly:
     def settle(self) -> None:
         """Close the answer that was owed its usage."""
         if self.owed is not None:
-            self._ready.append(self.owed.draft())
+            self._ready += tell_unknown(self.owed.draft())
             self.owed = None
 
     def close(self) -> None:
         """Close the open message."""
         self.settle()
         if self.open is not None:
-            self._ready.append(self.open.draft())
+            self._ready += tell_unknown(self.open.draft())
             self.open = None
 
     def keep(self, line: Line) -> None:
         """Keep a record that belongs to no message."""
-        self.keep_spans(line.key, [line.span], line.time)
+        if is_known_state(line):
+            self.keep_spans(line.key, [line.span], line.time)
+        else:
+            self.reject(line, "a record of unknown type")
+
+    def reject(self, line: Line, reason: str) -> None:
+        """Keep a record that could not be read."""
+        self._ready.append(Unparsed(spans=(line.span,), reason=f"{reason}: {line.key!a}"))
 
     def keep_spans(self, key: str, spans: list[Span], time: str | None = None) -> None:
         """Keep records that turned out to belong to no message."""

@@ -8,7 +8,7 @@ from typing import Any
 from scopes.importers.codex.assembly import Assembly
 from scopes.importers.codex.building import MODEL_KINDS, Building
 from scopes.importers.codex.envelope import Line
-from scopes.importers.codex.usage import Meter, add_usage
+from scopes.importers.codex.usage import Meter, add_usage, is_total
 from scopes.importers.projection import Span
 
 
@@ -28,7 +28,11 @@ class Billing:
 
     def read_count(self, line: Line) -> bool:
         """Take a running total; tells whether it ended the open answer."""
-        return self._put(line, self._meter.read_total(line.payload.get("info")))
+        info = line.payload.get("info")
+        if info is not None and not is_total(info):
+            self._assembly.reject(line, "a usage that cannot be read")
+            return False
+        return self._put(line, self._meter.read_total(info))
 
     def read_record(self, line: Line) -> bool:
         """Take an answer's own record; tells whether it ended the open answer."""

@@ -53,8 +53,9 @@ def open_envelope(record: Record) -> Line | None:
     value: Any = record.value
     match value:
         case {"type": str(kind), "payload": payload}:
-            found = payload if isinstance(payload, dict) else {}
-            return Line(kind, found, record.span, time_of(value), field_of(value, "metadata"))
+            if not isinstance(payload, dict):
+                return None
+            return Line(kind, payload, record.span, time_of(value), field_of(value, "metadata"))
         case {"record_type": str(kind)}:
             return Line(kind, {}, record.span)
         case {"type": str()}:

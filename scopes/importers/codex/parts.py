@@ -43,9 +43,16 @@ def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
     return found if call_id is None else {"call_id": call_id, **found}
 
 
-def _call(item: Mapping[str, Any], name: str | None, given: dict[str, Any]) -> Part:
+def _call(item: Mapping[str, Any], name: str, given: dict[str, Any]) -> Part:
     call_id = text_of(item, "call_id") or text_of(item, "id")
-    return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name or "unknown", **given})
+    return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name, **given})
+
+
+def _named_call(item: Mapping[str, Any], given: dict[str, Any]) -> Part:
+    """Read a call that names its tool; one whose tool has a name that is no text is kept raw."""
+    if not isinstance(item.get("name", ""), str):
+        return Part("raw", foreign("json", item))
+    return _call(item, text_of(item, "name") or "unknown", given)
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
@@ -56,13 +63,13 @@ def _read_reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _read_function(item: Mapping[str, Any]) -> Iterator[Part]:
-    yield _call(item, text_of(item, "name"), read_arguments(item.get("arguments")))
+    yield _named_call(item, read_arguments(item.get("arguments")))
 
 
 def _read_custom_tool(item: Mapping[str, Any]) -> Iterator[Part]:
     given = item.get("input")
     fields = {"input_text": given} if isinstance(given, str) else foreign("input", given)
-    yield _call(item, text_of(item, "name"), fields)
+    yield _named_call(item, fields)
 
 
 def _read_search(item: Mapping[str, Any]) -> Iterator[Part]:

@@ -132,7 +132,7 @@ class Reader:
         spawned = self._heading.agent is not None and not self._assembly.copying
         speaker = identify_speaker(line.payload, spawned=spawned)
         if speaker is None:
-            self._assembly.keep(line)
+            self._assembly.reject(line, "a message without a role")
             return
         if speaker.kind == INTERRUPT:
             self._interrupt()
@@ -203,7 +203,9 @@ class Reader:
         error = line.payload if line.type == "error" else field_of(line.payload, "error")
         text = text_of(error, "message")
         message = self._assembly.continues(ERROR)
-        if text is None:
+        if text is None and line.type == ERROR:
+            self._assembly.reject(line, "an error without a text")
+        elif text is None:
             self._assembly.keep(line)
         elif message is not None and message.text == text:
             self._assembly.add(message, line)

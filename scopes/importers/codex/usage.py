@@ -55,6 +55,11 @@ class Meter:
         return _describe(used, payload["usage"])
 
 
+def is_total(info: object) -> bool:
+    """Tell whether what is told of a thread's usage holds a total that can be read."""
+    return isinstance(info, dict) and _counts(info.get(_TOTAL)) is not None
+
+
 def add_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add what two answers used that became one message; both of the source's objects are kept."""
     if first is None:

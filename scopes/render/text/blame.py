@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.clock import format_seconds
 from scopes.conversation.blame import BlameList, BlameRow
+from scopes.conversation.heads import time_told
 from scopes.render.text.claim import about, said
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, identifier, moment, subject
@@ -28,11 +28,11 @@ def blame_list(result: BlameList, view: View) -> None:
         return
     for row in result.rows:
         view.line(Span(about(row.key, row.agent), "heading"), ": ", said(row.key, row.value))
-        who, when = author(row.head.author, row.head.author_kind), moment(view, format_seconds(row.head.time))
+        who, when = author(row.head.author, row.head.author_kind), moment(view, time_told(row.head))
         view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
 
 
 def _row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.head
-    when = moment(view, format_seconds(head.time))
+    when = moment(view, time_told(head))
     return head.id, head.author, when, row.key, row.agent or "", said(row.key, row.value), head.subject

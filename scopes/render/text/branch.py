@@ -10,7 +10,7 @@ from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary
 from scopes.conversation.switch import BranchSwitched
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, identifier, moment, say_outcome
+from scopes.render.text.wording import UNKNOWN_TIME, counted, identifier, moment, say_outcome
 from scopes.render.view import Cell, Column, Span, View
 
 _WIDE = 100
@@ -113,7 +113,7 @@ def _piped_row(row: BranchSummary) -> tuple[str, ...]:
         row.agent or "",
         row.status,
         "*" if row.active else "",
-        row.last_activity,
+        row.last_activity or UNKNOWN_TIME,
         row.tip,
         row.parent or "",
     )

@@ -10,7 +10,7 @@ from scopes.render.colour import Style
 from scopes.render.text.outcome import extent, failed, result_line
 from scopes.render.text.part import part_line, thought
 from scopes.render.text.tool import calls_line
-from scopes.render.text.wording import subject
+from scopes.render.text.wording import SUBJECT_LENGTH, subject
 from scopes.render.view import Span
 
 _MARKS: dict[str, tuple[str, Style]] = {
@@ -37,6 +37,12 @@ def brief(head: MessageHead, message: Message | None, results: tuple[Part, ...],
         rest = _called(message, results)
         return *mark, Span(_shortened(said, room, (*mark, *rest))), *rest
     return *mark, *_unsaid(head, message, results, room)
+
+
+def told(head: MessageHead, message: Message) -> str:
+    """Say what a message without a text does, as short as a commit's subject."""
+    words = clean_line("".join(span.text for span in brief(head, message, (), None)))
+    return words if len(words) <= SUBJECT_LENGTH else f"{words[: SUBJECT_LENGTH - 1]}…"
 
 
 def _shortened(text: str, room: int | None, beside: tuple[Span, ...]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
 
-from scopes.clock import format_seconds
 from scopes.conversation.conflicts import ConflictRow, ConflictView
+from scopes.conversation.heads import time_told
 from scopes.conversation.merging.subjects import shown_key
 from scopes.loading import load
 from scopes.model.conflict import Conflict, Position, Resolution
@@ -40,7 +40,7 @@ def say_conflict(result: ConflictView, view: View) -> None:
         view.line()
         view.line(Span("Said since:", "key"))
     for head in result.talk:
-        when = moment(view, format_seconds(head.time))
+        when = moment(view, time_told(head))
         view.line(*fitting(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
     if view.terminal and view.hints:
         _say_next(row, view)

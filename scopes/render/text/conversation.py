@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.heads import NO_TEXT, MessageHead
+from scopes.clock import now_nanoseconds
+from scopes.conversation.heads import NO_TEXT, MessageHead, time_told
 from scopes.conversation.list import ConversationList, ConversationSummary
-from scopes.conversation.show import BranchSummary, ConversationView
+from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.render.relative_time import ago
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, counted, say_field, say_hint, subject
+from scopes.render.text.wording import UNKNOWN_TIME, author, counted, say_field, say_hint, subject
 from scopes.render.view import Column, Span, View
 
 _SEEN = (
@@ -39,6 +39,10 @@ _PIPED = (
 _WIDE = 100
 _AROUND = 12  # the border of a box of five columns, and what is between them
 _LEAST_TITLE = 12
+_NO_FORK = {
+    SYNTHETIC: "nobody spoke here, the program alone wrote",
+    INTERRUPTED: "an answer that was interrupted, and nothing after it",
+}
 _BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
@@ -82,7 +86,7 @@ def conversation(result: ConversationView, view: View) -> None:
 
 def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
     """Say a message in one line, as a log does."""
-    when = f"[{ago(format_seconds(head.time), now_nanoseconds())}]"
+    when = f"[{_ago(time_told(head))}]"
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
@@ -112,6 +116,8 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
         yield load("scopes.render.text.origin:origin")(*branch.sub_agent)
+    if branch.reason is not None:
+        yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
     if view.terminal and view.width >= _WIDE:
@@ -135,13 +141,17 @@ def _say_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
     view.rows(columns, rows, title="Active Conversations")
 
 
+def _ago(time: str | None) -> str:
+    return UNKNOWN_TIME if time is None else ago(time, now_nanoseconds())
+
+
 def _text(cell: str | Span) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
 def _seen_row(row: ConversationSummary) -> tuple[str | Span, ...]:
     title = row.title if row.title is not None else Span(row.opening or "", "dim")
-    when = ago(row.last_activity, now_nanoseconds())
+    when = _ago(row.last_activity)
     return row.id, ",".join(row.participants), str(row.branches), when, title
 
 
@@ -150,7 +160,7 @@ def _piped_row(row: ConversationSummary) -> tuple[str, ...]:
         row.id,
         ",".join(row.participants),
         str(row.branches),
-        row.last_activity,
+        row.last_activity or UNKNOWN_TIME,
         row.title or "",
         row.uuid or "",
         "" if row.messages is None else str(row.messages),

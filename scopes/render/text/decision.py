@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.clock import format_seconds
 from scopes.conversation.decisions import DecisionList, DecisionRow
+from scopes.conversation.heads import time_told
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, identifier, moment
 from scopes.render.view import Cell, Column, Span, View
@@ -31,12 +31,12 @@ def decision_list(result: DecisionList, view: View) -> None:
         marked = "" if row.stands else " (not held by the active branch)"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
-        who, when = author(row.head.author, row.head.author_kind), moment(view, format_seconds(row.head.time))
+        who, when = author(row.head.author, row.head.author_kind), moment(view, time_told(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")
         view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
 
 
 def _row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
-    time = moment(view, format_seconds(row.head.time))
+    time = moment(view, time_told(row.head))
     state = "stands" if row.stands else "not held"
     return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scopes.clock import format_seconds
 from scopes.conversation.diff import ClaimDiffers, Difference, MessageDiffers
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import MessageHead, time_told
 from scopes.render.colour import Style
 from scopes.render.text.claim import about, said
 from scopes.render.text.dispatch import render_text
@@ -108,7 +107,7 @@ def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
 
 
 def _message_row(mark: str, head: MessageHead, view: View, text: str) -> tuple[Cell, ...]:
-    return mark, "message", head.id, head.author, moment(view, format_seconds(head.time)), text
+    return mark, "message", head.id, head.author, moment(view, time_told(head)), text
 
 
 def _changed_rows(message: MessageDiffers, view: View) -> Iterable[tuple[Cell, ...]]:

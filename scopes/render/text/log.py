@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.clock import format_seconds
+from scopes.conversation.heads import NO_TEXT, time_told
 from scopes.conversation.log import Log, LogEntry
 from scopes.loading import load
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import SHORT_ID_LENGTH
+from scopes.render.text.wording import SHORT_ID_LENGTH, UNKNOWN_TIME
 from scopes.render.view import Column, Span, View
 
 _PIPED = (
@@ -34,7 +34,7 @@ def log(result: Log, view: View) -> None:
     elif view.terminal:
         load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=result.oneline, full=result.full)
     elif result.oneline:
-        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {entry.head.subject}",) for entry in entries))
+        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
         _say_rows(entries, view)
 
@@ -52,14 +52,22 @@ def _say_rows(entries: Iterable[LogEntry], view: View) -> None:
     view.rows(_PIPED, map(_row, entries))
 
 
+def _subject(entry: LogEntry) -> str:
+    """Say how a message begins or, where it has no text, what it does."""
+    if entry.message is None or entry.head.subject != NO_TEXT:
+        return entry.head.subject
+    told: str = load("scopes.render.text.brief:told")(entry.head, entry.message)
+    return told
+
+
 def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
         head.id,
-        format_seconds(head.time),
+        time_told(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
-        head.subject,
+        _subject(entry),
         head.oid,
         head.author_kind,
         ",".join(head.to),

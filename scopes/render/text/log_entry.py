@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
 
-from scopes.clock import format_seconds
+from scopes.conversation.heads import time_told
 from scopes.conversation.log import LogEntry
 from scopes.model.message import Message, Part
 from scopes.render.clean import clean
@@ -99,7 +99,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     origin = spawned(entry.message)
     if origin:
         yield Span("From:   ", "key"), *origin
-    yield Span("Date:   ", "key"), full_moment(view, format_seconds(head.time))
+    yield Span("Date:   ", "key"), full_moment(view, time_told(head))
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:
@@ -107,7 +107,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     head = entry.head
     text, style = _BREAKS.get(head.kind, (head.kind, ""))
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
-    when = full_moment(view, format_seconds(head.time))
+    when = full_moment(view, time_told(head))
     name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
     return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
@@ -115,7 +115,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
 def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
     """Draw a line across: here the agent's context begins again."""
     head = entry.head
-    when = full_moment(view, format_seconds(head.time))
+    when = full_moment(view, time_told(head))
     label: Line = (
         Span(f"{_RULE * 2} compaction ", "active"),
         identifier(view, head.id),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.clock import format_seconds
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.cat import MessageView
+from scopes.conversation.heads import time_told
 from scopes.model.message import Message
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.part import say_document, say_part, touched
@@ -45,7 +45,7 @@ def viewed(result: MessageView, view: View) -> None:
     say_field(view, "Place", Span(place, "branch"))
     who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
     say_field(view, "Author", who, f" ({message.author.kind})")
-    say_field(view, "Time", full_moment(view, message.time or format_seconds(head.time)))
+    say_field(view, "Time", full_moment(view, message.time or time_told(head)))
     say_field(view, "Kind", message.kind)
     for name, value in _details(message):
         say_field(view, name, value)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import MessageHead, time_told
 from scopes.conversation.tag import Tagged, TagList
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, identifier, moment, say_outcome, subject
@@ -42,5 +41,5 @@ def tag_list(result: TagList, view: View) -> None:
 
 def _row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
-    time = moment(view, format_seconds(head.time))
+    time = moment(view, time_told(head))
     return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

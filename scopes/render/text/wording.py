@@ -9,7 +9,8 @@ from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 
 SHORT_ID_LENGTH = 8
-_SUBJECT_LENGTH = 72
+SUBJECT_LENGTH = 72
+UNKNOWN_TIME = "-"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -18,13 +19,17 @@ def identifier(view: View, full: str) -> Span:
     return Span(full[:SHORT_ID_LENGTH] if view.terminal else full, "id")
 
 
-def moment(view: View, time: str) -> Span:
-    """Return when something was: how long ago on a terminal, elsewhere the time itself."""
+def moment(view: View, time: str | None) -> Span:
+    """Return when something was: how long ago on a terminal, elsewhere the time itself; a dash where nobody knows."""
+    if time is None:
+        return Span(UNKNOWN_TIME, "time")
     return Span(ago(time, now_nanoseconds()) if view.terminal else time, "time")
 
 
-def full_moment(view: View, time: str) -> Span:
-    """Return the time itself and, on a terminal, how long ago that was."""
+def full_moment(view: View, time: str | None) -> Span:
+    """Return the time itself and, on a terminal, how long ago that was; a dash where nobody knows."""
+    if time is None:
+        return Span(UNKNOWN_TIME, "time")
     relative = ago(time, now_nanoseconds()) if view.terminal else time
     return Span(time if time.startswith(relative) else f"{time} ({relative})", "time")
 
@@ -36,7 +41,7 @@ def author(name: str, kind: str) -> Span:
 
 def subject(head: MessageHead) -> str:
     """Return how a message begins; a commit keeps 72 characters of it."""
-    return head.subject if len(head.subject) < _SUBJECT_LENGTH else f"{head.subject}…"
+    return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
 
 
 def counted(number: int, one: str) -> str:

@@ -58,6 +58,7 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         agent=branch.agent,
         parent=branch.parent,
         status=branch.status,
+        reason=branch.reason,
         active=branch.active,
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,

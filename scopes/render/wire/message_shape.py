@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import MessageHead, time_told
 from scopes.ids import BranchName
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.wire.fields import known, utc
@@ -56,7 +55,7 @@ def head_object(head: MessageHead) -> dict[str, object]:
         parents=list(head.parents),
         author=head.author,
         author_kind=head.author_kind,
-        time=format_seconds(head.time),
+        time=time_told(head),
         to=list(head.to) or None,
         subject=head.subject,
     )

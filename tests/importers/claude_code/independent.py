@@ -70,7 +70,10 @@ class Raw:
         return sum(1 for families in children.values() if len(families) > 1)
 
     def beginnings(self):
-        return len({self.family(record) for record in self.spoken if self.spoken_above(record) is None})
+        """Count what nothing precedes; where only the agent's context was cleared, the session goes on."""
+        roots = [record for record in self.records if record.get("parentUuid", "") is None]
+        cleared = sum(record.get("data", {}).get("hookName") == "SessionStart:clear" for record in roots[1:])
+        return len({self.family(record) for record in self.spoken if self.spoken_above(record) is None}) - cleared
 
     def tokens(self, name):
         """Add up one count over the answers, each with its last line."""

@@ -159,7 +159,8 @@ def test_a_record_of_any_depth_is_read_or_told(depth):
     log = Log()
     log.user("Sell tea")
     deep = '{"type":"user","uuid":"x","message":{"content":' + "[" * depth + "]" * depth + "}}\n"
-    found = [type(event) for event in read(log.data() + deep.encode()) if isinstance(event, Draft | Unparsed)]
+    events = [event for event in read(log.data() + deep.encode()) if isinstance(event, Draft | Unparsed)]
+    found = [type(event) for event in events if any(span.length for span in event.spans)]
     assert sorted(map(str, found)) == sorted(map(str, [Draft, Draft if depth < 199 else Unparsed]))
 
 

@@ -30,6 +30,12 @@ def image(kind="image", **source):
             {"call_id": "c1", "name": "Bash", "input": {"command": "ls"}},
         ),
         (image(), "image", {"media_type": "image/png", "data": "aGk="}),
+        (image(type="url", url="https://example.org/a.png"), "image", {"path": "https://example.org/a.png"}),
+        (
+            {"type": "web_search_tool_result", "tool_use_id": "s1", "content": "Tea"},
+            "tool_result",
+            {"call_id": "s1", "output": "Tea"},
+        ),
         (image("document", media_type="application/pdf"), "file", {"media_type": "application/pdf", "data": "aGk="}),
     ],
 )
@@ -43,7 +49,7 @@ def test_a_known_block_is_a_part(block, kind, fields):
     [
         "just text", 7, None, [], {}, {"type": "text"}, {"type": "text", "text": 7}, {"type": ["text"], "text": "x"},
         {"type": "tool_use", "id": "c1"}, {"type": "tool_use", "name": None}, {"type": "thinking", "thinking": None},
-        image(type="url", url="https://example.org/a.png"), {"type": "image"}, {"type": "web_search_tool_result", "content": []},
+        image(type="url"), {"type": "image"}, {"type": "web_search_tool_result", "content": []},
     ],
 )  # fmt: skip
 def test_an_unknown_block_is_kept_raw(block):

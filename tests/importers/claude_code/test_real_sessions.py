@@ -21,7 +21,7 @@ SIZES = {  # messages, forks, beginnings
     "prefix-1of3": (22, 0, 1),
     "prefix-2of3": (30, 0, 1),
     "prefix-3of3": (50, 0, 1),
-    "two-sessionIds": (114, 0, 2),
+    "two-sessionIds": (114, 0, 1),
     "v2.0.76_compact_small": (29, 0, 1),
     "v2.1.138_attachments": (12, 0, 1),
     "v2.1.159_mode_away-summary": (20, 0, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.projection import State, Unparsed
+from scopes.importers.projection import Unparsed
 from tests.importers.claude_code.logs import Log, drafts, read, states, text
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -174,26 +174,59 @@ def test_states_are_called_after_their_records():
         "queue-operation",
         "bridge-session",
         "last-prompt",
-        "brand-new",
     ):
         log.state(kind)
     assert states(log) == [
         "progress/hook_progress", "system/api_error", "system/microcompact_boundary", "attachment/skill_listing",
-        "file-history-snapshot", "mode", "pr-link", "queue-operation", "bridge-session", "last-prompt", "brand-new",
+        "file-history-snapshot", "mode", "pr-link", "queue-operation", "bridge-session", "last-prompt",
     ]  # fmt: skip
 
 
-def test_records_that_are_no_objects_are_states_too():
+def unread(log):
+    return [event.reason for event in read(log) if isinstance(event, Unparsed)]
+
+
+def test_records_that_are_no_objects_or_have_no_type_are_kept_unread():
+    """Transcripts section 4, rule 5."""
     log = Log()
     log.user("Hello")
-    found = [event for event in read(log.data() + b'[1]\n"x"\nnull\n{"a":1}\n') if isinstance(event, State)]
-    assert [(state.key, state.value) for state in found] == [
-        ("unknown", [1]), ("unknown", "x"), ("unknown", None), ("unknown", {"a": 1}),
-    ]  # fmt: skip
+    found = unread(log.data() + b'[1]\n"x"\nnull\n{"a":1}\n{"type":7}\n')
+    assert found == ["no record of a session"] * 3 + ["a record without a type"] * 2
+
+
+def test_a_record_of_a_type_that_is_new_is_told_and_what_follows_it_keeps_its_place():
+    """Transcripts section 4, rule 5: counted, however much it looks like a message."""
+    log = Log()
+    first = log.user("Hello")
+    log.add("brand-new-kind", message={"role": "user", "content": "Important"})
+    log.answer("m1", text("Hi"))
+    assert unread(log) == ["a record of unknown type 'brand-new-kind'"]
+    assert [(draft.native_ids[0], draft.parent) for draft in drafts(log)] == [(first, None), ("m1", drafts(log)[0].key)]
+
+
+def test_a_new_type_is_told_where_it_waits_for_its_parent_and_where_it_repeats_a_uuid():
+    log = Log()
+    first = log.user("Hello")
+    log.add("brand-new", parent="later")
+    log.add("brand-new", parent=None, uuid=first)
+    log.answer("m1", text("Hi"), uuid="later", parent=first)
+    assert unread(log) == ["a record of unknown type 'brand-new'"] * 2
+    assert len(drafts(log)) == 2
+
+
+def test_a_part_of_a_new_type_is_kept_in_its_message_and_told():
+    log = Log()
+    log.answer("m1", text("Hi"))
+    log.answer("m1", {"type": "hologram", "data": "x"}, 7)
+    found = unread(log)
+    assert [part.type for part in only(log).parts] == ["text", "raw", "raw"]
+    assert [reason.partition(" that")[0] for reason in found] == ["a part 'hologram'", "a part without a type"]
 
 
 def test_a_states_name_stays_a_name():
     log = Log()
     log.user("Hello")
-    log.add("x" * 1000, subtype="y" * 1000)
-    assert [len(key) for key in states(log)] == [64 + 1 + 64]
+    log.add("system", subtype="y" * 1000)
+    log.add("x" * 1000)
+    assert [len(key) for key in states(log)] == [6 + 1 + 64]
+    assert len(unread(log)[0]) < 100

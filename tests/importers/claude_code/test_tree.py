@@ -149,3 +149,40 @@ def test_the_source_stands_at_the_last_message_of_the_main_line():
     log.user("Look", parent=None, isSidechain=True, agentId="a1")
     found = drafts(log)
     assert (ending(log).active, ending(log).open) == (found[1].key, found[2].key)
+
+
+@pytest.mark.parametrize(
+    "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
+)
+def test_a_cleared_context_is_no_fork(hook):
+    """Transcripts section 4: what goes on behind a cleared context is the same line, and its context begins there."""
+    log = Log()
+    log.user("Plan it")
+    log.answer("m1", text("Planned"))
+    log.add("progress" if "data" in hook else "attachment", parent=None, **hook)
+    log.progress()
+    log.user("Implement the plan")
+    log.answer("m2", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u004", "m1"), ("m2", "u004")]
+    assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
+
+
+def test_a_plan_that_is_carried_out_is_no_fork():
+    log = Log()
+    log.user("Plan it")
+    log.user("Implement the plan", parent=None, planContent="The plan")
+    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False), ("0", True)]
+
+
+def test_a_session_that_begins_with_a_cleared_context_begins_there():
+    log = Log()
+    log.add("progress", parent=None, data={"hookName": "SessionStart:clear"})
+    log.user("Plan it")
+    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False)]
+
+
+def test_a_first_prompt_that_was_edited_is_a_fork():
+    log = Log()
+    log.user("Sell tea")
+    log.user("Sell coffee", parent=None)
+    assert [draft.parent for draft in drafts(log)] == [None, None]

@@ -121,21 +121,59 @@ def test_the_copy_of_the_interface_is_a_state():
     ("record", "key"),
     [
         ({"type": "world_state", "payload": {"full": True}}, "world_state"),
-        ({"type": "new_thing", "payload": {"type": "x"}}, "new_thing/x"),
         (
             {"type": "response_item", "payload": {"type": "ghost_snapshot", "ghost_commit": {}}},
             "response_item/ghost_snapshot",
         ),
-        ({"type": "response_item", "payload": {"type": "message"}}, "response_item/message"),
-        ({"type": "response_item", "payload": ["message"]}, "response_item"),
-        ({"type": "event_msg", "payload": {"type": 7}}, "event_msg"),
+        ({"type": "event_msg", "payload": {"type": "collab_waiting_end"}}, "event_msg/collab_waiting_end"),
         ({"record_type": "state"}, "state"),
-        ({"type": "y" * 100, "payload": {}}, "y" * 64),
     ],
 )
 def test_what_is_no_message_is_a_state(record, key):
     events = read(Rollout().data() + lines(record))
     assert states(events) == ["session_meta", key]
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "reason"),
+    [
+        ("new_thing", {"type": "x"}, "a record of unknown type: 'new_thing/x'"),
+        ("y" * 100, {}, f"a record of unknown type: '{'y' * 64}'"),
+        ("response_item", {"type": "hologram"}, "a record of unknown type: 'response_item/hologram'"),
+        ("response_item", {"type": "message"}, "a message without a role: 'response_item/message'"),
+        ("event_msg", {"type": "brand_new"}, "a record of unknown type: 'event_msg/brand_new'"),
+        ("event_msg", {"type": 7}, "a record of unknown type: 'event_msg'"),
+        ("event_msg", {"type": "error", "message": 7}, "an error without a text: 'event_msg/error'"),
+        (
+            "event_msg",
+            {"type": "token_count", "info": {"total_token_usage": "no"}},
+            "a usage that cannot be read: 'event_msg/token_count'",
+        ),
+    ],
+)
+def test_what_is_new_is_kept_and_told(kind, payload, reason):
+    """Transcripts section 4, rule 5."""
+    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == [reason]
+
+
+@pytest.mark.parametrize("payload", [None, [], "x", 7])
+@pytest.mark.parametrize("kind", ["response_item", "event_msg", "turn_context", "session_meta"])
+def test_a_record_that_holds_no_object_is_told(kind, payload):
+    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == ["no record of a rollout"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("response_item", {"type": "function_call", "name": 7, "call_id": "c1", "arguments": "{}"}),
+        ("response_item", {"type": "message", "role": "user", "content": [{"type": "hologram"}]}),
+        ("compacted", {"message": "m", "replacement_history": 7}),
+    ],
+)
+def test_what_is_new_in_a_message_stays_in_it_and_is_told(kind, payload):
+    events = read(Rollout().user("Sell tea").add(kind, payload))
+    assert [part.type for part in drafts(events)[1].parts][-1] == "raw"
+    assert len(unparsed(events)) == 1
 
 
 @pytest.mark.parametrize("value", [7, "text", None, [], {}, {"payload": {}}, {"type": 3, "payload": {}}])

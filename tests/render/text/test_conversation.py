@@ -189,3 +189,8 @@ def test_a_long_name_leaves_no_room_for_what_it_reaches():
     view = replace(VIEW, branches=(branch(name, 10, 17, status="merged"),))
     assert f"└─ {name} (10 messages) · merged" in seen_lines(view, 80)
     assert f"└─ {name} (10 messages) · 17 in all · merged" in seen(view, 120)
+
+
+@pytest.mark.parametrize(("reason", "words"), [("synthetic", "nobody spoke"), ("interrupted", "was interrupted")])
+def test_a_branch_that_is_no_fork_says_why_it_is_there(reason, words, at_one_moment):
+    assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

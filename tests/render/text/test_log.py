@@ -195,3 +195,22 @@ def test_a_log_streams():
     with pytest.raises(BrokenPipeError):
         render_text(replace(LOG["log"], items=entries()), PlainView(write))
     assert read == [LONG.id]
+
+
+SILENT = LogEntry(
+    head=head("silent", "codex", "(no text)", kind="answer"),
+    message=body(
+        head("silent", "codex", "(no text)", kind="answer"),
+        Part("tool_call", {"name": "Bash", "input": {"command": "make test " * 20}}),
+    ),
+    branches=(),
+)
+
+
+def test_a_row_of_a_message_without_text_says_what_it_does():
+    """Command line, output 2: a subject is as short as any other."""
+    subject = piped(SILENT).rstrip().split("\t")[4]
+    assert subject.startswith("→ Bash make test make")
+    assert (len(subject), subject[-1]) == (72, "…")
+    assert "→ Bash make test" in piped(replace(LOG["oneline"], items=[SILENT]))
+    assert piped(replace(SILENT, message=None)).split("\t")[4] == "(no text)\n"
