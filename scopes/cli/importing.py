@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,10 +12,12 @@ from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather, links_out_of, standard_places
 from scopes.importers.opening import open_sources
+from scopes.importers.piped import spool
 from scopes.importers.registry import FORMATS
 from scopes.importers.results import Imported, Skipped
 from scopes.importers.run import Wishes, import_sources
 from scopes.render.progress import progress
+from scopes.render.text.wording import counted
 from scopes.result import Note
 from scopes.store.repository import Repository
 from scopes.store.shadow import empty_store
@@ -38,10 +42,11 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
     """
     skipped: list[Skipped] = []
     places = {} if paths else standard_places(call.environ, call.home)
-    found = [source for path in paths for source in gather(path, skipped)]
+    found = [source for path in paths for source in _gather_named(call, path, skipped)]
     if not paths:
         found = _gather_histories(call, places, skipped)
-    folders = paths or [folder for folders in places.values() for folder in folders]
+    folders = [path for path in paths if os.path.isdir(path)]
+    folders += [folder for each in places.values() for folder in each]
     hint = "name the file or folder it leads to"
     notes = tuple(Note(f"{link} leads out of the folder and was not followed", hint) for link in links_out_of(folders))
     found.sort(key=lambda source: source.named)  # of one that is also in a folder it counts that it was named
@@ -49,12 +54,22 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
     return Collected(unique, tuple(skipped), notes)
 
 
+def _gather_named(call: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
+    """Return what a path means: `-` is standard input, and a pipe with a name is read like it."""
+    if path == "-":
+        return [spool(call.stdin.buffer, path)]
+    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
+        with open(path, "rb") as stream:
+            return [spool(stream, path)]
+    return gather(path, skipped)
+
+
 def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
     found: list[Source] = []
     for agent, folders in places.items():
         sources = [source for folder in folders for source in _gather_or_none(folder, skipped)]
         size = sum(source.size for source in sources) / 1e6
-        call.output().say(f"{agent}: {len(sources)} transcripts, {size:.1f} MB, in {', '.join(folders)}")
+        call.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}")
         found += sources
     if not found:
         hint = "name a file or a folder, or set CLAUDE_CONFIG_DIR or CODEX_HOME"

@@ -22,7 +22,7 @@ def account_for(source: Source, format_name: str, segments: Sequence[Segment], *
     return SourceImported(
         path=source.path,
         format=format_name,
-        records=len(segments),
+        records=sum(1 for segment in segments if segment.span.length),
         messages=len({segment.message for segment in segments if segment.message}),
         unparsed=len(problems),
         new=new,

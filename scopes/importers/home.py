@@ -23,6 +23,7 @@ from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
+_WANTED = "bring its parent in as well; both then share a conversation"
 TRACKING = "refs/scopes/tracking/"
 UNDATED = format_seconds(0)
 
@@ -117,7 +118,8 @@ class Homes:
                 self._roots[key_of(session)] = root
                 return Joined(self.at(root), False, key)
         if session.base is not None and session.part is None:
-            hint = "bring its parent in as well; both then share a conversation"
+            known = any(note.hint == _WANTED for note in notes)
+            hint = None if known else _WANTED  # once is enough
             notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
         root = self._roots[key_of(session)] = self._find_own_root(session) or self._write_root(session)
         return Joined(self.at(root), session.part is None)

@@ -132,7 +132,8 @@ def _place(run: Run, skipped: Sequence[Skipped], wishes: Wishes) -> Imported:
         conversations, changes = place_conversations(run, objects, wishes.title)
     operation = None
     if changes:
-        summary = f"bring in {len(run.sources)} sources into {len(conversations)} conversations"
+        sources, homes = len(run.sources), len(conversations)
+        summary = f"bring in {sources} source{'s' * (sources != 1)} into {homes} conversation{'s' * (homes != 1)}"
         operation = perform(run.repository, "import", summary, changes).id
     return _result(run, conversations, skipped, operation, wishes)
 
@@ -151,8 +152,18 @@ def _result(
         dry_run=wishes.dry_run,
         report=wishes.report,
         operation=operation,
-        notes=tuple(dict.fromkeys(run.notes)),
+        notes=tuple(dict.fromkeys([*_unparsed(run), *run.notes])),
     )
+
+
+def _unparsed(run: Run) -> list[Note]:
+    """Say how many records were not understood, and where the first of them is."""
+    count = sum(source.unparsed for source in run.sources)
+    if not count:
+        return []
+    first = next(source for source in run.sources if source.problems)
+    text = f"{count} record{'s' if count > 1 else ''} could not be read and {'are' if count > 1 else 'is'} kept"
+    return [Note(f"{text}: {first.path}, {first.problems[0]}", "every byte of every source: --report")]
 
 
 def _describe(run: Run, conversation: ConversationId, home: Home) -> ConversationImported:

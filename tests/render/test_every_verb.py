@@ -87,7 +87,7 @@ WRITES = {
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
     "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author="erin"),
-    "conflicts resolve": lambda repo: resolve_conflict(repo, MERGED, "1", take="both", author="erin"),
+    "conflicts resolve": lambda repo: resolve_conflict(repo, MERGED, "1", take="source", author="erin"),
     "merge --continue": lambda repo: continue_merge(repo, MERGED),
 }
 

@@ -19,7 +19,8 @@ from scopes.importers.run import Wishes
 def import_(
     context: typer.Context,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="A transcript, or a folder of them; none: all there are")
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="A transcript, a folder, or -; none: all there are"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Nothing, when a record or a file cannot be read")] = False,
@@ -39,6 +40,7 @@ def import_(
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
+      curl -s "$URL" | scopes conv import -
       scopes conv import run.jsonl --strict --title "Nightly run"
       scopes conv import --dry-run --since '7 days ago'
       scopes conv import ~/.codex/sessions --report

@@ -37,19 +37,19 @@ def imported(result: Imported, view: View) -> None:
         (row.id, row.title or "", str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
         for row in result.conversations
     )
+    if view.terminal and result.operation is None and not result.dry_run and not result.report and result.sources:
+        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
+        view.line(f"Nothing new in {extent}.")
+        return
     view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
     if view.terminal:
         _totals(result, view)
 
 
 def _totals(result: Imported, view: View) -> None:
-    unparsed = sum(source.unparsed for source in result.sources)
     view.line(
         f"{counted(len(result.sources), 'source')}, {size(sum(source.size for source in result.sources))}: ",
-        f"{sum(row.new_messages for row in result.conversations)} new messages, ",
-        Span(
-            f"{counted(unparsed, 'record')} could not be read and are kept as they are", "warn" if unparsed else "dim"
-        ),
+        counted(sum(row.new_messages for row in result.conversations), "new message"),
     )
     for source in result.sources:
         for problem in source.problems[:3]:
@@ -76,6 +76,10 @@ def _report(result: Imported, view: View) -> None:
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in accounts
     )
+    if view.terminal and result.operation is None and not result.dry_run and not result.report and result.sources:
+        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
+        view.line(f"Nothing new in {extent}.")
+        return
     view.rows(columns, rows, title="Where Every Byte Went")
     if view.terminal:
         short = [source for source in accounts if source.accounted_bytes != source.size]
