@@ -86,6 +86,7 @@ def _setting(name: str, summary: str) -> Command:
 START = "start a conversation"
 WRITE = "write to it"
 LOOK = "look at it"
+SHORT = "keep it in short"
 BRANCH = "go several ways"
 MERGE = "bring ways together"
 BACK = "take things back"
@@ -110,6 +111,8 @@ TABLE = Table(
         _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
+        _verb(SHORT, "summarize", "Say in short what was said since the last summary"),
+        _verb(SHORT, "compact", "Put a summary in line with which a context begins"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),
         _verb(BRANCH, "switch", "Make another branch the active one"),
         _verb(BRANCH, "rename", "Rename a conversation or a branch"),

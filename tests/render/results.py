@@ -49,6 +49,7 @@ from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, SourceImported
+from scopes.memory.summarize import Summarized, SummaryList, SummaryRow
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -122,6 +123,7 @@ CALL = head(
     parents=("prompt",),
     to=("carol", "reviewer"),
 )
+SUMMARY = head("sumsum", "scopes", "The form sets a cookie.", minutes=30, author_kind="system", kind="summary")
 DECIDED = head("decide", "lead", "(no text)", minutes=80, parents=("callit", "secure"), kind="decision")
 LONG = head("length", "writer", "line 1", minutes=70, parents=("decide",))
 
@@ -374,6 +376,11 @@ KEPT = Note(
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 
+SUMMARIZED = Summarized(
+    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, ratio=0.2, method="textrank",
+    text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
+)  # fmt: skip
+
 SAMPLES = {
     "difference": {
         "diff": DIFFERENCE,
@@ -605,6 +612,19 @@ SAMPLES = {
             authors={}, kinds={}, models={}, tools={}, tool_errors={}, tokens={}, first=None, last=None, duration_seconds=None,
             active_seconds=None,
         ),
+    },
+    "summary": {
+        "summarized": SUMMARIZED,
+        "compacted": replace(SUMMARIZED, compact=True, method="command", messages=1),
+        "foreseen": replace(SUMMARIZED, id=None, oid=None),
+        "list": SummaryList(
+            conversation=CONVERSATION, branch="main", uncovered=3,
+            summaries=(
+                SummaryRow(head=SUMMARY, method="textrank", messages=12, changed=()),
+                SummaryRow(head=SUMMARY._replace(kind="compaction"), method="command", messages=4, changed=(CALL.id,)),
+            ),
+        ),
+        "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),

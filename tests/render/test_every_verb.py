@@ -33,6 +33,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.memory.compact import compact
+from scopes.memory.summarize import list_summaries, summarize
 from scopes.render.mermaid_view import as_mermaid
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
@@ -65,6 +67,10 @@ WRITES = {
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
+    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, dry_run=True),
+    "summarize": lambda repo: summarize(repo, SAMPLE),
+    "compact": lambda repo: compact(repo, SAMPLE, every=True),
+    "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "new": lambda repo: new(repo, title="another"),
     "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
     "switch": lambda repo: switch(repo, SAMPLE, "main"),
