@@ -40,3 +40,6 @@ Ratio: TypeAlias = Annotated[
 Everything: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="The whole branch, summarized or not")]
 SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print it")]
 BuiltIn: TypeAlias = Annotated[bool, typer.Option("--builtin", help="Without the command of scopes.summarizer")]
+OfAgent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Only entries of exactly this agent")
+]
