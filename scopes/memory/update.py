@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scopes.clock import new_id, now
+from scopes.clock import format_seconds, new_id
 from scopes.conversation.list import read_root
 from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_both
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
@@ -85,14 +85,14 @@ def _new(repository: Repository, memory: Memory, branch: _Branch) -> list[Said]:
 
 
 def compose(said: list[Said], branch: _Branch) -> Entry:
-    """Make an entry of what was said, without a model (S0-22)."""
+    """Make an entry of what was said, without a model (S0-22); its time is that of the last message."""
     name = new_id()
     decisions, actions = decisions_of(said), actions_of(said, name)
     return Entry(
         id=name,
         agent=main_agent(said),
         summary=summary_of(said),
-        time=now(),
+        time=format_seconds(max(each.head.time for each in said)),
         importance=importance_of(said, decisions, actions),
         conversation=branch.conversation,
         uuid=branch.uuid,

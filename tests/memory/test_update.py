@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.undo import redo, undo
@@ -87,6 +89,14 @@ def test_plain_git_reads_an_entry(repository):
     document = json.loads(git(repository, "show", f"refs/scopes/memory:entries/{entry.id}.json"))
     assert document["sources"] == {"messages": list(entry.sources.messages), "tip": entry.sources.tip}
     assert document["timestamp"] == entry.time
+
+
+def test_an_entry_is_as_old_as_what_was_said(repository):
+    """An old transcript that came in today is not what was said last."""
+    said = replace(plain_message("planner", "Long ago."), time="2020-05-01T10:00:00Z")
+    append(repository, CONVERSATION, said)
+    (entry,) = update(repository, at_once=True).entries
+    assert entry.time == "2020-05-01T10:00:00Z"
 
 
 def test_the_store_stays_sound(repository):

@@ -107,7 +107,10 @@ def memory_hits(result: MemoryHits, view: View) -> None:
 @render_text.register(MemoryContext)
 def memory_context(result: MemoryContext, view: View) -> None:
     """Say exactly what an agent is told."""
-    view.exact(result.text)
+    if view.terminal:
+        view.body(result.text)
+    else:
+        view.exact(result.text)
     if result.omitted and view.terminal:
         words = "entry" if result.omitted == 1 else "entries"
         say_hint(view, f"no room for {result.omitted} {words} within {result.max_characters:,} characters")
