@@ -9,6 +9,7 @@ import pytest
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
+from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
@@ -17,7 +18,7 @@ from scopes.memory.prune import prune
 from scopes.memory.update import update
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
-from tests.conversation.stores import FAST, git
+from tests.conversation.stores import FAST, git, open_store, overtake
 from tests.memory.talking import CONVERSATION, say
 
 FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on SameSite=Lax.", "- [ ] test it on Safari")
@@ -110,3 +111,18 @@ def test_tool_results_and_system_texts_do_not_count(repository):
     say(repository, *FOUR, kind="tool-results")
     say(repository, *FOUR, kind="system")
     assert update(repository, at_once=True).entries == ()
+
+
+def test_two_that_update_at_once_remember_it_once(repository):
+    say(repository, *FOUR)
+    overtake(repository, update)
+    assert update(repository).entries == ()
+    assert len(list_memory(repository).entries) == 1
+
+
+def test_the_memory_outlives_gc(repository):
+    say(repository, *FOUR)
+    update(repository)
+    before = list_memory(repository).entries
+    gc(repository)
+    assert list_memory(open_store(repository.path)).entries == before
