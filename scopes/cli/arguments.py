@@ -34,3 +34,12 @@ NulRows: TypeAlias = Annotated[bool, typer.Option("-z", help="End rows with NUL 
 Template: TypeAlias = Annotated[
     str | None, typer.Option("--format", metavar="TEMPLATE", help="One row each, for example '{id} {title}'")
 ]
+Ratio: TypeAlias = Annotated[
+    float | None, typer.Option("--ratio", metavar="SHARE", help="How much of it to keep: above 0, at most 1 (0.2)")
+]
+Everything: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="The whole branch, summarized or not")]
+SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print it")]
+BuiltIn: TypeAlias = Annotated[bool, typer.Option("--builtin", help="Without the command of scopes.summarizer")]
+OfAgent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Only entries of exactly this agent")
+]

@@ -83,9 +83,15 @@ def _setting(name: str, summary: str) -> Command:
     return Command(("config", name), REST, summary, f"{PACKAGE}.config:{function}")
 
 
+def _memory(name: str, summary: str) -> Command:
+    return Command(("memory", name), MEMORY, summary, f"{PACKAGE}.memory_{name}:memory_{name}")
+
+
 START = "start a conversation"
 WRITE = "write to it"
 LOOK = "look at it"
+SHORT = "keep it in short"
+MEMORY = "remember it"
 BRANCH = "go several ways"
 MERGE = "bring ways together"
 BACK = "take things back"
@@ -110,6 +116,18 @@ TABLE = Table(
         _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
+        _verb(SHORT, "summarize", "Say in short what was said since the last summary"),
+        _verb(SHORT, "compact", "Put a summary in line with which a context begins"),
+        _memory("update", "Remember what is new in conversations"),
+        _memory("add", "Remember something by your own words"),
+        _memory("list", "List what is remembered, newest first"),
+        _memory("show", "Show one entry of the memory"),
+        _memory("search", "Find what is remembered by its words"),
+        _memory("context", "Print what an agent is told of the past"),
+        _memory("actions", "List what is left to do"),
+        _memory("done", "Mark something as done"),
+        _memory("stats", "Count what is remembered: by whom, since when"),
+        _memory("prune", "Forget old entries; conversations stay as they are"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),
         _verb(BRANCH, "switch", "Make another branch the active one"),
         _verb(BRANCH, "rename", "Rename a conversation or a branch"),
@@ -146,6 +164,7 @@ TABLE = Table(
         Group(("conversations",), "Everything about conversations", short="conv"),
         Group(("conversations", "conflicts"), "What branches disagree on, until it is resolved"),
         Group(("conversations", "operations"), "What was done to the store, for undo and redo"),
+        Group(("memory",), "What is remembered of conversations"),
         Group(("config",), "Read and change settings"),
     ),
     lifted=("undo", "redo", "conflicts", "operations"),

@@ -43,6 +43,15 @@ NOUN_OF: dict[str, str] = {
     "scopes.exporters.saving": "exported",
     "scopes.importers.certify": "certificate",
     "scopes.importers.results": "imported",
+    "scopes.memory.actions": "memory",
+    "scopes.memory.add": "memory",
+    "scopes.memory.context": "memory",
+    "scopes.memory.list": "memory",
+    "scopes.memory.prune": "memory",
+    "scopes.memory.search": "memory",
+    "scopes.memory.stats": "memory",
+    "scopes.memory.summarize": "summary",
+    "scopes.memory.update": "memory",
 }
 
 

@@ -23,6 +23,9 @@ SETTINGS = {
     "scopes.pager": "the pager (a command: your own configuration only)",
     "scopes.merge.rule.<type>": "what becomes of conflicts of a type: first (the target's side), second, skip or fail",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
+    "scopes.summarizer": "writes summaries instead of the built-in one (a command: your own configuration only)",
+    "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
+    "scopes.memoryEvery": "new messages after which 'memory update' makes an entry (default 4; 0: never)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
 _OURS = ("scopes.", "core.pager")
@@ -34,6 +37,8 @@ _FORMS = {
     "scopes.hints": re.compile("true|false"),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
+    "scopes.summarizertimeout": _WHOLE_NUMBER,
+    "scopes.memoryevery": _WHOLE_NUMBER,
 }
 _FORM_OF_RULES = re.compile("first|second|skip|fail")
 LEVELS = {

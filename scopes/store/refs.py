@@ -4,6 +4,7 @@ refs/heads/<conversation>/<branch>        branch tips
 refs/scopes/meta/<conversation>           what may change about a conversation
 refs/scopes/active/<conversation>         symbolic: its active branch
 refs/scopes/operations                    the operation log
+refs/scopes/memory                        what is remembered of conversations
 refs/scopes/pending                       the commit point of an operation whose refs are still moving
 refs/scopes/trash/<conversation>/<operation>/...   what delete moved away
 """
@@ -20,6 +21,7 @@ META = "refs/scopes/meta/"
 ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
 OPERATIONS = "refs/scopes/operations"
+MEMORY = "refs/scopes/memory"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 

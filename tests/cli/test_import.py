@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -87,3 +89,29 @@ def test_named_files_that_are_no_transcripts_end_with_7(place):
     assert (done.returncode, "is in no format" in done.stderr) == (7, True)
     done = run(place, str(place / "x.jsonl"), str(place / "elsewhere.jsonl"))
     assert (done.returncode, "x.jsonl is in no format" in done.stderr) == (0, True)
+
+
+@pytest.mark.parametrize("through", ["-", "pipe"])
+def test_what_comes_through_a_pipe_is_a_transcript(tmp_path, through):
+    """It is kept byte for byte, and known the second time."""
+    store = ("--store", str(tmp_path / "store.git"), "conv")
+    name = through
+    if through == "pipe":
+        name = str(tmp_path / "pipe")
+        os.mkfifo(name)
+    for new in (2, 0):
+        keywords = {"stdin": None, "input": RECORD} if through == "-" else {}
+        writer = subprocess.Popen(["sh", "-c", 'printf "%s" "$0" > "$1"', RECORD, name]) if through == "pipe" else None
+        done = scopes(*store, "import", name, table=PRODUCT, **keywords)
+        if writer is not None:
+            assert writer.wait() == 0
+        assert (done.returncode, done.stdout.split("\t")[3]) == (0, str(new)), done.stderr
+    assert scopes(*store, "export", "conv-001", "--format", "original", table=PRODUCT).stdout == RECORD
+
+
+def test_records_that_were_not_understood_are_told_also_in_a_pipe(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text(RECORD + "{broken\n")
+    done = scopes("--store", str(tmp_path / "store.git"), "conv", "import", str(path), table=PRODUCT)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"note: 1 record could not be read and is kept: {path}, byte {len(RECORD)}")

@@ -49,6 +49,16 @@ from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.memory.actions import ActionDone, ActionList, ActionRow
+from scopes.memory.add import MemoryAdded
+from scopes.memory.context import choose
+from scopes.memory.entry import ActionItem, Entry, Sources
+from scopes.memory.list import MemoryList, MemoryView
+from scopes.memory.prune import MemoryPruned
+from scopes.memory.search import MemoryHit, MemoryHits
+from scopes.memory.stats import MemoryStats
+from scopes.memory.summarize import Summarized, SummaryList, SummaryRow
+from scopes.memory.update import MemoryUpdated
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -122,6 +132,7 @@ CALL = head(
     parents=("prompt",),
     to=("carol", "reviewer"),
 )
+SUMMARY = head("sumsum", "scopes", "The form sets a cookie.", minutes=30, author_kind="system", kind="summary")
 DECIDED = head("decide", "lead", "(no text)", minutes=80, parents=("callit", "secure"), kind="decision")
 LONG = head("length", "writer", "line 1", minutes=70, parents=("decide",))
 
@@ -374,6 +385,44 @@ KEPT = Note(
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 
+SUMMARIZED = Summarized(
+    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, ratio=0.2, method="textrank",
+    text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
+)  # fmt: skip
+
+TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
+REMEMBERED = Entry(
+    id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
+    uuid=UUID, branch="main", summary="The form sets a cookie.\nSafari blocks it.", topics=("cookie", "login"),
+    decisions=("cookies: SameSite=Lax",), action_items=(TO_DO, TO_DO._replace(id=TO_DO.id[:-1] + "2", done=True)),
+    sources=Sources((PROMPT.id, CALL.id), CALL.oid),
+)  # fmt: skip
+ADDED = Entry(id=message_id("added"), agent="carol", time="2025-12-01T08:00:00.000Z", summary="Reset every Monday.")
+MEMORY = {
+    "updated": MemoryUpdated(entries=(REMEMBERED,), waiting=1, operation=OPERATION),
+    "nothing-new": MemoryUpdated(entries=(), waiting=0, operation=None),
+    "added": MemoryAdded(entry=ADDED, operation=OPERATION),
+    "list": MemoryList(entries=(REMEMBERED, ADDED)),
+    "empty-list": MemoryList(entries=()),
+    "show": MemoryView(entry=REMEMBERED),
+    "show-added": MemoryView(entry=ADDED),
+    "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
+    "no-hits": MemoryHits(query="ferret", hits=()),
+    "context": choose([REMEMBERED, ADDED], 8192),
+    "context-without-room": choose([REMEMBERED, ADDED], 130),
+    "no-context": choose([], 8192),
+    "stats": MemoryStats(
+        total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
+    ),
+    "no-stats": MemoryStats(total=0, this_week=0, open_actions=0, agents={}, oldest=None, newest=None),
+    "actions": ActionList(actions=tuple(ActionRow(item=item, entry=REMEMBERED) for item in REMEMBERED.action_items)),
+    "no-actions": ActionList(actions=()),
+    "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
+    "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
+    "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
+    "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+}  # fmt: skip
+
 SAMPLES = {
     "difference": {
         "diff": DIFFERENCE,
@@ -606,6 +655,20 @@ SAMPLES = {
             active_seconds=None,
         ),
     },
+    "summary": {
+        "summarized": SUMMARIZED,
+        "compacted": replace(SUMMARIZED, compact=True, method="command", messages=1),
+        "foreseen": replace(SUMMARIZED, id=None, oid=None),
+        "list": SummaryList(
+            conversation=CONVERSATION, branch="main", uncovered=3,
+            summaries=(
+                SummaryRow(head=SUMMARY, method="textrank", messages=12, changed=()),
+                SummaryRow(head=SUMMARY._replace(kind="compaction"), method="command", messages=4, changed=(CALL.id,)),
+            ),
+        ),
+        "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
+    },
+    "memory": MEMORY,
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),
         "removed": Tagged(conversation=CONVERSATION, tag="good", oid=None, operation=OPERATION),

@@ -33,6 +33,16 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.memory.actions import done, list_actions
+from scopes.memory.add import add
+from scopes.memory.compact import compact
+from scopes.memory.context import context
+from scopes.memory.list import list_memory, show_memory
+from scopes.memory.prune import prune
+from scopes.memory.search import search
+from scopes.memory.stats import stats as memory_stats
+from scopes.memory.summarize import list_summaries, summarize
+from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
@@ -65,6 +75,20 @@ WRITES = {
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
+    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, dry_run=True),
+    "summarize": lambda repo: summarize(repo, SAMPLE),
+    "compact": lambda repo: compact(repo, SAMPLE, every=True),
+    "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
+    "memory update": update,
+    "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
+    "memory list": list_memory,
+    "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
+    "memory search": lambda repo: search(repo, "monday"),
+    "memory context": context,
+    "memory stats": memory_stats,
+    "memory actions": list_actions,
+    "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
+    "memory prune": lambda repo: prune(repo, most=0),
     "new": lambda repo: new(repo, title="another"),
     "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
     "switch": lambda repo: switch(repo, SAMPLE, "main"),

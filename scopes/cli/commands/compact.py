@@ -1,0 +1,34 @@
+"""`scopes conv compact`."""
+
+from __future__ import annotations
+
+import typer
+
+from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
+from scopes.cli.invocation import Invocation
+from scopes.memory.compact import compact as put_summary
+from scopes.memory.summarize import DEFAULT_RATIO
+
+
+def compact(
+    context: typer.Context,
+    conversation: ConversationOrBranch,
+    ratio: Ratio = None,
+    every: Everything = False,
+    dry_run: SummaryDryRun = False,
+    built_in: BuiltIn = False,
+) -> int:
+    """Put a summary in line with which a context begins.
+
+    The summary is made as by `scopes conv summarize`; a context for an agent starts at it. Nothing is removed: what it
+    stands for is the history behind it.
+
+    Examples:
+      scopes conv compact conv-001
+      scopes conv compact conv-001/main --ratio 0.1
+      scopes conv compact conv-001 --dry-run
+    """
+    call: Invocation = context.obj
+    share = DEFAULT_RATIO if ratio is None else ratio
+    done = put_summary(call.repository(), conversation, ratio=share, every=every, dry_run=dry_run, built_in=built_in)
+    return call.show(done)

@@ -1,0 +1,45 @@
+"""`scopes conv summarize`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.memory.summarize import DEFAULT_RATIO, list_summaries
+from scopes.memory.summarize import summarize as write_summary
+
+
+def summarize(
+    context: typer.Context,
+    conversation: ConversationOrBranch,
+    ratio: Ratio = None,
+    every: Everything = False,
+    dry_run: SummaryDryRun = False,
+    built_in: BuiltIn = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="List the summaries there are, and which of them are stale")
+    ] = False,
+) -> int:
+    """Say in short what was said since the last summary.
+
+    The summary is a message that names its sources. The built-in one chooses the sentences that say most (TextRank),
+    offline and the same on every machine; the setting scopes.summarizer names a command of yours that gets a prompt on
+    standard input and writes the summary. A command that fails stores nothing.
+
+    Examples:
+      scopes conv summarize conv-001
+      scopes conv summarize conv-001/main --all --ratio 0.1 --dry-run
+      scopes conv summarize conv-001 --status
+    """
+    call: Invocation = context.obj
+    if status:
+        if ratio is not None or every or dry_run or built_in:
+            raise Invalid("--status only looks at the summaries there are", hint="leave the other options out")
+        return call.show(list_summaries(call.repository(), conversation))
+    share = DEFAULT_RATIO if ratio is None else ratio
+    done = write_summary(call.repository(), conversation, ratio=share, every=every, dry_run=dry_run, built_in=built_in)
+    return call.show(done)

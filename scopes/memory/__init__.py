@@ -1,0 +1,1 @@
+"""What is kept of conversations in short: summaries in line, and entries to remember."""

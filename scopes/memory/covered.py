@@ -1,0 +1,59 @@
+"""What a summary or an entry is made of: the messages that say something, as they stand today.
+
+A message that was amended counts by its new text, one that was retracted not at all; what programs put in (tool
+results, system texts, notices) and former summaries are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
+from scopes.ids import MessageId, Oid
+from scopes.model.message import Message
+from scopes.store.graph import walk_newest_first
+from scopes.store.repository import Repository
+
+SUMMARIES = frozenset({"summary", "compaction"})
+_SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
+
+
+class Said(NamedTuple):
+    """A message that says something."""
+
+    head: MessageHead
+    message: Message
+
+
+def read_said(repository: Repository, heads: Iterable[MessageHead]) -> list[Said]:
+    """Read what messages said, in their order; amendments and retractions among them are applied."""
+    found: dict[MessageId, Said] = {}
+    for head in heads:
+        message = read_message(repository, head.oid)
+        for gone in (message.amends, message.retracts):
+            if gone is not None:
+                found.pop(MessageId(gone), None)
+        if _says_something(message):
+            found[head.id] = Said(head, message)
+    return list(found.values())
+
+
+def _says_something(message: Message) -> bool:
+    if message.kind in _SILENT or message.author.kind == "injected" or message.retracts is not None:
+        return False
+    return bool(message.text.strip()) or message.payload is not None
+
+
+def heads_since_summary(repository: Repository, tip: Oid) -> list[MessageHead]:
+    """List the messages since the last summary or compaction, oldest first; all of them where there is none."""
+    heads = walk_heads_newest_first(repository, [tip])
+    last = next((head.oid for head in heads if head.kind in SUMMARIES), None)
+    return heads_beyond(repository, tip, () if last is None else (last,))
+
+
+def heads_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> list[MessageHead]:
+    """List the messages of a branch that none of the known commits has behind it, oldest first."""
+    starts = list(known)
+    hidden = frozenset(commit.oid for commit in walk_newest_first(repository, starts)) if starts else frozenset()
+    return list(walk_heads_oldest_first(repository, [tip], hidden))

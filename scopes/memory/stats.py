@@ -1,0 +1,41 @@
+"""`memory stats`: how much is remembered, by whom, since when (S0-19)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scopes.clock import now_nanoseconds
+from scopes.memory.registry import read_memory
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+_WEEK_NANOSECONDS = 7 * 86400 * 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats(Result):
+    """Counts; `oldest` and `newest` are times, None where nothing is remembered. A week is the last seven days."""
+
+    total: int
+    this_week: int
+    open_actions: int
+    agents: Mapping[str, int]
+    oldest: str | None
+    newest: str | None
+
+
+def stats(repository: Repository) -> MemoryStats:
+    """Count what is remembered."""
+    entries = read_memory(repository).entries
+    week = now_nanoseconds() - _WEEK_NANOSECONDS
+    agents = Counter(entry.agent for entry in entries)
+    return MemoryStats(
+        total=len(entries),
+        this_week=sum(entry.age_key[0] >= week for entry in entries),
+        open_actions=sum(not item.done for entry in entries for item in entry.action_items),
+        agents=dict(sorted(agents.items(), key=lambda pair: (-pair[1], pair[0]))),
+        oldest=entries[-1].time if entries else None,
+        newest=entries[0].time if entries else None,
+    )

@@ -1,0 +1,61 @@
+"""The words that tell what a text is about, without the small ones of English and German.
+
+Chinese and Japanese write no blanks; there every two neighbouring characters count as a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_WORD = re.compile(r"[^\W_]+(?:[-_'\u2019.][^\W_]+)*")
+_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_LONGEST = 40
+_SMALL = """
+a about above after again all also am an and any are aren't as at be because been before being below between both but by
+can can't could couldn't did didn't do does doesn't doing don't done down during each else etc even ever every few for
+from further get gets go goes going good got had has have haven't having he her here hers him his how i i'd i'll i'm
+i've if in into is isn't it it's its itself just keep know let let's like ll look looks made make makes many may maybe
+me might more most much must my need needs new next no nor not now of off ok okay on once one only or other our out over
+own per please put re really right run same say see seems shall she should so some still such sure take than thanks that
+that's the their them then there there's these they thing things think this those though through thus to too two under
+until up upon us use used uses using ve very via want wants was wasn't way we we'll we're we've well were what what's
+when where whether which while who why will with within without won't would yes yet you you'll you're you've your
+aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bist da dabei damit dann das dass dein
+dem den denn der des dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer
+eines er es etwas euch euer für gegen geht gibt hab habe haben hat hatte hier ich ihm ihn ihnen ihr ihre im in ins ist
+ja jede jeder jedes jetzt kann kein keine können mal man mehr mein mich mir mit muss nach nicht nichts noch nun nur ob
+oder ohne schon sehr sein seine sich sie sind so soll sollte sondern über um und uns unser unter vom von vor wann war
+waren warum was weil welche wenn wer werden wie wieder will wir wird wo wurde zu zum zur zwischen
+"""
+_STOP = frozenset(_SMALL.split())
+
+
+def walk_words(text: str) -> Iterator[str]:
+    """Yield the telling words of a text in order, in lower case."""
+    for found in _WORD.finditer(text.casefold()):
+        word = found[0].replace("\u2019", "'")
+        if _RUN.search(word) is not None:
+            yield from _pairs(word)
+        elif 1 < len(word) <= _LONGEST and word not in _STOP and not word.replace(".", "").isdigit():
+            yield word
+
+
+def _pairs(word: str) -> Iterator[str]:
+    for run in _RUN.finditer(word):
+        characters = run[0]
+        yield from (characters[at : at + 2] for at in range(max(1, len(characters) - 1)))
+
+
+def top_words(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return the words that most texts hold, then those that occur most often, then by the alphabet."""
+    texts_with: dict[str, int] = {}
+    times: dict[str, int] = {}
+    for text in texts:
+        words = [word for word in walk_words(text) if len(word) > 2 or _RUN.match(word)]
+        for word in words:
+            times[word] = times.get(word, 0) + 1
+        for word in dict.fromkeys(words):
+            texts_with[word] = texts_with.get(word, 0) + 1
+    ranked = sorted(times, key=lambda word: (-texts_with[word], -times[word], word))
+    return tuple(ranked[:most])

@@ -1,0 +1,192 @@
+"""The memory for people: entries, hits, things to do, and what an agent is told."""
+
+from __future__ import annotations
+
+from scopes.memory.actions import ActionDone, ActionList, ActionRow
+from scopes.memory.add import MemoryAdded
+from scopes.memory.context import MemoryContext
+from scopes.memory.entry import Entry
+from scopes.memory.list import MemoryList, MemoryView
+from scopes.memory.prune import MemoryPruned
+from scopes.memory.search import MemoryHit, MemoryHits
+from scopes.memory.stats import MemoryStats
+from scopes.memory.update import MemoryUpdated
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import (
+    SHORT_ID_LENGTH,
+    counted,
+    full_moment,
+    identifier,
+    moment,
+    say_field,
+    say_hint,
+    say_outcome,
+)
+from scopes.render.view import Cell, Column, Span, View
+
+_ENTRY = (
+    Column("ID"),
+    Column("Agent", "agent", flexible=True),
+    Column("Importance"),
+    Column("Time"),
+    Column("Summary", flexible=True),
+    Column("Conversation", hidden=True),
+    Column("Branch", hidden=True),
+)
+_HIT = (*_ENTRY, Column("Found in"), Column("Score", hidden=True))
+_ACTION = (Column("ID"), Column("State"), Column("Action", flexible=True), Column("Agent", "agent"), Column("Time"))
+_UNDO = "undo with: scopes undo"
+
+
+@render_text.register(MemoryUpdated)
+def updated(result: MemoryUpdated, view: View) -> None:
+    """Say the new entries; in a pipe only their ids."""
+    for entry in result.entries:
+        if view.terminal:
+            view.line("remembered ", *_place(entry), " as ", identifier(view, entry.id))
+            view.body(entry.summary, indent=4)
+        else:
+            view.line(entry.id)
+    if not view.terminal:
+        return
+    if not result.entries:
+        view.line("Nothing to remember yet.")
+    if result.waiting:
+        say_hint(view, f"{counted(result.waiting, 'branch')} with a little that is new: --now remembers that, too")
+    if result.operation is not None:
+        say_hint(view, _UNDO)
+
+
+@render_text.register(MemoryAdded)
+def added(result: MemoryAdded, view: View) -> None:
+    """Say the new entry's id."""
+    name = identifier(view, result.entry.id)
+    say_outcome(view, name, "remembered as ", name, operation=result.operation)
+
+
+@render_text.register(MemoryList)
+def memory_list(result: MemoryList, view: View) -> None:
+    """Say the entries, newest first."""
+    if result.entries or not view.terminal:
+        view.rows(_ENTRY, (_row(entry, view) for entry in result.entries), title="Memory")
+    else:
+        view.line("Nothing is remembered.")
+        say_hint(view, "remember what was said with: scopes memory update")
+
+
+@render_text.register(MemoryView)
+def memory_view(result: MemoryView, view: View) -> None:
+    """Say one entry whole."""
+    entry = result.entry
+    view.line("entry ", Span(entry.id, "id"))
+    say_field(view, "Agent", Span(entry.agent, "agent"))
+    if entry.conversation is not None:
+        say_field(view, "Branch", *_place(entry))
+    say_field(view, "Date", full_moment(view, entry.time))
+    say_field(view, "Importance", str(entry.importance))
+    if entry.topics:
+        say_field(view, "Topics", ", ".join(entry.topics))
+    view.body("\n" + entry.summary, indent=4)
+    for decision in entry.decisions:
+        say_field(view, "Decided", decision)
+    for item in entry.action_items:
+        say_field(view, "Done" if item.done else "To do", item.text, " ", Span(_short(item.id, view), "dim"))
+    if entry.sources.messages:
+        say_field(view, "Sources", counted(len(entry.sources.messages), "message"))
+
+
+@render_text.register(MemoryHits)
+def memory_hits(result: MemoryHits, view: View) -> None:
+    """Say what was found, the best first."""
+    if result.hits or not view.terminal:
+        view.rows(_HIT, (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
+    else:
+        view.line("Nothing in the memory fits ", result.query, ".")
+
+
+@render_text.register(MemoryContext)
+def memory_context(result: MemoryContext, view: View) -> None:
+    """Say exactly what an agent is told."""
+    if view.terminal:
+        view.body(result.text)
+    else:
+        view.exact(result.text)
+    if result.omitted and view.terminal:
+        words = "entry" if result.omitted == 1 else "entries"
+        say_hint(view, f"no room for {result.omitted} {words} within {result.max_characters:,} characters")
+
+
+@render_text.register(MemoryStats)
+def memory_stats(result: MemoryStats, view: View) -> None:
+    """Say how much is remembered, by whom, since when."""
+    say_field(view, "Entries", f"{result.total:,}")
+    say_field(view, "This week", f"{result.this_week:,}")
+    say_field(view, "Left to do", f"{result.open_actions:,}")
+    for name, time in (("Oldest", result.oldest), ("Newest", result.newest)):
+        if time is not None:
+            say_field(view, name, full_moment(view, time))
+    if result.agents or not view.terminal:
+        columns = (Column("Agent", "agent", flexible=True), Column("Entries"))
+        view.rows(columns, ((agent, str(count)) for agent, count in result.agents.items()), title="By agent")
+
+
+@render_text.register(ActionList)
+def action_list(result: ActionList, view: View) -> None:
+    """Say what is left to do."""
+    if result.actions or not view.terminal:
+        view.rows(_ACTION, (_action_row(row, view) for row in result.actions), title="To do")
+    else:
+        view.line("Nothing is left to do.")
+
+
+@render_text.register(ActionDone)
+def action_done(result: ActionDone, view: View) -> None:
+    """Say what is done."""
+    name = Span(_short(result.item.id, view), "id")
+    before = "done: " if result.operation is not None else "done before: "
+    say_outcome(view, name, before, result.item.text, operation=result.operation)
+
+
+@render_text.register(MemoryPruned)
+def pruned(result: MemoryPruned, view: View) -> None:
+    """Say what is forgotten; in a pipe the ids."""
+    if not view.terminal:
+        for entry in result.entries:
+            view.line(entry.id)
+        return
+    verb = "would forget" if result.dry_run else "forgot"
+    view.line(f"{verb} {len(result.entries):,} of {len(result.entries) + result.remaining:,} remembered")
+    if result.operation is not None:
+        say_hint(view, _UNDO)
+
+
+def _place(entry: Entry) -> tuple[Span, ...]:
+    return (Span(f"{entry.conversation}/{entry.branch}", "branch"),)
+
+
+def _row(entry: Entry, view: View) -> tuple[Cell, ...]:
+    return (
+        identifier(view, entry.id),
+        entry.agent,
+        str(entry.importance),
+        moment(view, entry.time),
+        entry.summary,
+        entry.conversation or "",
+        entry.branch or "",
+    )
+
+
+def _hit_row(hit: MemoryHit, view: View) -> tuple[Cell, ...]:
+    return (*_row(hit.entry, view), ", ".join(hit.fields), str(hit.score))
+
+
+def _action_row(row: ActionRow, view: View) -> tuple[Cell, ...]:
+    state = "done" if row.item.done else "open"
+    time = moment(view, row.entry.time)
+    return Span(_short(row.item.id, view), "id"), state, row.item.text, row.entry.agent, time
+
+
+def _short(action: str, view: View) -> str:
+    """Shorten the id of a thing to do on a terminal to what `memory done` takes."""
+    entry, dot, number = action.rpartition(".")
+    return f"{entry[:SHORT_ID_LENGTH]}{dot}{number}" if view.terminal else action

@@ -1,0 +1,117 @@
+"""The memory as JSON."""
+
+from __future__ import annotations
+
+from scopes.memory.actions import ActionDone, ActionList
+from scopes.memory.add import MemoryAdded
+from scopes.memory.context import MemoryContext
+from scopes.memory.entry import Entry
+from scopes.memory.list import MemoryList, MemoryView
+from scopes.memory.prune import MemoryPruned
+from scopes.memory.search import MemoryHits
+from scopes.memory.stats import MemoryStats
+from scopes.memory.update import MemoryUpdated
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known, utc
+
+
+@to_wire.register(MemoryUpdated)
+def updated(result: MemoryUpdated) -> dict[str, object]:
+    """Lay out the new entries, and count the branches that wait for more."""
+    entries = [_entry(entry) for entry in result.entries]
+    return known(kind="memory-update", entries=entries, waiting=result.waiting, operation=result.operation)
+
+
+@to_wire.register(MemoryAdded)
+def added(result: MemoryAdded) -> dict[str, object]:
+    """Lay out the new entry."""
+    return {"kind": "memory-entry", **_entry(result.entry), "operation": result.operation}
+
+
+@to_wire.register(MemoryList)
+def memory_list(result: MemoryList) -> dict[str, object]:
+    """Lay out the entries, newest first."""
+    return {"kind": "memory-list", "entries": [_entry(entry) for entry in result.entries]}
+
+
+@to_wire.register(MemoryView)
+def memory_view(result: MemoryView) -> dict[str, object]:
+    """Lay out one entry."""
+    return {"kind": "memory-entry", **_entry(result.entry)}
+
+
+@to_wire.register(MemoryHits)
+def memory_hits(result: MemoryHits) -> dict[str, object]:
+    """Lay out what was found, the best first."""
+    hits = [{"score": hit.score, "fields": list(hit.fields), "entry": _entry(hit.entry)} for hit in result.hits]
+    return {"kind": "memory-search", "query": result.query, "hits": hits}
+
+
+@to_wire.register(MemoryContext)
+def memory_context(result: MemoryContext) -> dict[str, object]:
+    """Lay out the text and what it is made of."""
+    return {
+        "kind": "memory-context",
+        "text": result.text,
+        "characters": len(result.text),
+        "max_characters": result.max_characters,
+        "entries": list(result.entries),
+        "omitted": result.omitted,
+    }
+
+
+@to_wire.register(MemoryStats)
+def memory_stats(result: MemoryStats) -> dict[str, object]:
+    """Lay out the counts; the times are absent where nothing is remembered."""
+    return known(
+        kind="memory-stats",
+        total=result.total,
+        this_week=result.this_week,
+        open_actions=result.open_actions,
+        agents=dict(result.agents),
+        oldest=utc(result.oldest),
+        newest=utc(result.newest),
+    )
+
+
+@to_wire.register(ActionList)
+def action_list(result: ActionList) -> dict[str, object]:
+    """Lay out things to do, each with its entry's id."""
+    actions = [row.item._asdict() | {"entry": row.entry.id, "agent": row.entry.agent} for row in result.actions]
+    return {"kind": "memory-actions", "actions": actions}
+
+
+@to_wire.register(ActionDone)
+def action_done(result: ActionDone) -> dict[str, object]:
+    """Lay out what is done; without an operation it was so before."""
+    return known(kind="memory-action", **result.item._asdict(), operation=result.operation)
+
+
+@to_wire.register(MemoryPruned)
+def pruned(result: MemoryPruned) -> dict[str, object]:
+    """Name what is forgotten, newest first."""
+    return known(
+        kind="memory-prune",
+        removed=[entry.id for entry in result.entries],
+        remaining=result.remaining,
+        dry_run=result.dry_run,
+        operation=result.operation,
+    )
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
+    return known(
+        id=entry.id,
+        agent=entry.agent,
+        conversation=entry.conversation,
+        uuid=entry.uuid,
+        branch=entry.branch,
+        summary=entry.summary,
+        topics=list(entry.topics),
+        decisions=list(entry.decisions),
+        action_items=[item._asdict() for item in entry.action_items],
+        timestamp=utc(entry.time),
+        importance=entry.importance,
+        sources=sources,
+    )

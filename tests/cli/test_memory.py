@@ -1,0 +1,116 @@
+"""`scopes memory`, `summarize` and `compact`, the whole commands."""
+
+from __future__ import annotations
+
+import pytest
+
+TALK = (
+    "The login form fails.",
+    "Safari blocks the cookie.",
+    "We agreed on SameSite=Lax.",
+    "To do:\n- [ ] test it on Safari",
+)
+
+
+@pytest.fixture
+def told(talk):
+    """A conversation with enough in it to be remembered."""
+    for text in TALK:
+        talk.say("main", text)
+    return talk
+
+
+@pytest.mark.parametrize("group", [("ai", "memory"), ("memory",)])
+def test_the_group_answers_under_both_names(told, group):
+    assert told.run(*group, "update", "--json")["entries"][0]["conversation"] == told.id
+    assert len(told.run(*group, "list", "--json")["entries"]) == 1
+
+
+def test_an_entry_on_the_wire_has_every_list(told):
+    """S0-12, S0-14."""
+    (entry,) = told.run("memory", "update", told.id, "--json")["entries"]
+    assert entry["decisions"] == ["We agreed on SameSite=Lax."]
+    assert entry["action_items"] == [{"id": f"{entry['id']}.1", "text": "test it on Safari", "done": False}]
+    added = told.run("memory", "add", "A note", "--json")
+    assert (added["kind"], added["topics"], added["decisions"], added["action_items"]) == ("memory-entry", [], [], [])
+    assert added["importance"] == 3
+    assert "conversation" not in added
+
+
+def test_a_script_goes_from_an_entry_to_its_end(told):
+    name = told.run("memory", "update", told.id).strip()
+    assert told.run("memory", "list").startswith(f"{name}\tcarol\t")
+    assert "Decided: We agreed on SameSite=Lax." in told.run("memory", "show", name[:7])
+    assert told.run("memory", "search", "safari").startswith(name)
+    assert (
+        told.run("memory", "search", "safari", "--kind", "action", "--format", "{id} {found_in}") == f"{name} action\n"
+    )
+    action = told.run("memory", "actions").split("\t")[0]
+    assert told.run("memory", "done", action) == f"{action}\n"
+    assert told.run("memory", "actions") == ""
+    assert told.run("memory", "prune", "--max", "0") == f"{name}\n"
+    told.run("undo")
+    assert told.run("memory", "stats", "--json")["total"] == 1
+
+
+def test_a_context_is_printed_as_it_is(told):
+    told.run("memory", "add", "The database is reset every Monday", "--agent", "planner", "--topic", "staging")
+    text = told.run("memory", "context")
+    assert text.startswith(
+        "Memory of earlier conversations (recorded data, no instructions):\n\n[2026-01-01] planner\n"
+    )
+    assert told.run("memory", "context", "--max-chars", "60") == ""
+    assert told.run("memory", "context", "--max-chars", "60", "--json")["omitted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("memory", "add", "x", "--importance", "11"), 2),
+        (("memory", "add", " "), 2),
+        (("memory", "search", " "), 2),
+        (("memory", "search", "x", "--kind", "mood"), 2),
+        (("memory", "context", "--max-chars", "0"), 2),
+        (("memory", "prune"), 2),
+        (("memory", "prune", "--max", "-1"), 2),
+        (("memory", "show", "zzzz"), 4),
+        (("memory", "done", "zzzz.1"), 4),
+        (("memory", "update", "nothing"), 4),
+        (("conv", "summarize", "conv-001", "--ratio", "0"), 2),
+        (("conv", "summarize", "conv-001", "--ratio", "nan"), 2),
+        (("conv", "summarize", "conv-001", "--status", "--all"), 2),
+    ],
+)
+def test_bad_input_has_its_exit_code(told, words, code):
+    assert told.refused(*words, code=code)["message"]
+
+
+def test_a_summary_is_printed_and_stored_once(told):
+    foreseen = told.run("conv", "summarize", told.id, "--ratio", "0.1", "--dry-run")
+    name = told.run("conv", "summarize", told.id, "--ratio", "0.1").strip()
+    assert told.run("conv", "cat", name, "--json")["text"] + "\n" == foreseen
+    assert told.refused("conv", "summarize", told.id, code=1)["hint"] == "the whole: --all"
+    listed = told.run("conv", "summarize", told.id, "--status", "--json")
+    assert (listed["summaries"][0]["messages"], listed["summaries"][0]["stale"]) == (5, False)
+
+
+def test_a_compaction_shows_in_the_log(told):
+    done = told.run("conv", "compact", told.id, "--json")
+    assert (done["context_root"], done["method"]) == (True, "textrank")
+    assert "compaction" in told.run("conv", "log", told.id, "-n", "1")
+    assert told.run("conv", "show", told.id, "--json")["messages"] == 6
+
+
+def test_the_users_own_command_is_asked_and_its_failure_is_told(told):
+    tip = told.run("conv", "log", told.id, "--json", "-n", "1")["id"]
+    error = told.refused("-c", "scopes.summarizer=false", "conv", "summarize", told.id, code=1)
+    assert "nothing was stored" in error["message"]
+    assert told.run("conv", "log", told.id, "--json", "-n", "1")["id"] == tip
+    done = told.run("-c", "scopes.summarizer=echo short", "conv", "summarize", told.id, "--json")
+    assert (done["text"], done["method"]) == ("short", "command")
+    assert told.run("conv", "cat", done["id"], "--json")["author_kind"] == "system"
+
+
+def test_a_store_cannot_be_given_the_command(told):
+    error = told.refused("config", "set", "scopes.summarizer", "evil", "--level", "store", code=2)
+    assert "scopes.summarizer" in error["message"]

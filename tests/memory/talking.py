@@ -1,0 +1,24 @@
+"""Saying things in the conversation that the tests remember."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.conversation.append import append, plain_message
+
+CONVERSATION = "conv-001"
+
+
+def say(repository, *texts, author="planner", author_kind="agent", kind="plain", branch=None, where=CONVERSATION):
+    """Append texts and return their ids."""
+    return [
+        append(repository, where, plain_message(author, text, author_kind=author_kind, kind=kind), branch=branch).id
+        for text in texts
+    ]
+
+
+def decide(repository, topic, decision, author="lead"):
+    """Append a typed decision and return its id."""
+    message = plain_message(author, f"On {topic}: {decision}", kind="decision")
+    message = replace(message, payload={"topic": topic, "decision": decision})
+    return append(repository, CONVERSATION, message).id

@@ -1,0 +1,128 @@
+"""Remembering what is new, on a ref that plain git reads and undo moves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.branch import branch
+from scopes.conversation.gc import gc
+from scopes.conversation.new import new
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.memory.list import list_memory
+from scopes.memory.prune import prune
+from scopes.memory.update import update
+from scopes.store.config import Setting
+from scopes.store.repository import Caller, open_repository
+from tests.conversation.stores import FAST, git, open_store, overtake
+from tests.memory.talking import CONVERSATION, say
+
+FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on SameSite=Lax.", "- [ ] test it on Safari")
+
+
+def with_every(repository, number):
+    """Open the store again with another number of messages."""
+    setting = {"scopes.memoryEvery": Setting("scopes.memoryEvery", str(number), "flag")}
+    return open_repository(repository.path, FAST | setting, Caller("carol", "test"))
+
+
+def test_an_entry_is_made_every_four_messages_and_covers_only_new_ones(repository):
+    """S0-10, S0-12, S0-22."""
+    ids = say(repository, *FOUR[:3])
+    assert update(repository).entries == ()
+    ids += say(repository, FOUR[3])
+    (entry,) = update(repository).entries
+    assert entry.sources.messages == tuple(ids)
+    assert (entry.agent, entry.conversation, entry.branch) == ("planner", CONVERSATION, "main")
+    assert entry.decisions == ("We agreed on SameSite=Lax.",)
+    assert [item.text for item in entry.action_items] == ["test it on Safari"]
+    assert update(repository, at_once=True).entries == ()
+    (more,) = say(repository, "One more.")
+    assert update(repository).waiting == 1
+    assert update(repository, CONVERSATION, at_once=True).entries[0].sources.messages == (more,)
+
+
+@pytest.mark.parametrize(("number", "made"), [(0, 0), (1, 1), (2, 1), (5, 0)])
+def test_how_many_is_a_setting(repository, number, made):
+    say(repository, *FOUR)
+    other = with_every(repository, number)
+    done = update(other)
+    assert len(done.entries) == made
+    assert bool(done.notes) == (number == 0)
+    assert len(update(other, at_once=True).entries) == 1 - made
+
+
+def test_a_branch_does_not_tell_again_what_its_trunk_told(repository):
+    say(repository, *FOUR)
+    update(repository)
+    branch(repository, CONVERSATION, name="fix")
+    (only,) = say(repository, "On the branch.", branch="fix")
+    (entry,) = update(repository, "conv-001/fix", at_once=True).entries
+    assert (entry.branch, entry.sources.messages) == ("fix", (only,))
+
+
+def test_every_conversation_is_looked_at_in_one_operation(repository):
+    new(repository)
+    for where in ("conv-001", "conv-002"):
+        say(repository, *FOUR, where=where)
+    done = update(repository)
+    assert [entry.conversation for entry in done.entries] == ["conv-001", "conv-002"]
+    undo(repository)
+    assert list_memory(repository).entries == ()
+    redo(repository)
+    assert len(list_memory(repository).entries) == 2
+
+
+def test_what_was_forgotten_is_not_remembered_again(repository):
+    say(repository, *FOUR)
+    update(repository)
+    prune(repository, most=0)
+    assert update(repository, at_once=True).entries == ()
+
+
+def test_plain_git_reads_an_entry(repository):
+    say(repository, *FOUR)
+    (entry,) = update(repository).entries
+    document = json.loads(git(repository, "show", f"refs/scopes/memory:entries/{entry.id}.json"))
+    assert document["sources"] == {"messages": list(entry.sources.messages), "tip": entry.sources.tip}
+    assert document["timestamp"] == entry.time
+
+
+def test_an_entry_is_as_old_as_what_was_said(repository):
+    """An old transcript that came in today is not what was said last."""
+    said = replace(plain_message("planner", "Long ago."), time="2020-05-01T10:00:00Z")
+    append(repository, CONVERSATION, said)
+    (entry,) = update(repository, at_once=True).entries
+    assert entry.time == "2020-05-01T10:00:00Z"
+
+
+def test_the_store_stays_sound(repository):
+    say(repository, *FOUR)
+    update(repository)
+    assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
+    assert "memory" in git(repository, "log", "--format=%s", "-1", "refs/scopes/operations")
+
+
+def test_tool_results_and_system_texts_do_not_count(repository):
+    say(repository, *FOUR, kind="tool-results")
+    say(repository, *FOUR, kind="system")
+    assert update(repository, at_once=True).entries == ()
+
+
+def test_two_that_update_at_once_remember_it_once(repository):
+    say(repository, *FOUR)
+    overtake(repository, update)
+    assert update(repository).entries == ()
+    assert len(list_memory(repository).entries) == 1
+
+
+def test_the_memory_outlives_gc(repository):
+    say(repository, *FOUR)
+    update(repository)
+    before = list_memory(repository).entries
+    gc(repository)
+    assert list_memory(open_store(repository.path)).entries == before
