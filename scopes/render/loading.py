@@ -43,6 +43,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.exporters.saving": "exported",
     "scopes.importers.certify": "certificate",
     "scopes.importers.results": "imported",
+    "scopes.search.search": "search",
 }
 
 

@@ -34,6 +34,7 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.render.mermaid_view import as_mermaid
+from scopes.search.search import search
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
 
@@ -53,6 +54,7 @@ READS = {
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),
+    "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
     "changes": lambda repo: changes(repo, SAMPLE),
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),

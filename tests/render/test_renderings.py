@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import scopes.conversation
 import scopes.exporters
 import scopes.importers
+import scopes.search
 from scopes.render.json_line import result_line
 from scopes.render.loading import NOUN_OF, load_renderings
 from scopes.render.text.dispatch import render_text
@@ -27,7 +28,7 @@ from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
-    for package in (scopes.conversation, scopes.exporters, scopes.importers)
+    for package in (scopes.conversation, scopes.exporters, scopes.importers, scopes.search)
     for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
