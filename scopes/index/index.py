@@ -64,6 +64,13 @@ class Index:
         except sqlite3.Error as error:
             raise IndexDamaged(str(error)) from error
 
+    def walk(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a query and yield its rows as they are asked for; raises as `rows` does."""
+        try:
+            yield from self._connection.execute(statement, parameters)
+        except sqlite3.Error as error:
+            raise IndexDamaged(str(error)) from error
+
 
 def index_directory(cache_home: str, store: str) -> str:
     """Name the directory of a store's index."""

@@ -16,7 +16,10 @@ _SINGLE = (
     "\U00020000-\U0003ffff"
     "\u2190-\u23ff\u2500-\u2bff\U0001f000-\U0001faff"  # arrows, technical signs, shapes, emoji
 )
-_WORD = re.compile(rf"[{_SINGLE}]|[^\W_{_SINGLE}]+")
+LETTER = rf"[^\W_{_SINGLE}]"
+"""The pattern of one character of a word that may have several."""
+
+_WORD = re.compile(f"[{_SINGLE}]|{LETTER}+")
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 _SINGLE_CHARACTER = re.compile(f"[{_SINGLE}]")
 

@@ -31,11 +31,15 @@ IN_CONVERSATION = """message.number IN (
 
 
 class Plan(NamedTuple):
-    """What to ask the index: `match` ranks and may be None; `condition` has a place for each parameter."""
+    """What to ask the index: `match` ranks and may be None; `condition` has a place for each parameter.
+
+    `patterns` are regular expressions that every message has to fit besides, which no index can tell.
+    """
 
     match: str | None
     condition: str
     parameters: tuple[object, ...]
+    patterns: tuple[str, ...]
 
 
 def compile_query(
@@ -50,8 +54,11 @@ def compile_query(
     ranked: list[str] = []
     conditions: list[str] = []
     items = query.items if isinstance(query, Both) else (query,)
+    patterns = tuple(item.value for item in items if isinstance(item, Field) and item.name == "re")
     columns, items = compiler.scope(items, ())
     for item in items:
+        if isinstance(item, Field) and item.name == "re":
+            continue
         expression = full_text(item, columns)
         if expression is None:
             conditions.append(compiler.condition(item, columns))
@@ -61,7 +68,7 @@ def compile_query(
         conditions.append(IN_CONVERSATION)
         compiler.parameters.append(conversation)
     match = " AND ".join(f"({expression})" for expression in ranked) or None
-    return Plan(match, " AND ".join(f"({c})" for c in conditions) or "TRUE", tuple(compiler.parameters))
+    return Plan(match, " AND ".join(f"({c})" for c in conditions) or "TRUE", tuple(compiler.parameters), patterns)
 
 
 def full_text(node: Node, columns: tuple[str, ...]) -> str | None:
@@ -144,7 +151,8 @@ class _Compiler:
                 return self._with("message.time < ?", self._moment(field))
             case "after":
                 return self._with("message.time >= ?", self._moment(field))
-        raise trouble(self._text, field.at, f"{field.name}: needs words beside it")
+        what = "in: needs words beside it" if field.name == "in" else "re: stands for itself, outside of OR and NOT"
+        raise trouble(self._text, field.at, what)
 
     def _with(self, condition: str, *parameters: object) -> str:
         self.parameters.extend(parameters)

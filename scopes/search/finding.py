@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from scopes.conversation.heads import MESSAGE_FILE, MessageHead, head_of, walk_heads_oldest_first
@@ -13,7 +12,7 @@ from scopes.index.index import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
 from scopes.search.describe import texts_of
-from scopes.search.snippet import Piece, cut_snippet, spans_of
+from scopes.search.snippet import Mark, Piece, cut_snippet
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -53,8 +52,8 @@ class Reader:
         self._reached: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._lines: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
-    def read(self, number: int, name: str, pattern: re.Pattern[str] | None) -> Found:
-        """Read a message of the index; the snippet marks what the pattern finds.
+    def read(self, number: int, name: str, mark: Mark | None) -> Found:
+        """Read a message of the index; the snippet marks what `mark` finds.
 
         Raises:
             IndexDamaged: the store has something else there.
@@ -68,10 +67,17 @@ class Reader:
         head, texts = self._message(oid)
         if head.id != name:
             raise IndexDamaged(f"{oid} is another message")
-        part, snippet = _snippet(texts, pattern)
+        part, snippet = _snippet(texts, mark)
         also = tuple(dict.fromkeys(place[0] for place in places if place[0] != conversation))
         before, after = self._around(conversation, branch, head.id)
         return Found(conversation, branch, head, part, snippet, also, before, after)
+
+    def texts(self, number: int) -> tuple[str, ...]:
+        """Read all text of a message of the index; raises as `read` does."""
+        rows = self._index.rows("SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1", (number,))
+        if not rows:
+            raise IndexDamaged(f"message {number} has no commit")
+        return self._message(rows[0][0])[1]
 
     def _message(self, oid: Oid) -> tuple[MessageHead, tuple[str, ...]]:
         try:
@@ -112,11 +118,11 @@ class Reader:
         return tuple(line[max(0, at - self._context) : at]), tuple(line[at + 1 : at + 1 + self._context])
 
 
-def _snippet(texts: tuple[str, ...], pattern: re.Pattern[str] | None) -> tuple[str, tuple[Piece, ...]]:
+def _snippet(texts: tuple[str, ...], mark: Mark | None) -> tuple[str, tuple[Piece, ...]]:
     """Cut the snippet from the first part that holds what was searched for, or else from the first that has text."""
-    if pattern is not None:
+    if mark is not None:
         for column, text in zip(COLUMNS, texts, strict=True):
-            spans = spans_of(pattern, text)
+            spans = mark(text)
             if spans:
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-FIELDS = ("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "in")
+FIELDS = ("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "in", "re")
 
 
 class Words(NamedTuple):

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.lookup import conversation_ids, find_conversation
 from scopes.conversation.metadata import read_metadata
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.index import Index, IndexDamaged, State, open_index
-from scopes.result import Result, Stream
-from scopes.search.compile import IN_CONVERSATION, Plan, compile_query
+from scopes.result import Note, Result, Stream
+from scopes.search.asking import Sieve, count_conversation, count_rows, mark_first, walk_rows
+from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Reader
 from scopes.search.parse import parse
-from scopes.search.query import wanted_words
-from scopes.search.snippet import Piece, pattern_of
+from scopes.search.query import Field, Node, wanted_words
+from scopes.search.regex import LIMIT_SECONDS, Find, compile_regex
+from scopes.search.snippet import Piece, mark_words
 from scopes.store.repository import Repository
-
-_RANKED = """
-    SELECT message.number, message.id, bm25(full_text, 4.0, 1.0, 1.0, 1.0) AS score
-    FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
-_LISTED = "SELECT message.number, message.id, NULL AS score FROM message WHERE "
-_COUNT_RANKED = """
-    SELECT count(*) FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
-_COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
-_COUNT_LISTED = "SELECT count(*) FROM message WHERE "
-_COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
-_BEST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
-_NEWEST = " ORDER BY message.time DESC, message.id LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +46,8 @@ class SearchHit(Result):
 class SearchCoverage(Result):
     """What an answer covers; `hits` is how many there are, shown or not, None where not all were looked for.
 
-    `damaged` conversations and `unreadable` messages could not be read; `read` commits were new to the index.
+    `damaged` conversations and `unreadable` messages could not be read; `read` commits were new to the index;
+    `stopped_at` is the message on which a regular expression took too long.
     """
 
     query: str
@@ -69,6 +61,7 @@ class SearchCoverage(Result):
     read: int
     damaged: int
     unreadable: int
+    stopped_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +73,24 @@ class Search(Stream):
 
     @property
     def exit_code(self) -> int:
-        """As grep: 1 where nothing was found."""
+        """As grep: 1 where nothing was found; 9 where the search was stopped before its end."""
+        if self.coverage.stopped_at is not None:
+            return BudgetExhausted.exit_code
         return 0 if self.hits else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What is asked for, understood and checked."""
+
+    text: str
+    query: Node
+    plan: Plan
+    finds: tuple[Find, ...]
+    conversation: ConversationId | None
+    limit: int
+    newest_first: bool
+    context: int
 
 
 def search(
@@ -90,11 +99,14 @@ def search(
     *,
     index_directory: str,
     conversation: str | None = None,
+    regex: bool = False,
     limit: int = 20,
     newest_first: bool = False,
     context: int = 0,
 ) -> Search:
     """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
+
+    With `regex` the whole query is one regular expression.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
@@ -102,18 +114,13 @@ def search(
     if limit < 0 or context < 0:
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
     chosen = None if conversation is None else find_conversation(repository, conversation)
-    parsed = parse(query)
+    parsed = Field("re", query, 0) if regex and query else parse(query)
     plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
-    pattern = pattern_of(wanted_words(parsed))
-
-    def answer(index: Index) -> Search:
-        total = _count(index, plan)
-        rows = _find(index, plan, limit, newest_first=newest_first)
-        reader = Reader(repository, index, chosen, context)
-        hits = tuple(_hit(reader.read(number, name, pattern), score) for number, name, score in rows)
-        return _result(query, index, chosen, hits, total)
-
-    return _with_index(repository, index_directory, answer)
+    request = _Request(
+        text=query, query=parsed, plan=plan, finds=tuple(map(compile_regex, plan.patterns)), conversation=chosen,
+        limit=limit, newest_first=newest_first, context=context,
+    )  # fmt: skip
+    return _with_index(repository, index_directory, lambda index: _answer(repository, index, request))
 
 
 def _with_index(repository: Repository, directory: str, answer: Callable[[Index], Search]) -> Search:
@@ -127,23 +134,23 @@ def _with_index(repository: Repository, directory: str, answer: Callable[[Index]
     raise Corrupt(f"the search index is damaged again: {damage}", hint="see: scopes verify")
 
 
-def _find(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> list[tuple[int, str, float | None]]:
-    """Ask for the hits; what was said weighs four times as much as thoughts and tools."""
-    start, order = (_LISTED, _NEWEST) if plan.match is None else (_RANKED, _NEWEST if newest_first else _BEST)
-    rows = index.rows(start + plan.condition + order, (*_matched(plan), *plan.parameters, limit))
-    return [(number, name, score) for number, name, score in rows]
-
-
-def _count(index: Index, plan: Plan) -> int:
-    if plan.match is None:
-        statement = _COUNT_LISTED + plan.condition
-    else:
-        statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT_RANKED + plan.condition
-    return int(index.rows(statement, (*_matched(plan), *plan.parameters))[0][0])
-
-
-def _matched(plan: Plan) -> tuple[str, ...]:
-    return () if plan.match is None else (plan.match,)
+def _answer(repository: Repository, index: Index, request: _Request) -> Search:
+    reader = Reader(repository, index, request.conversation, request.context)
+    sieve = Sieve(request.finds, reader)
+    rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=request.newest_first))
+    mark = mark_first(request.finds[0]) if request.finds else mark_words(wanted_words(request.query))
+    hits = tuple(_hit(reader.read(row.number, row.id, mark), row.score) for row in islice(rows, request.limit))
+    total: int | None = len(hits) if sieve.finished else None
+    if not request.finds:
+        total = count_rows(index, request.plan)
+    coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
+    notes = index.notes
+    if sieve.stopped_at is not None:
+        text = (
+            f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
+        )
+        notes = (*notes, Note(text, "make it simpler, or: pip install 'scopes[regex]'"))
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
 
 
 def _hit(found: Found, score: float | None) -> SearchHit:
@@ -160,19 +167,16 @@ def _hit(found: Found, score: float | None) -> SearchHit:
     )
 
 
-def _result(
-    query: str, index: Index, chosen: ConversationId | None, hits: Sequence[SearchHit], total: int | None
-) -> Search:
+def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:
     standing = index.standing
     conversations, branches, messages = standing.conversations, standing.branches, standing.messages
-    if chosen is not None:
-        conversations, branches = 1, int(index.rows(_COUNT_BRANCHES, (chosen,))[0][0])
-        messages = int(index.rows(_COUNT_LISTED + IN_CONVERSATION, (chosen,))[0][0])
-    coverage = SearchCoverage(
-        query=query,
-        shown=len(hits),
+    if request.conversation is not None:
+        conversations, (branches, messages) = 1, count_conversation(index, request.conversation)
+    return SearchCoverage(
+        query=request.text,
+        shown=shown,
         hits=total,
-        conversation=chosen,
+        conversation=request.conversation,
         conversations=conversations,
         branches=branches,
         messages=messages,
@@ -180,9 +184,8 @@ def _result(
         read=standing.read,
         damaged=standing.damaged,
         unreadable=standing.unreadable,
+        stopped_at=stopped_at,
     )
-    found = tuple(hits)
-    return Search(items=(*found, coverage), hits=found, coverage=coverage, notes=index.notes)
 
 
 def _tagged(repository: Repository, tag: str) -> Iterable[Oid]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
-from scopes.index.words import fold, is_single
+from scopes.index.words import LETTER, fold, is_single
 from scopes.search.query import Words
 
 _BEFORE = 40  # characters that are shown before the first match, of a snippet's LENGTH
@@ -22,10 +23,16 @@ class Piece(NamedTuple):
     found: bool = False
 
 
-def pattern_of(wanted: Iterable[Words]) -> re.Pattern[str] | None:
-    """Return what finds the words of a query in a folded text."""
+Mark: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
+"""Returns where in a text stands what was searched for."""
+
+
+def mark_words(wanted: Iterable[Words]) -> Mark | None:
+    """Return what finds the words of a query; None where it has none."""
     forms = {_form(term) for term in wanted}
-    return re.compile("|".join(sorted(forms, key=lambda form: (-len(form), form)))) if forms else None
+    if not forms:
+        return None
+    return partial(spans_of, re.compile("|".join(sorted(forms, key=lambda form: (-len(form), form)))))
 
 
 def _form(term: Words) -> str:
@@ -34,8 +41,8 @@ def _form(term: Words) -> str:
         if number:
             form += r"[\W_]*" if is_single(word) or is_single(term.words[number - 1]) else _GAP
         form += re.escape(word)
-    before = "" if is_single(term.words[0]) else r"(?<![^\W_])"
-    after = "" if term.prefix or is_single(term.words[-1]) else r"(?![^\W_])"
+    before = "" if is_single(term.words[0]) else f"(?<!{LETTER})"
+    after = "" if term.prefix or is_single(term.words[-1]) else f"(?!{LETTER})"
     return before + form + after
 
 

@@ -41,6 +41,7 @@ def coverage(result: SearchCoverage) -> dict[str, object]:
         unreadable_messages=result.unreadable,
         index=result.index,
         commits_read=result.read,
+        stopped_at=result.stopped_at,
     )
 
 
