@@ -26,6 +26,8 @@ State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
 FILE = "index.sqlite"
 _BUSY_SECONDS = 20.0
 _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
+_PAGE = 100
+_MISREAD = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length asks for more memory than there is
 _AGAIN = "it was made anew; nothing was lost"
 
 
@@ -61,14 +63,16 @@ class Index:
         """
         try:
             return self._connection.execute(statement, parameters).fetchall()
-        except sqlite3.Error as error:
+        except _MISREAD as error:
             raise IndexDamaged(str(error)) from error
 
     def walk(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows as they are asked for; raises as `rows` does."""
         try:
-            yield from self._connection.execute(statement, parameters)
-        except sqlite3.Error as error:
+            cursor = self._connection.execute(statement, parameters)
+            while rows := cursor.fetchmany(_PAGE):
+                yield from rows
+        except _MISREAD as error:
             raise IndexDamaged(str(error)) from error
 
 
@@ -90,7 +94,7 @@ def open_index(
         try:
             known: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
             counts = {name: int(known[name]) for name in Standing._fields[2:]}
-        except (sqlite3.Error, KeyError, ValueError) as error:
+        except (*_MISREAD, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
         yield Index(connection, Standing(state, read, **counts), tuple(notes))
 
@@ -149,7 +153,7 @@ def _on_disk(
         done = True
     except Forgotten as error:
         raise _Unfit(None) from error
-    except sqlite3.DatabaseError as error:
+    except _MISREAD as error:
         if _is_damage(error):
             raise _Unfit("was damaged") from error
         raise
@@ -208,6 +212,6 @@ def _remove(directory: str) -> None:
             os.unlink(os.path.join(directory, FILE + suffix))
 
 
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)  # a text that is no UTF-8 comes without one
+def _is_damage(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)  # neither a text that is no UTF-8 nor an absurd length has one
     return code is None or code & 0xFF in _DAMAGE

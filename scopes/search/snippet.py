@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from scopes.index.words import LETTER, fold, is_single
+from scopes.index.words import FIRST_SINGLE, SINGLE, fold, is_single
 from scopes.search.query import Words
 
 _BEFORE = 40  # characters that are shown before the first match, of a snippet's LENGTH
 LENGTH = 240
+_LETTER = r"[^\W_]"
+_LETTER_BESIDE_SINGLES = rf"[^\W_{SINGLE}]"
 _GAP = r"[\W_]+"
 _LOOKED_AT = 1_000_000  # characters of a text; beyond them a match is not marked
 
@@ -29,20 +31,22 @@ Mark: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 
 def mark_words(wanted: Iterable[Words]) -> Mark | None:
     """Return what finds the words of a query; None where it has none."""
-    forms = {_form(term) for term in wanted}
-    if not forms:
-        return None
-    return partial(spans_of, re.compile("|".join(sorted(forms, key=lambda form: (-len(form), form)))))
+    terms = sorted(set(wanted), key=lambda term: (-sum(map(len, term.words)), term))
+    return partial(spans_of, terms) if terms else None
 
 
-def _form(term: Words) -> str:
+def _pattern(terms: Iterable[Words], letter: str) -> re.Pattern[str]:
+    return re.compile("|".join([_form(term, letter) for term in terms]))
+
+
+def _form(term: Words, letter: str) -> str:
     form = ""
     for number, word in enumerate(term.words):
         if number:
             form += r"[\W_]*" if is_single(word) or is_single(term.words[number - 1]) else _GAP
         form += re.escape(word)
-    before = "" if is_single(term.words[0]) else f"(?<!{LETTER})"
-    after = "" if term.prefix or is_single(term.words[-1]) else f"(?!{LETTER})"
+    before = "" if is_single(term.words[0]) else f"(?<!{letter})"
+    after = "" if term.prefix or is_single(term.words[-1]) else f"(?!{letter})"
     return before + form + after
 
 
@@ -64,11 +68,15 @@ def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...
     return (*pieces, Piece("…")) if end < len(text) else tuple(pieces)
 
 
-def spans_of(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+def spans_of(terms: Sequence[Words], text: str) -> list[tuple[int, int]]:
     """Return where the words of a query stand in a text, as far as a snippet can show them."""
     text = text[:_LOOKED_AT]
     folded = fold(text)
+    pattern = _pattern(terms, _LETTER)
     first = pattern.search(folded)
+    if first is None and folded and max(folded) >= FIRST_SINGLE:
+        pattern = _pattern(terms, _LETTER_BESIDE_SINGLES)  # a word may end where a script without spaces begins
+        first = pattern.search(folded)
     if first is None:
         return []
     found = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]
