@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.index.entry import Describe
@@ -22,6 +23,8 @@ from scopes.store.refs import HEADS
 from scopes.store.repository import Repository
 
 State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
+
+Kind: TypeAlias = type | UnionType
 
 FILE = "index.sqlite"
 _BUSY_SECONDS = 20.0
@@ -55,22 +58,25 @@ class Index:
         self.notes = notes
         self._connection = connection
 
-    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a query.
+    def rows(
+        self, statement: str, parameters: Sequence[object] = (), kinds: Sequence[Kind] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Run a query whose columns are of these kinds, where any are given.
 
         Raises:
-            IndexDamaged: it cannot be answered.
+            IndexDamaged: it cannot be answered, or something else stands there.
         """
-        try:
-            return self._connection.execute(statement, parameters).fetchall()
-        except _MISREAD as error:
-            raise IndexDamaged(str(error)) from error
+        return list(self.walk(statement, parameters, kinds))
 
-    def walk(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+    def walk(
+        self, statement: str, parameters: Sequence[object] = (), kinds: Sequence[Kind] = ()
+    ) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows as they are asked for; raises as `rows` does."""
         try:
             cursor = self._connection.execute(statement, parameters)
             while rows := cursor.fetchmany(_PAGE):
+                if not all(isinstance(value, kind) for row in rows for value, kind in zip(row, kinds, strict=False)):
+                    raise IndexDamaged("a value is of another kind")
                 yield from rows
         except _MISREAD as error:
             raise IndexDamaged(str(error)) from error
@@ -153,7 +159,7 @@ def _on_disk(
         done = True
     except Forgotten as error:
         raise _Unfit(None) from error
-    except _MISREAD as error:
+    except (*_MISREAD, TypeError, ValueError) as error:  # a damaged value is of any kind
         if _is_damage(error):
             raise _Unfit("was damaged") from error
         raise

@@ -63,7 +63,9 @@ def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> It
     """Yield what fits the plan, but for its patterns; what was said weighs four times as much as thoughts and tools."""
     start, order = (_LISTED, _NEWEST) if plan.match is None else (_RANKED, _NEWEST if newest_first else _BEST)
     most = -1 if plan.patterns else limit
-    rows = index.walk(start + plan.condition + order, (*_matched(plan), *plan.parameters, most))
+    rows = index.walk(
+        start + plan.condition + order, (*_matched(plan), *plan.parameters, most), (int, str, float | None)
+    )
     return (Row(*row) for row in rows)
 
 

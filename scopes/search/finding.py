@@ -20,6 +20,7 @@ _PLACES = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
     WHERE commits.message = ? ORDER BY value.text, commits.number"""
+_FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
 _REACHED = """
     WITH RECURSIVE reached (entry) AS (
         SELECT tip FROM branch WHERE conversation = ? AND name = ?
@@ -58,7 +59,7 @@ class Reader:
         Raises:
             IndexDamaged: the store has something else there.
         """
-        places = self._index.rows(_PLACES, (number,))
+        places = self._index.rows(_PLACES, (number,), (str, int, str))
         places = [place for place in places if self._chosen in (None, place[0])]
         if not places:
             raise IndexDamaged(f"message {name} is nowhere")
@@ -74,7 +75,7 @@ class Reader:
 
     def texts(self, number: int) -> tuple[str, ...]:
         """Read all text of a message of the index; raises as `read` does."""
-        rows = self._index.rows("SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1", (number,))
+        rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
         return self._message(rows[0][0])[1]
@@ -90,7 +91,7 @@ class Reader:
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
         """Return the branch that a commit is on: main where that reaches it, otherwise the first by name."""
         if conversation not in self._branches:
-            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,))
+            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
             self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
         branches = self._branches[conversation]
         for branch in branches:
@@ -101,7 +102,7 @@ class Reader:
     def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
         key = (conversation, branch)
         if key not in self._reached:
-            self._reached[key] = frozenset(row[0] for row in self._index.rows(_REACHED, key))
+            self._reached[key] = frozenset(row[0] for row in self._index.rows(_REACHED, key, (int,)))
         return self._reached[key]
 
     def _around(
@@ -111,7 +112,9 @@ class Reader:
             return (), ()
         key = (conversation, branch)
         if key not in self._lines:
-            tip = branch_tips(self._repository, conversation)[branch]
+            tip = branch_tips(self._repository, conversation).get(branch)
+            if tip is None:
+                raise IndexDamaged(f"there is no branch {branch}")
             self._lines[key] = list(walk_heads_oldest_first(self._repository, [tip]))
         line = self._lines[key]
         at = next((number for number, head in enumerate(line) if head.id == name), 0)

@@ -83,6 +83,13 @@ def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
     assert "at character" in error["message"]
 
 
+def test_a_regular_expression_takes_the_whole_query(told):
+    hits, coverage = found(told, r"over\w+s its", "--regex")
+    assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["overflows its"]
+    assert (coverage["hits"], coverage["query"]) == (1, r"over\w+s its")
+    assert "regular expression" in told.refused("conv", "search", "--regex", "(", code=2)["message"]
+
+
 def test_a_cache_that_cannot_be_written_is_a_note(told, monkeypatch, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     done = told.within("conv", "search", "parser", "--json")

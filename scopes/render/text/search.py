@@ -118,6 +118,8 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
     """Break a snippet into the rows that fit, its marks kept."""
     spans = _spans(pieces)
     text = "".join(span.text for span in spans)
+    if not text.strip():
+        return
     marks = [span.style for span in spans for _ in span.text]
     at = 0
     for number, row in enumerate(load("scopes.render.fold:fold")(text, width)):
