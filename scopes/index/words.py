@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 SINGLE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
@@ -19,6 +19,7 @@ SINGLE = (
 )
 FIRST_SINGLE = SINGLE[0]
 _RANGES = tuple(zip(SINGLE[::3], SINGLE[2::3], strict=True))
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 
 
@@ -47,4 +48,14 @@ def is_single(word: str) -> bool:
 
 def searchable(text: str) -> str:
     """Return a text whose words SQLite's `ascii` tokenizer finds: it folds and splits plain ASCII by itself."""
-    return text if text.isascii() else " ".join(words(text))
+    return text if text.isascii() else _BEYOND_ASCII.sub(_parted, fold(text))
+
+
+def _parted(run: re.Match[str]) -> str:
+    return _part(run[0])
+
+
+@lru_cache(maxsize=1000)
+def _part(run: str) -> str:
+    """Put blanks where the words of a run of characters end: the tokenizer takes all beyond ASCII for letters."""
+    return "".join([f" {c} " if is_single(c) else c if c.isalnum() else " " for c in run])

@@ -89,16 +89,16 @@ def _read_all(repository: Repository) -> tuple[int, int, float]:
     tips = [Oid(tip) for tip in repository.list_refs("refs/heads/").values()]
     commits = list(walk_oldest_first(repository, tips))
     describe = describe_from(repository)
-    sizes: list[int] = []
+    sizes: dict[str, int] = {}
 
     def read() -> None:
         for commit in commits:
             entry = describe(commit)
             if entry is not None:
-                sizes.append(sum(len(text.encode("utf-8", "replace")) for text in entry.texts))
+                sizes[entry.id] = sum(len(text.encode("utf-8", "replace")) for text in entry.texts)
 
     seconds = wall(read)
-    return len(sizes), sum(sizes), seconds
+    return len(sizes), sum(sizes.values()), seconds
 
 
 def _open(repository: Repository, directory: str) -> None:
