@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scopes.cli.invocation import Invocation
-from scopes.clock import now_nanoseconds
-from scopes.conversation.moments import parse_moment
-from scopes.errors import CannotImport, NotFound
+from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather, links_out_of, standard_places
+from scopes.importers.opening import open_sources
 from scopes.importers.registry import FORMATS
-from scopes.importers.results import Imported
-from scopes.importers.run import import_sources
+from scopes.importers.results import Imported, Skipped
+from scopes.importers.run import Wishes, import_sources
 from scopes.render.progress import progress
+from scopes.result import Note
+from scopes.store.repository import Repository
+from scopes.store.shadow import empty_store
 
 
-def collect_sources(call: Invocation, paths: Sequence[str], since: str | None) -> list[Source]:
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The sources to import, and what is to be said of where they were looked for."""
+
+    sources: list[Source]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[Note, ...]
+
+
+def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
     """Return the sources that were named, or those in the agents' standard places, after saying what was found.
 
     Raises:
         NotFound: there is no such path, or no agent has a history here.
         CannotImport: a path holds no transcripts.
+        Inaccessible: a path cannot be read.
     """
-    found = [source for path in paths for source in gather(path)] if paths else _gather_histories(call)
-    for link in (link for path in paths for link in links_out_of(path)):
-        call.output().say(f"{link} leads out of the folder and was not followed", "name the file or folder it leads to")
+    skipped: list[Skipped] = []
+    places = {} if paths else standard_places(call.environ, call.home)
+    found = [source for path in paths for source in gather(path, skipped)]
+    if not paths:
+        found = _gather_histories(call, places, skipped)
+    folders = paths or [folder for folders in places.values() for folder in folders]
+    hint = "name the file or folder it leads to"
+    notes = tuple(Note(f"{link} leads out of the folder and was not followed", hint) for link in links_out_of(folders))
+    found.sort(key=lambda source: source.named)  # of one that is also in a folder it counts that it was named
     unique = list({source.path: source for source in found}.values())
-    if since is None:
-        return unique
-    start = parse_moment(since, now_nanoseconds()) / 1e9
-    return [source for source in unique if os.stat(source.path).st_mtime >= start]
+    return Collected(unique, tuple(skipped), notes)
 
 
-def _gather_histories(call: Invocation) -> list[Source]:
-    places = standard_places(call.environ, call.home)
+def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
     found: list[Source] = []
     for agent, folders in places.items():
-        sources = [source for folder in folders for source in _gather_or_none(folder)]
+        sources = [source for folder in folders for source in _gather_or_none(folder, skipped)]
         size = sum(source.size for source in sources) / 1e6
         call.output().say(f"{agent}: {len(sources)} transcripts, {size:.1f} MB, in {', '.join(folders)}")
         found += sources
@@ -48,35 +62,38 @@ def _gather_histories(call: Invocation) -> list[Source]:
     return found
 
 
-def _gather_or_none(folder: str) -> list[Source]:
+def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
-        return gather(folder)
-    except CannotImport:
+        return gather(folder, skipped)
+    except (CannotImport, Inaccessible):
         return []
 
 
-def import_all(
-    call: Invocation,
-    sources: Sequence[Source],
-    *,
-    dry_run: bool,
-    strict: bool,
-    again: bool,
-    title: str | None,
-    report: bool,
-) -> Imported:
-    """Import with a progress bar at a terminal; raises as the operation does."""
-    repository = call.repository(create=True)
-    total = sum(source.size for source in sources)
+def import_all(call: Invocation, collected: Collected, wishes: Wishes) -> Imported:
+    """Import with a progress bar at a terminal; raises as the operation does.
+
+    Where there is no store yet, one is made only once it is certain that something comes in.
+    """
+    repository = call.find_repository()
+    if repository is None and (wishes.dry_run or wishes.strict or wishes.title is not None):
+        with empty_store() as store:
+            rehearsed = _import_into(call, store, collected, replace(wishes, dry_run=True))
+        if wishes.dry_run:
+            return rehearsed
+    elif repository is None:
+        open_sources(collected.sources, FORMATS, list(collected.skipped))
+    return _import_into(call, repository or call.repository(create=True), collected, wishes)
+
+
+def _import_into(call: Invocation, repository: Repository, collected: Collected, wishes: Wishes) -> Imported:
+    total = sum(source.size for source in collected.sources)
     with progress(call.output(), "importing", total) as advance:
         return import_sources(
             repository,
-            sources,
+            collected.sources,
             FORMATS,
-            dry_run=dry_run,
-            strict=strict,
-            again=again,
-            title=title,
-            report=report,
+            wishes,
             advance=advance,
+            skipped=collected.skipped,
+            notes=collected.notes,
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scopes.conversation.heads import MessageHead, head_of
 from scopes.conversation.list import read_root
 from scopes.conversation.lookup import Place, find_place
-from scopes.conversation.merging.positions import claim_value, find_setters
+from scopes.conversation.merging.outcome import BOTH
+from scopes.conversation.merging.positions import blob_at, claim_value, find_setters
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.merging.subjects import FILES, agent_of, shown_key, subject_of
 from scopes.errors import Invalid, NotFound
@@ -56,18 +57,24 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     if not wanted:
         subject = key if key is not None else file
         raise NotFound(f"nothing is said about {subject!a} in {where}", hint=_nearby(known))
-    setters = find_setters(repository, walk_newest_first(repository, [place.oid]), wanted)
-    rows = [
-        BlameRow(
-            key=subject_of(path),
-            agent=agent_of(path),
-            value=claim_value(subject_of(path), canonical.load(read_blob(repository, blob))),
-            head=head_of(read_commit(repository, setters[path])),
-        )
-        for path, blob in sorted(wanted.items())
-        if path in setters
-    ]
-    return BlameList(place=place, rows=tuple(rows))
+    return BlameList(place=place, rows=tuple(_walk_rows(repository, place.oid, wanted)))
+
+
+def _walk_rows(repository: Repository, tip: Oid, wanted: Mapping[str, Oid]) -> Iterator[BlameRow]:
+    """Yield a row for every claim; where a merge has kept what both sides said, a row for each of them."""
+    setters = find_setters(repository, walk_newest_first(repository, [tip]), wanted)
+    for path, blob in sorted(wanted.items()):
+        claim: Any = canonical.load(read_blob(repository, blob))
+        commit = read_commit(repository, setters[path]) if path in setters else None
+        if commit is None:
+            continue
+        if len(commit.parents) > 1 and isinstance(claim, dict) and claim.keys() == {BOTH}:
+            for parent in commit.parents:
+                below = blob_at(repository, state_of(repository, parent), path)
+                yield from _walk_rows(repository, parent, {} if below is None else {path: below})
+        else:
+            key = subject_of(path)
+            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
 
 
 def _named(known: Mapping[str, Oid], key: str) -> dict[str, Oid]:

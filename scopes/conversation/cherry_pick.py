@@ -96,7 +96,7 @@ def cherry_pick(
         Refused: something waits on the branch, or one of the messages is a merge.
         Conflicted: the branch or a message still has open conflicts.
     """
-    policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+    policy = read_policy(repository.config, "automatic")
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             course, commits, notes = _prepare(repository, conversation, messages, branch)

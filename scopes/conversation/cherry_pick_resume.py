@@ -73,7 +73,7 @@ def abort_cherry_pick(repository: Repository, conversation: str, branch: str | N
 
 
 def _go_on(repository: Repository, course: Course, tip: Oid, status: str) -> CherryPickOutcome:
-    policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+    policy = read_policy(repository.config, "automatic")
     current = read_target(repository, course)
     if current != course.original:
         course, tip = _over(repository, course, tip, current, policy)

@@ -84,14 +84,21 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
 
 
 def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iterator[ConflictRow]:
-    """Yield the conflicts that wait in a conversation, by branch, then by key."""
+    """Yield the conflicts that wait in a conversation, by branch, then by key; no two have one number."""
+    yield from (row for row, _ in _walk_rows(repository, conversation))
+
+
+def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator[tuple[ConflictRow, Pending]]:
+    before = 0
     for pending in list_pending(repository, conversation):
-        yield from _rows(repository, pending)
+        for row in _rows(repository, pending, before):
+            yield row, pending
+            before = row.number
 
 
-def _rows(repository: Repository, pending: Pending) -> Iterator[ConflictRow]:
+def _rows(repository: Repository, pending: Pending, before: int) -> Iterator[ConflictRow]:
     talked = bool(_talk(repository, pending))
-    for number, record in enumerate(list_conflicts_of(repository, pending), 1):
+    for number, record in enumerate(list_conflicts_of(repository, pending), before + 1):
         status = "debate" if record.status == "open" and talked else record.status
         yield ConflictRow(
             number=number,
@@ -132,8 +139,7 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     Raises:
         NotFound, Ambiguous: none or several have that name.
     """
-    pendings = list_pending(repository, conversation)
-    rows = [(row, pending) for pending in pendings for row in _rows(repository, pending)]
+    rows = list(_walk_rows(repository, conversation))
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
     is_start = name and not (name.isdecimal() and len(name) <= _LONGEST_NUMBER)
@@ -142,6 +148,7 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
     if len(found) > 1:
-        ids = ", ".join(f"{row.conflict.id} ({row.branch})" for row, _ in found[:8])
-        raise Ambiguous(f"{name!a} fits {len(found)} conflicts of {conversation}", hint=f"name one by its id: {ids}")
+        names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
+        hint = f"name one by its number: {names}"
+        raise Ambiguous(f"{name!a} fits {len(found)} conflicts of {conversation}", hint=hint)
     return found[0]

@@ -15,6 +15,7 @@ from scopes.conversation.lookup import Place, branch_tips, find_active_branch, f
 from scopes.conversation.merging.commits import write_merge_commit, write_notice
 from scopes.conversation.merging.pending import (
     PURPOSE,
+    list_pending,
     require_settled,
     resolution_branch,
     waiting_entry,
@@ -24,7 +25,7 @@ from scopes.conversation.merging.settling import read_policy
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.conversation.operating import perform
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
@@ -104,9 +105,7 @@ def merge(
         Refused: the histories have nothing in common, or a rule forbids it.
         Conflicted: one of the tips still has open conflicts.
     """
-    policy = read_policy(
-        repository.config, strategy, auto_priority=auto_priority, strict=strict, actor=repository.caller.actor
-    )
+    policy = read_policy(repository.config, strategy, auto_priority=auto_priority, strict=strict)
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             merging = _prepare(repository, conversation, source, target)
@@ -114,6 +113,7 @@ def merge(
             return _foreseen(merging, plan, fast_forward=fast_forward)
     with writing(repository):
         merging = _prepare(repository, conversation, source, target)
+        _refuse_second(repository, merging)
         plan = plan_merge(repository, repository, merging.old, merging.place.oid, policy, unrelated=unrelated)
         if plan.up_to_date or (plan.fast_forward and fast_forward):
             return _moved(repository, merging, plan)
@@ -145,6 +145,20 @@ def _prepare(repository: Repository, conversation: str, source: str, target: str
     require_settled(repository, place.oid, f"the source {shown}")
     require_settled(repository, old, f"the target {name}")
     return _Merging(chosen, name, old, shown, place)
+
+
+def _refuse_second(repository: Repository, merging: _Merging) -> None:
+    """Refuse to begin again what waits already.
+
+    Raises:
+        Refused: a merge of this source into this target waits for its resolution.
+    """
+    for pending in list_pending(repository, merging.conversation):
+        if (pending.kind, pending.source, pending.target) == ("merge", merging.source, merging.target):
+            raise Refused(
+                f"a merge of {merging.source} into {merging.target} waits on {pending.branch}",
+                hint=f"go on with it, or give it up: scopes conv merge {merging.conversation} --abort",
+            )
 
 
 def _find_source(repository: Repository, text: str, conversation: ConversationId) -> Place:

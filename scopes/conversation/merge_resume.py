@@ -65,7 +65,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
                 f"the target {chosen}/{pending.target} is gone",
                 hint=f"bring it back with: scopes undo, or give the merge up: scopes conv merge {chosen} --abort",
             )
-        policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+        policy = read_policy(repository.config, "automatic")
         plan = plan_merge(repository, repository, target, pending.tip, policy)
         if plan.open_conflicts:
             return _stopped_again(repository, pending, target, plan)
@@ -81,7 +81,7 @@ def _require_whole(repository: Repository, pending: Pending) -> None:
         )
 
 
-def abort_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeAborted:
+def abort_merge(repository: Repository, conversation: str, branch: str | None = None, *kinds: str) -> MergeAborted:
     """Remove a waiting merge's branch; the branch that was active before is so again.
 
     Raises:
@@ -89,7 +89,7 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     """
     chosen = find_conversation(repository, conversation)
     with writing(repository):
-        pending = find_only_pending(repository, chosen, branch)
+        pending = find_only_pending(repository, chosen, branch, *kinds)
         changes, active = leave(repository, pending, None)
         changes.append(RefChange(branch_ref(chosen, pending.branch), pending.tip, None))
         operation = perform(repository, f"{pending.kind}-abort", f"abort {chosen}/{pending.branch}", changes)

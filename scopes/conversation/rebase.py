@@ -91,7 +91,7 @@ def rebase(
         Refused: something waits on the branch, or it holds a merge that cannot be replayed.
         Conflicted: the branch or the new base still has open conflicts.
     """
-    policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+    policy = read_policy(repository.config, "automatic")
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             course, entry = _prepare(repository, conversation, branch, onto)

@@ -78,7 +78,7 @@ def _go_on(repository: Repository, course: Course, tip: Oid, status: str) -> Reb
     todo = [read_commit(repository, oid) for oid in course.todo]
     todo += _appended(repository, course, current)
     beside = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
-    policy = read_policy(repository.config, "automatic", actor=repository.caller.actor)
+    policy = read_policy(repository.config, "automatic")
     with bulk_objects(repository) as objects:
         plan = plan_line(repository, objects, tip, todo, beside, policy)
     return conclude(repository, replace(course, original=current), plan, current, status=status)

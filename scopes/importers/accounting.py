@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from scopes.errors import CannotImport
 from scopes.importers.format import Source
+from scopes.importers.projection import Span
 from scopes.importers.results import SourceImported
 from scopes.importers.weaving import Segment
 
@@ -30,6 +32,12 @@ def account_for(source: Source, format_name: str, segments: Sequence[Segment], *
         unparsed_bytes=sums["unparsed"],
         problems=tuple(problems),
     )
+
+
+def cut(segments: Sequence[Segment], size: int) -> list[Segment]:
+    """Return what the first `size` bytes of a source became."""
+    inside = (segment for segment in segments if segment.span.offset < size)
+    return [replace(s, span=Span(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
 
 
 def refuse_unparsed(sources: Iterable[SourceImported]) -> None:

@@ -12,16 +12,43 @@ from scopes.importers.projection import Session
 from scopes.importers.source_record import walk_segments
 from scopes.importers.weaving import OPEN, Known, Segment, Thread
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository
+from scopes.store.repository import Objects
+
+
+@dataclass(slots=True)
+class Ended:
+    """A session that this run has woven: its thread until its family is in, and its record once its source is."""
+
+    thread: Thread | None
+    tips: list[Oid]
+    open: Known
+    record: Oid | None = None
 
 
 @dataclass(slots=True)
 class Beginnings:
     """The sources that others go on from: those of this run as they were woven, the others as they are stored."""
 
-    repository: Repository
+    objects: Objects
     homes: Homes
-    threads: dict[str, Thread] = field(default_factory=dict)
+    ended: dict[str, Ended] = field(default_factory=dict)
+
+    def add(self, key: str, thread: Thread, tips: list[Oid]) -> None:
+        """Let others go on from a session."""
+        self.ended[key] = Ended(thread, tips, thread.open)
+
+    def keep_record(self, key: str, record: Oid) -> None:
+        """Forget what every byte of a session became, since its source's record tells."""
+        ended = self.ended[key]
+        ended.record = record
+        if ended.thread is not None:
+            ended.thread.segments = []
+
+    def let_go(self, key: str) -> Thread | None:
+        """Forget a session's thread; returns it, if it was there still."""
+        ended = self.ended[key]
+        thread, ended.thread = ended.thread, None
+        return thread
 
     def start_of(self, session: Session, joined: Joined) -> tuple[MessageId | None, Oid]:
         """Return what a session's first messages stand on: the root, or a message of the source it goes on from.
@@ -44,25 +71,27 @@ class Beginnings:
         """Return the messages of a source that a longer one may still change."""
         if earlier is None:
             return {}
-        if earlier in self.threads:
-            return self.threads[earlier].open
+        if earlier in self.ended:
+            return self.ended[earlier].open
         found: Known = {}
         for tip in self.homes.tracked.get(earlier, ()):
-            for commit in walk_newest_first(self.repository, [tip]):
-                if is_root(commit) or OPEN not in read_message(self.repository, commit.oid).extra:
+            for commit in walk_newest_first(self.objects, [tip]):
+                if is_root(commit) or OPEN not in read_message(self.objects, commit.oid).extra:
                     break
                 found[message_id_of(commit), commit.parents[0]] = commit.oid
         return found
 
     def _segments_of(self, key: str) -> Iterable[Segment]:
-        if key in self.threads:
-            return self.threads[key].segments
-        stored = self.homes.stored(key)
-        return () if stored is None else walk_segments(self.repository, stored.commit)
+        ended, stored = self.ended.get(key), self.homes.stored(key)
+        if ended is not None and ended.record is None and ended.thread is not None:
+            return ended.thread.segments
+        record = ended.record if ended is not None else None if stored is None else stored.commit
+        return () if record is None else walk_segments(self.objects, record)
 
     def _find_message(self, key: str, wanted: MessageId) -> Oid | None:
-        if key in self.threads:
-            thread = self.threads[key]
+        ended = self.ended.get(key)
+        if ended is not None and ended.thread is not None:
+            thread = ended.thread
             return next((thread.oids[name] for name, identity in thread.ids.items() if identity == wanted), None)
-        commits = walk_newest_first(self.repository, self.homes.tracked.get(key, ()))
+        commits = walk_newest_first(self.objects, self.homes.tracked.get(key, ()) if ended is None else ended.tips)
         return next((commit.oid for commit in commits if message_id_of(commit) == wanted), None)

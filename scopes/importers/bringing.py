@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scopes.clock import seconds_of
 from scopes.conversation.source_record import SOURCES, SourceRecord
-from scopes.importers.accounting import account_for
+from scopes.ids import Oid
+from scopes.importers.accounting import account_for, cut
+from scopes.importers.arranging import arrange
 from scopes.importers.beginning import Beginnings
+from scopes.importers.format import Source
 from scopes.importers.home import UNDATED, Homes, Joined, Stored, Woven
 from scopes.importers.identity import PARSER_VERSION
 from scopes.importers.lineage import key_of
+from scopes.importers.older_copy import StoredSource
 from scopes.importers.opening import Work
 from scopes.importers.projection import Event, Session
-from scopes.importers.results import SourceImported
+from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.source_record import digests_of, walk_segments, write_source_record
 from scopes.importers.weaving import Segment, Thread, weave
 from scopes.model.operation import RefChange
@@ -34,8 +38,19 @@ class Run:
     again: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
+    copies: list[Skipped] = field(default_factory=list)
     records: list[RefChange] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    def is_overtaken(self) -> bool:
+        """Tell whether somebody else has brought one of its sources in meanwhile."""
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records)
+
+    def let_go(self, family: int) -> None:
+        """Forget what only the sources of a family needed, as all of them are in."""
+        for home in self.homes.of_family(family):
+            threads = {woven.key: self.beginnings.let_go(woven.key) for woven in home.woven}
+            self.homes.settle(home, {key: thread for key, thread in threads.items() if thread is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +66,37 @@ class Arrival:
     grown: bool
 
 
-def bring(run: Run, work: Work) -> None:
-    """Bring one source in, or find that nothing about it has changed."""
+def bring(run: Run, work: Work, family: int) -> None:
+    """Bring one source of a family in, or find that nothing about it has changed."""
+    run.homes.family = family
     arrival = _arrive(run, work)
     if arrival.stored is not None and _is_unchanged(run, arrival, arrival.stored.record):
         segments = _keep(run, arrival, arrival.stored)
     else:
         segments = _weave_all(run, arrival)
     known = arrival.stored is not None and arrival.stored.record.digest == arrival.digest
-    run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
+    if not isinstance(work.source, StoredSource):
+        run.sources.append(account_for(work.source, work.format.name, segments, new=not known))
+    copies = [(copy, _account_for_copy(work, copy, segments)) for copy in work.copies]
+    run.copies += [found for _, found in copies]
+    run.notes += [Note(f"{found.path} is {found.reason}") for copy, found in copies if copy.named]
+
+
+def _account_for_copy(work: Work, copy: Source, segments: Sequence[Segment]) -> Skipped:
+    """Say of a copy what its bytes are in the source that begins with them."""
+    more = work.source.size - copy.size
+    if isinstance(work.source, StoredSource):
+        reason = f"an older copy of what is here already, which goes on for {more} bytes"
+    else:
+        reason = (
+            f"a copy of {work.source.path}" if not more else f"an older copy of {work.source.path}, contained in it"
+        )
+    return Skipped(
+        path=copy.path,
+        reason=reason,
+        told=copy.named,
+        account=account_for(copy, work.format.name, cut(segments, copy.size), new=False),
+    )
 
 
 def _arrive(run: Run, work: Work) -> Arrival:
@@ -82,9 +119,11 @@ def _is_unchanged(run: Run, arrival: Arrival, record: SourceRecord) -> bool:
     Its bytes are the same, so is what it goes on from, and nothing before it in its conversations has changed: what is
     said in several sources is the first one's.
     """
-    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
     same = (record.digest, record.parser, record.base) == (arrival.digest, PARSER_VERSION, arrival.base)
-    if not same or record.root != arrival.joined.home.root or any(home.woven for home in homes):
+    if not same or record.root != arrival.joined.home.root:
+        return False
+    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
+    if any(home.woven for home in homes):
         return False
     return not (run.again and any(home.conversation is None for home in homes))
 
@@ -121,7 +160,9 @@ def _weave_all(run: Run, arrival: Arrival) -> list[Segment]:
         sessions=tuple(roots[1:]),
     )
     run.versions[arrival.key] = record.version
-    _write_record(run, arrival, record, segments)
+    commit = _write_record(run, arrival, record, segments)
+    for key in threads:
+        run.beginnings.keep_record(key, commit)
     return segments
 
 
@@ -136,19 +177,22 @@ def _weave(run: Run, arrival: Arrival, session: Session, events: Iterator[Event]
     thread = Thread(session, home.root, home.known, home.calls, home.agents, start, borrowed, joined.own)
     weave(run.objects, thread, events)
     run.notes += [Note(text) for text in thread.ending.notes]
-    run.beginnings.threads[key] = thread
+    leaves = arrange(run.objects, thread, home.document.native_id or "")
+    run.beginnings.add(key, thread, [leaf.tip for leaf in leaves])
     before = {} if record is None else {arrival.key: record.root, **dict(record.sessions)}
-    home.woven.append(Woven(key, thread, complete=arrival.grown, moved=before.get(key, home.root) != home.root))
+    moved = before.get(key, home.root) != home.root
+    home.woven.append(Woven(key, leaves, thread.title, complete=arrival.grown, moved=moved))
     return thread
 
 
-def _write_record(run: Run, arrival: Arrival, record: SourceRecord, segments: list[Segment]) -> None:
-    """Keep a source's bytes and what they became, if the store does not have just that."""
+def _write_record(run: Run, arrival: Arrival, record: SourceRecord, segments: list[Segment]) -> Oid:
+    """Keep a source's bytes and what they became, if the store does not have just that; returns where."""
     stored = arrival.stored
     if stored is not None and record == replace(stored.record, path=record.path):
-        return
+        return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(arrival.work.session.created or UNDATED)
     with arrival.work.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
     run.records.append(RefChange(SOURCES + arrival.key, previous, commit))
+    return commit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport
@@ -15,10 +15,14 @@ SNIFF_BYTES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when the import began: at least `size` bytes that are not changed, only added to."""
+    """A file as it was when the import began: at least `size` bytes that are not changed, only added to.
+
+    It is `named` where somebody has asked for this very file, and not for a folder that it is in.
+    """
 
     path: str
     size: int
+    named: bool = field(default=False, compare=False, kw_only=True)
 
     def open(self) -> BinaryIO:
         """Open it for reading from its beginning; what is compressed reads as what it holds."""

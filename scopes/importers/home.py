@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
@@ -12,6 +12,7 @@ from scopes.conversation.message_commit import write_root_commit
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.importers.arranging import Leaf
 from scopes.importers.identity import session_uuid
 from scopes.importers.lineage import earlier_keys, key_of
 from scopes.importers.projection import Session
@@ -42,7 +43,8 @@ class Woven:
     """
 
     key: str
-    thread: Thread
+    leaves: list[Leaf]
+    title: str | None
     complete: bool = False
     moved: bool = False
 
@@ -51,7 +53,8 @@ class Woven:
 class Home:
     """A conversation that sessions of this run go into; `conversation` is None until it has an id.
 
-    `tips` are where it stood before the run, `unread` those of them whose messages are not among `known` yet.
+    `tips` are where it stood before the run, `read` those whose messages are among `known`, and `unread` those that are
+    not yet. `messages` are counted when all its sources are in, and `new_messages`, those that this run brought.
     """
 
     root: Oid
@@ -62,9 +65,12 @@ class Home:
     agents: dict[str, str] = field(default_factory=dict)
     tips: list[Oid] = field(default_factory=list)
     unread: list[Oid] = field(default_factory=list)
+    read: list[Oid] = field(default_factory=list)
     learned: set[Oid] = field(default_factory=set)
     woven: list[Woven] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    messages: int = 0
+    new_messages: int = 0
 
     @property
     def keys(self) -> list[str]:
@@ -91,6 +97,9 @@ class Homes:
         self._roots: dict[str, Oid] = {}
         self._conversations: dict[Oid, ConversationId] | None = None
         self._stored: dict[str, Stored | None] = {}
+        self._families: dict[int, dict[Oid, Home]] = {}
+        self.family = 0
+        self._begun: dict[str, Oid] = {}  # the roots of sessions at the last import of their sources
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
             self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
@@ -110,7 +119,7 @@ class Homes:
         if session.base is not None and session.part is None:
             hint = "bring its parent in as well; both then share a conversation"
             notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
-        root = self._roots[key_of(session)] = self._write_root(session)
+        root = self._roots[key_of(session)] = self._find_own_root(session) or self._write_root(session)
         return Joined(self.at(root), session.part is None)
 
     def at(self, root: Oid) -> Home:
@@ -124,6 +133,7 @@ class Homes:
             if home.conversation is not None:
                 home.tips = sorted(branch_tips(self._repository, home.conversation).values())
                 home.unread = [tip for tip in home.tips if tip not in self._running]
+        self._families.setdefault(self.family, {})[root] = self._homes[root]
         return self._homes[root]
 
     def stored(self, key: str) -> Stored | None:
@@ -132,6 +142,11 @@ class Homes:
             ref = self._repository.find_ref(SOURCES + key)
             self._stored[key] = None if ref is None else Stored(Oid(ref), read_source_record(self._objects, Oid(ref)))
         return self._stored[key]
+
+    def roots_of(self, key: str) -> tuple[Oid, ...]:
+        """Return what begins the conversations that a source went into at its last import."""
+        stored = self.stored(key)
+        return () if stored is None else (stored.record.root, *stored.record.more_roots)
 
     def keep(self, home: Home, key: str) -> None:
         """Let a session be as the store has it."""
@@ -149,28 +164,46 @@ class Homes:
         home.tips += self.tracked.get(key, ())
         sources = [earlier] if earlier is not None and earlier not in home.keys else []
         wanted = [tip for source in [*sources, *([key] if own else [])] for tip in self.tracked.get(source, ())]
-        for commit in walk_oldest_first(self._repository, [*home.unread, *wanted], home.learned):
+        tips = [*home.unread, *wanted]
+        for commit in walk_oldest_first(self._objects, tips, home.learned):
             home.learned.add(commit.oid)
             if commit.parents and not is_root(commit):
-                message = read_message(self._repository, commit.oid)
+                message = read_message(self._objects, commit.oid)
                 note_calls(message.parts, message_id_of(commit), home.calls, home.agents)
                 if OPEN not in message.extra:
                     home.known.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)
+        home.read += tips
         home.unread = []
 
-    def count(self, home: Home) -> tuple[int, int]:
-        """Count the messages of a conversation, and how many of them are new with this run."""
-        commits = walk_newest_first(self._repository, home.tips)
-        before = {message_id_of(commit) for commit in commits if not is_root(commit)}
-        now = {identity for woven in home.woven for identity in woven.thread.ids.values()}
-        return len(now | before), len(now - before)
+    def of_family(self, family: int) -> list[Home]:
+        """Return the conversations that a family of sources has gone into."""
+        return list(self._families.pop(family, {}).values())
+
+    def settle(self, home: Home, threads: Mapping[str, Thread]) -> None:
+        """Count a conversation's messages, and forget what only further sources of it would need.
+
+        Should one come all the same, it is learned again from what is written.
+        """
+        before = self._messages_below(home.tips)
+        now = {identity for thread in threads.values() for identity in thread.ids.values()}
+        now |= self._messages_below([t.tip for woven in home.woven if woven.key not in threads for t in woven.leaves])
+        left = {tip for woven in home.woven if woven.complete for tip in self.tracked.get(woven.key, ())}
+        staying = self._messages_below([tip for tip in home.tips if tip not in left])
+        home.messages, home.new_messages = len(now | staying), len(now - before)
+        home.unread += [*home.read, *(leaf.tip for woven in home.woven for leaf in woven.leaves)]
+        home.read, home.known, home.calls, home.agents, home.learned = [], {}, {}, {}, set()
+
+    def _messages_below(self, tips: Iterable[Oid]) -> set[MessageId]:
+        return {message_id_of(commit) for commit in walk_newest_first(self._objects, tips) if not is_root(commit)}
 
     def _sessions_of(self, keys: Iterable[str]) -> Iterator[str]:
         """Yield the keys of sources, and of all other sessions that they held at their last import."""
         for key in keys:
             yield key
             stored = self.stored(key)
-            yield from () if stored is None else (session for session, _ in stored.record.sessions)
+            if stored is not None:
+                self._begun |= {key: stored.record.root, **dict(stored.record.sessions)}
+                yield from (session for session, _ in stored.record.sessions)
 
     def _root_of(self, key: str) -> Oid | None:
         """Find the root of a source's conversation: from this run, or from its record."""
@@ -178,6 +211,14 @@ class Homes:
             return self._roots[key]
         stored = self.stored(key)
         return None if stored is None else stored.record.root
+
+    def _find_own_root(self, session: Session) -> Oid | None:
+        """Find what a session's own conversation began with at its last import, whatever its beginning says by now."""
+        root = self._begun.get(key_of(session))
+        if root is None or not self._repository.has(root):
+            return None
+        own = session_uuid(session.format, session.native_id)
+        return root if self.at(root).document.uuid == own else None
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(

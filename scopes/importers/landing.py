@@ -6,22 +6,27 @@ rename), it stays, and what is new appears beside it as a branch of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 
 from scopes.conversation.heads import read_message_bytes
 from scopes.conversation.lookup import MAIN
 from scopes.conversation.metadata import branch_change, read_metadata, title_change, write_metadata
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.arranging import SHORT_ID, Leaf
-from scopes.importers.home import TRACKING
+from scopes.importers.home import TRACKING, Home
 from scopes.model.conversation import BranchEntry
 from scopes.model.keys import encode_component
 from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store import refs as names
-from scopes.store.graph import is_ancestor
-from scopes.store.repository import Repository, read_commit
+from scopes.store.graph import is_ancestor, list_merge_bases
+from scopes.store.refs import Neighbours
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import Change
+
+_BESIDE = ("import/", "import-")  # the beginnings of what a branch beside another is called
 
 
 @dataclass(slots=True)
@@ -36,8 +41,23 @@ class Landing:
     active: BranchName | None = None
     changes: list[RefChange] = field(default_factory=list)
     described: dict[str, Change] = field(default_factory=dict)
-    branches: dict[BranchName, Oid] = field(default_factory=dict)
+    taken: dict[BranchName, Oid] = field(default_factory=dict)
+    names: Neighbours = field(default_factory=lambda: Neighbours(()))
     notes: list[Note] = field(default_factory=list)
+
+    def stand(self, name: BranchName, tip: Oid) -> None:
+        """Note where a branch of the conversation stands."""
+        self.taken[name] = tip
+        self.names.add(name)
+
+
+def begin_landing(repository: Repository, home: Home, conversation: ConversationId, *, fresh: bool) -> Landing:
+    """Begin to collect; the branches that are there already stay where they are, unless something moves them."""
+    landing = Landing(conversation, home.root, home.document.created, fresh=fresh)
+    prefix = f"{names.HEADS}{conversation}/"
+    for ref, oid in repository.list_refs(prefix).items():
+        landing.stand(BranchName(ref[len(prefix) :]), Oid(oid))
+    return landing
 
 
 def tracking_ref(key: str, leaf: str) -> str:
@@ -60,45 +80,74 @@ def land(
     Call it under the exclusive lock, so that the refs stay what they are seen to be.
     """
     before = repository.list_refs(f"{TRACKING}{key}/")
-    taken = _branches_of(repository, landing)
     for leaf in leaves:
         ref = tracking_ref(key, leaf.name)
         tracked = before.get(ref)
         if tracked != leaf.tip:
             landing.changes.append(RefChange(ref, tracked, leaf.tip))
         if tracked != leaf.tip or landing.fresh:
-            _move_branch(repository, landing, leaf, None if landing.fresh or moved else tracked, taken)
+            followed = None if landing.fresh or moved else tracked
+            _move_branch(repository, landing, leaf, followed)
+            _lead_main_on(landing, leaf, followed)
         if leaf.active and landing.fresh:
             landing.active = leaf.name
     wanted = {tracking_ref(key, leaf.name) for leaf in leaves}
     landing.changes += [RefChange(ref, tip, None) for ref, tip in before.items() if ref not in wanted]
     for tip in () if complete or moved else dict.fromkeys(before.values()):
         if not _is_kept(repository, Oid(tip), leaves):
-            _keep_vanished(landing, Oid(tip), taken)
+            _keep_vanished(landing, Oid(tip))
 
 
-def _move_branch(
-    repository: Repository, landing: Landing, leaf: Leaf, tracked: str | None, taken: dict[BranchName, Oid]
-) -> None:
-    current = taken.get(leaf.name)
+def _move_branch(repository: Repository, landing: Landing, leaf: Leaf, tracked: str | None) -> None:
+    taken = landing.taken
+    name = _place_for(landing, leaf.name)
+    current = taken.get(name)
     if current == leaf.tip:
         return
-    if tracked is None and leaf.name == MAIN and current == landing.root:
+    if tracked is None and name == MAIN and current == landing.root:
         tracked = current  # nothing of this source has been there yet, and nobody has put anything there
-    if current == tracked and (current is not None or leaf.name not in landing.branches):
-        name = leaf.name
-    else:
-        name = BranchName(f"import/{leaf.tip[:SHORT_ID]}")
-        if taken.get(name) == leaf.tip:
+    if current != tracked:
+        beside = _find_follower(landing, tracked) or _place_for(landing, BranchName(f"import/{leaf.tip[:SHORT_ID]}"))
+        if taken.get(beside) == leaf.tip:
             return
-        where = f"{landing.conversation}/{leaf.name}"
-        landing.notes.append(Note(f"{where} was moved here; what is new in its source is on {name}"))
-        current = taken.get(name)
+        where = f"{landing.conversation}/{name}"
+        landing.notes.append(Note(f"{where} was moved here; what is new in its source is on {beside}"))
+        if current is not None:
+            bases = list_merge_bases(repository, Oid(current), leaf.tip)
+            leaf = replace(leaf, entry=replace(leaf.entry, parent=name, fork=bases[0] if bases else landing.root))
+        name, current = beside, taken.get(beside)
+    elif current is None and name != leaf.name:
+        other = landing.names.find_in_the_way(leaf.name)
+        landing.notes.append(Note(f"{leaf.name} cannot stand beside {other} in {landing.conversation}; it is {name}"))
     landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), current, leaf.tip))
     entry = leaf.entry if current is None else _corrected(repository, landing, name, leaf)
     if entry is not None:
         landing.described |= branch_change(name, entry)
-    taken[name] = landing.branches[name] = leaf.tip
+    landing.stand(name, leaf.tip)
+
+
+def _find_follower(landing: Landing, tracked: str | None) -> BranchName | None:
+    """Find the branch that has followed the source since the user moved the one that did so before."""
+    followers = (name for name, tip in landing.taken.items() if name.startswith(_BESIDE) and tip == tracked)
+    return next(followers, None)
+
+
+def _lead_main_on(landing: Landing, leaf: Leaf, tracked: str | None) -> None:
+    """Let main go on with a page of its session, where it stands at what the page goes on from, or has followed it."""
+    main = landing.taken.get(MAIN)
+    if leaf.goes_on_from is not None and main is not None and main in {leaf.goes_on_from, tracked}:
+        landing.changes.append(RefChange(names.branch_ref(landing.conversation, MAIN), main, leaf.tip))
+        landing.stand(MAIN, leaf.tip)
+
+
+def _place_for(landing: Landing, wanted: BranchName) -> BranchName:
+    """Return the name that a branch goes by here: a `-` for every `/` where the names of others leave it no other."""
+    flat = wanted.replace("/", "-")
+    if wanted not in landing.taken and flat in landing.taken:
+        return BranchName(flat)
+    names_in_turn = chain((wanted, flat), (f"{flat}-{number}" for number in count(2)))
+    free = (name for name in names_in_turn if name in landing.taken or landing.names.find_in_the_way(name) is None)
+    return BranchName(next(free))
 
 
 def _corrected(repository: Repository, landing: Landing, name: BranchName, leaf: Leaf) -> BranchEntry | None:
@@ -118,42 +167,40 @@ def _is_kept(repository: Repository, tip: Oid, leaves: list[Leaf]) -> bool:
     return any(is_ancestor(repository, base, leaf.tip) for leaf in leaves)
 
 
-def _keep_vanished(landing: Landing, tip: Oid, taken: dict[BranchName, Oid]) -> None:
+def _keep_vanished(landing: Landing, tip: Oid) -> None:
     """Keep what a source has lost since its last import: the tip it had then, as a branch of its own."""
-    if tip in taken.values():
+    if tip in landing.taken.values():
         return
-    count = 1
-    while BranchName(f"abandoned/{count}") in taken:
-        count += 1
-    name = BranchName(f"abandoned/{count}")
+    wanted = (_place_for(landing, BranchName(f"abandoned/{number}")) for number in count(1))
+    name = next(name for name in wanted if name not in landing.taken)
     landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), None, tip))
     landing.described |= branch_change(name, BranchEntry(parent=MAIN, created=landing.created))
     landing.notes.append(Note(f"messages that are gone from a source of {landing.conversation} are kept on {name}"))
-    taken[name] = landing.branches[name] = tip
+    landing.stand(name, tip)
 
 
-def _branches_of(repository: Repository, landing: Landing) -> dict[BranchName, Oid]:
-    prefix = f"{names.HEADS}{landing.conversation}/"
-    found = {BranchName(r[len(prefix) :]): Oid(oid) for r, oid in repository.list_refs(prefix).items()}
-    return found | landing.branches
-
-
-def finish(repository: Repository, landing: Landing) -> list[RefChange]:
+def finish(repository: Repository, objects: Objects, landing: Landing) -> list[RefChange]:
     """Return all ref changes of a conversation, its metadata included; none where nothing moves."""
     meta = names.meta_ref(landing.conversation)
     before = read_metadata(repository, landing.conversation)
     described: dict[str, Change] = dict(landing.described)
     if landing.fresh:
-        if MAIN not in landing.branches:
-            main = names.branch_ref(landing.conversation, MAIN)
-            landing.changes.append(RefChange(main, None, landing.root))
-            landing.branches[MAIN] = landing.root
+        if MAIN not in landing.taken:
+            landing.changes.append(RefChange(names.branch_ref(landing.conversation, MAIN), None, landing.root))
         described |= branch_change(MAIN, BranchEntry(fork=landing.root, created=landing.created))
         target = names.SYMBOLIC + names.branch_ref(landing.conversation, landing.active or MAIN)
         landing.changes.append(RefChange(names.active_ref(landing.conversation), None, target))
     if landing.title is not None and before.title is None:
         described |= title_change(landing.title)
     if described:
-        commit = write_metadata(repository, before.commit, described, f"import into {landing.conversation}")
+        commit = write_metadata(objects, before.commit, described, f"import into {landing.conversation}")
         landing.changes.append(RefChange(meta, before.commit, commit))
-    return landing.changes
+    return _one_for_each_ref(landing.changes)
+
+
+def _one_for_each_ref(changes: Iterable[RefChange]) -> list[RefChange]:
+    """Join the moves of each ref."""
+    joined: dict[str, RefChange] = {}
+    for change in changes:
+        joined[change.ref] = joined.get(change.ref, change)._replace(new=change.new)
+    return list(joined.values())

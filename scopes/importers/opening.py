@@ -6,58 +6,65 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
-from scopes.errors import CannotImport, Inaccessible
+from scopes.errors import CannotImport
 from scopes.importers.arranging import SHORT_ID
 from scopes.importers.format import Format, Source, choose_format
 from scopes.importers.lineage import earlier_keys, key_of
 from scopes.importers.projection import Session
+from scopes.importers.results import Skipped, unreadable
 from scopes.importers.source_record import digest_of
 
 
 @dataclass(slots=True)
 class Work:
-    """A source that was opened: its format, and the session that it begins with."""
+    """A source that was opened: its format, the session that it begins with, and the copies that it contains."""
 
     source: Source
     format: Format
     session: Session
+    copies: tuple[Source, ...] = ()
 
 
-def open_sources(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+def open_sources(
+    sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped], *, strict: bool = False
+) -> list[Work]:
     """Find out what every source is; returns those to read, in the order in which they are to be read.
 
-    Paths that are passed over are added to `skipped`: those in no known format, and copies of others.
+    What is in no known format, or cannot be read, is added to `skipped`; copies are with their work.
 
     Raises:
-        CannotImport, Inaccessible: a single source is in no known format, or cannot be read.
+        CannotImport, Inaccessible: a file that somebody would miss was passed over, and `strict` allows none, or there
+            is nothing else.
     """
-    return _in_order(_told_apart(_open_all(sources, formats, skipped), skipped))
+    works = _in_order(_told_apart(_open_all(sources, formats, skipped)))
+    troubles = [found.trouble for found in skipped if found.trouble is not None]
+    if troubles and (strict or not works):
+        raise troubles[0]
+    return works
 
 
-def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[str]) -> list[Work]:
+def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[Work]:
     works = []
     for source in sources:
         try:
             chosen = choose_format(formats, source)
             first = next(iter(chosen.walk_events(source)), None)
-        except CannotImport:
-            if len(sources) == 1:
-                raise
-            skipped.append(source.path)
+        except CannotImport as error:
+            missed = error if source.named or len(sources) == 1 else None
+            reason = error.message.removeprefix(f"{source.path} ")
+            skipped.append(Skipped(path=source.path, reason=reason, trouble=missed, told=missed is not None))
             continue
         except OSError as error:
-            if len(sources) == 1:
-                raise Inaccessible(f"cannot read {source.path!a}: {error.strerror}") from error
-            skipped.append(source.path)
+            skipped.append(unreadable(source.path, error))
             continue
         if isinstance(first, Session):
             works.append(Work(source, chosen, first))
         else:
-            skipped.append(source.path)
+            skipped.append(Skipped(path=source.path, reason="holds no session"))
     return works
 
 
-def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
+def _told_apart(works: list[Work]) -> list[Work]:
     """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
     by_key: dict[str, list[Work]] = {}
     for work in works:
@@ -66,15 +73,15 @@ def _told_apart(works: list[Work], skipped: list[str]) -> list[Work]:
     for copies in by_key.values():
         copies.sort(key=lambda work: (-work.source.size, work.source.path))
         longest = copies[0]
-        kept.append(longest)
         for work in copies[1:]:
             digest = digest_of(work.source, work.source.size)
             if digest == digest_of(longest.source, work.source.size):
-                skipped.append(work.source.path)
+                longest = replace(longest, copies=(*longest.copies, work.source))
             else:
                 part = f"{work.session.part or 'copy'}-{digest[:SHORT_ID]}"
                 details = {"line": "copy", **work.session.details}
                 kept.append(replace(work, session=replace(work.session, part=part, details=details)))
+        kept.append(longest)
     return kept
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import next_conversation_id
-from scopes.ids import BranchName, ConversationId, slug
-from scopes.importers.arranging import SHORT_ID, arrange
+from scopes.ids import ConversationId
 from scopes.importers.bringing import Run
 from scopes.importers.home import Home
-from scopes.importers.landing import Landing, finish, land
-from scopes.importers.weaving import Thread
+from scopes.importers.landing import Landing, begin_landing, finish, land
 from scopes.model.operation import RefChange
 from scopes.result import Note
+from scopes.store.repository import Objects
 
 
 def number_conversations(run: Run) -> dict[ConversationId, Home]:
@@ -27,7 +25,9 @@ def number_conversations(run: Run) -> dict[ConversationId, Home]:
     return found
 
 
-def place_conversations(run: Run, title: str | None) -> tuple[dict[ConversationId, Home], list[RefChange]]:
+def place_conversations(
+    run: Run, objects: Objects, title: str | None
+) -> tuple[dict[ConversationId, Home], list[RefChange]]:
     """Collect the ref changes of all conversations; what was deleted stays so unless it is wanted again."""
     changes: list[RefChange] = []
     placed: dict[ConversationId, Home] = {}
@@ -39,8 +39,12 @@ def place_conversations(run: Run, title: str | None) -> tuple[dict[ConversationI
             run.notes.append(Note(f"session {home.document.native_id} was deleted here and stays so", hint))
             continue
         landing = _land(run, conversation, home, fresh=fresh)
-        landing.title = title or next((woven.thread.title for woven in home.woven if woven.thread.title), None)
-        changes += finish(run.repository, landing)
+        known = read_metadata(run.repository, conversation).title
+        if title is not None and known not in (None, title):
+            hint = f"give it another title with: scopes conv rename {conversation} --title TEXT"
+            run.notes.append(Note(f"{conversation} has a title already: {known}", hint))
+        landing.title = title or next((woven.title for woven in home.woven if woven.title), None)
+        changes += finish(run.repository, objects, landing)
         run.notes += landing.notes
         placed[conversation] = home
     return placed, [*changes, *run.records] if placed else []
@@ -53,24 +57,7 @@ def _was_here(run: Run, home: Home) -> bool:
 
 
 def _land(run: Run, conversation: ConversationId, home: Home, *, fresh: bool) -> Landing:
-    landing = Landing(conversation, home.root, home.document.created, fresh=fresh)
+    landing = begin_landing(run.repository, home, conversation, fresh=fresh)
     for woven in home.woven:
-        thread = woven.thread
-        leaves = arrange(run.objects, thread, _line_name(thread))
-        leaves = [replace(leaf, active=leaf.active and thread.own) for leaf in leaves]
-        land(run.repository, landing, woven.key, leaves, complete=woven.complete, moved=woven.moved)
+        land(run.repository, landing, woven.key, woven.leaves, complete=woven.complete, moved=woven.moved)
     return landing
-
-
-def _line_name(thread: Thread) -> BranchName | None:
-    """Name the line that a session stands at, where it is not its conversation's own."""
-    if thread.own:
-        return None
-    session = thread.session
-    line = session.details.get("line")
-    if line is not None and session.part is not None:
-        return BranchName(f"{line}/{slug(session.part)[-SHORT_ID:]}")
-    if session.part is not None or session.spawned_by is not None:
-        agent = session.details.get("agent") or session.part or session.native_id
-        return BranchName(f"subagent/{slug(str(agent))[:40]}")
-    return BranchName(f"fork/{slug(session.native_id)[-SHORT_ID:]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Result
 
@@ -31,6 +32,28 @@ class SourceImported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A file that was passed over, and why; a copy is accounted for by what its bytes are in the longer one.
+
+    `trouble` is there where somebody would miss it: a note, or what to raise where nothing may be missing. `told` is
+    what a note says already.
+    """
+
+    path: str
+    reason: str
+    trouble: ScopesError | None = None
+    told: bool = False
+    account: SourceImported | None = None
+
+
+def unreadable(path: str, error: OSError) -> Skipped:
+    """Say of a path below a folder why it cannot be read."""
+    reason = f"cannot be read: {error.strerror}"
+    trouble = Inaccessible(f"{path} {reason}", hint="check who owns it, or name what else is to come in")
+    return Skipped(path=path, reason=reason, trouble=trouble, told=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImported:
     """One conversation that sources went into; `new_messages` were not in it before."""
 
@@ -48,7 +71,7 @@ class Imported(Result):
 
     sources: tuple[SourceImported, ...]
     conversations: tuple[ConversationImported, ...]
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
     report: bool = False
     operation: OperationId | None = None

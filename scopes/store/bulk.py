@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scopes.ids import Oid
+from scopes.store.libgit2 import pygit2
 from scopes.store.pack import PackWriter
 from scopes.store.repository import Repository
+
+_WINDOW_BYTES = 1 << 20
+_MAPPED_BYTES = 8 << 20
 
 
 class BulkObjects:
@@ -33,11 +37,13 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
 
     Without `keep` they are thrown away in any case: a dry run.
 
-    Hold the store's lock, and move refs only after the block.
+    Hold the store's lock, and move refs only after the block. From then on this process has little of any pack in
+    memory at once: libgit2 else maps each whole, and looks into them for every ref that it moves.
 
     Raises:
         Inaccessible: disk full, permission.
     """
+    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
     directory = os.path.join(repository.path, "objects", "pack")
     with PackWriter(directory, repository.has, durable=repository.durable) as writer:
         yield BulkObjects(repository, writer)

@@ -77,16 +77,36 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
     Raises:
         NotFound: a commit is not in the store.
     """
+    base = _find_merge_base(repository, one, two)
+    if base is None:
+        return ()
+    if _is_line_above(repository, base, (one, two)):
+        return (base,)
+    return drop_ancestors(repository, _paint_common(repository, one, two))
+
+
+def split_histories(
+    repository: Repository, one: Oid, two: Oid
+) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
+    """Return the merge bases of two commits, and what either has above them alone, parents before children.
+
+    It is `list_merge_bases` and twice `list_new_commits`, with each commit read once.
+    """
+    base = _find_merge_base(repository, one, two)
+    lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
+    bases = (base,) if base is not None and lines != [None, None] else list_merge_bases(repository, one, two)
+    first = lines[0] if lines[0] is not None else list_new_commits(repository, one, two, bases)
+    second = lines[1] if lines[1] is not None else list_new_commits(repository, two, one, bases)
+    return bases, first, second
+
+
+def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
+    """Return one of the merge bases, the same for both orders only where there is one."""
     try:
         found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
-    if not is_oid(found):  # it is None where there is none
-        return ()
-    base = Oid(found)
-    if _is_line_above(repository, base, (one, two)):
-        return (base,)
-    return drop_ancestors(repository, _paint_common(repository, one, two))
+    return Oid(found) if is_oid(found) else None  # the text is None where there is none
 
 
 def drop_ancestors(repository: Repository, commits: Iterable[Oid]) -> tuple[Oid, ...]:
@@ -106,18 +126,24 @@ def list_new_commits(
 
     `bases` are the merge bases of both, where they are known: a plain line down to one of them is all there is to read.
     """
+    line = _read_line(repository, tip, bases)
+    if line is not None:
+        return line
+    known = set() if beside is None else {commit.oid for commit in _oldest_first(repository, [beside], ())}
+    return tuple(_oldest_first(repository, [tip], known))
+
+
+def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[Commit, ...] | None:
+    """Return the commits from above a base up to the tip, oldest first; None where a merge or a root comes first."""
     line: list[Commit] = []
     oid = tip
     while oid not in bases:
         commit = read_commit(repository, oid)
         if len(commit.parents) != 1:
-            break
+            return None
         line.append(commit)
         oid = commit.parents[0]
-    else:
-        return tuple(reversed(line))
-    known = set() if beside is None else {commit.oid for commit in _oldest_first(repository, [beside], ())}
-    return tuple(_oldest_first(repository, [tip], known))
+    return tuple(reversed(line))
 
 
 def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bool:

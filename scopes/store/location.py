@@ -12,6 +12,7 @@ from scopes.store.foreign_errors import translated
 from scopes.store.libgit2 import pygit2
 
 FORMAT_VERSION = 1
+_OID_LENGTH = 40
 _WORKPLACE = ".new-"
 STORE_CONFIG: dict[str, int | str] = {
     "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2
@@ -24,7 +25,8 @@ STORE_CONFIG: dict[str, int | str] = {
 def create_store(path: str) -> bool:
     """Make an empty store at `path`, readable by its owner alone; False when there is one already.
 
-    It is built beside its place and renamed into it, so that nobody ever sees half of it and two makers agree.
+    It is built beside its place and renamed into it, so that nobody ever sees half of it and two makers agree. A mirror
+    clone of a store, which git made without the settings, becomes a store by getting them.
 
     Raises:
         Invalid: something else is at `path`.
@@ -32,6 +34,8 @@ def create_store(path: str) -> bool:
     """
     if is_store(path):
         return False
+    if _is_clone(path):
+        return _adopt(path)
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
         raise Invalid(f"{path} exists and is no scopes store", hint="name another place with --store")
     workplace = f"{path}{_WORKPLACE}{os.urandom(4).hex()}"
@@ -49,6 +53,26 @@ def create_store(path: str) -> bool:
     finally:
         os.umask(mask)
         shutil.rmtree(workplace, ignore_errors=True)
+    return True
+
+
+def _is_clone(path: str) -> bool:
+    """Tell a bare clone of a store by the refs that only stores have."""
+    try:
+        with open(os.path.join(path, "packed-refs"), "rb") as file:
+            packed = any(line[_OID_LENGTH:].startswith(b" refs/scopes/meta/") for line in file)
+    except OSError:
+        packed = False
+    return packed or os.path.isdir(os.path.join(path, "refs", "scopes", "meta"))
+
+
+def _adopt(path: str) -> bool:
+    with translated(f"make a store of {path}", path):
+        config = pygit2.Config(os.path.join(path, "config"))
+        for key, value in STORE_CONFIG.items():
+            config[key] = value
+        os.chmod(path, 0o700)
+        sync(os.path.join(path, "config"))
     return True
 
 

@@ -7,8 +7,9 @@ writer work without an object database. Tests compare every form with git's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
@@ -28,6 +29,7 @@ _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
+_TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SECONDS = re.compile(r"[0-9]{1,18}")
 _BLANKS = re.compile(r"\s+")
@@ -83,7 +85,21 @@ def parse_tree(data: bytes) -> dict[str, Entry]:
     Raises:
         Corrupt: the bytes are no tree.
     """
-    return {entry.name: entry for entry in (_entry(*line) for line in _walk_lines(data))}
+    return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
+
+
+def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """Return the former and the present entry of every name that differs between two trees, sorted by name.
+
+    Only those entries are made: of a directory of thousands a message changes one.
+
+    Raises:
+        Corrupt: the bytes are no tree.
+    """
+    was, now = _line_set(old), _line_set(new)
+    entries = ((_entry(*line) for line in each) for each in (was - now, now - was))
+    before, after = ({entry.name: entry for entry in each} for each in entries)
+    return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
 
 
 def find_in_tree(data: bytes, name: str) -> Entry | None:
@@ -93,19 +109,21 @@ def find_in_tree(data: bytes, name: str) -> Entry | None:
         Corrupt: the bytes are no tree.
     """
     wanted = name.encode("utf-8", "surrogateescape")
-    return next((_entry(*line) for line in _walk_lines(data) if line[1] == wanted), None)
+    return next((_entry(*line) for line in _read_lines(data) if line[1] == wanted), None)
 
 
-def _walk_lines(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield mode, name and raw id of every entry."""
-    position = 0
-    while position < len(data):
-        space = data.find(b" ", position)
-        end = data.find(b"\0", space)
-        if space < 0 or end < 0 or end + 21 > len(data):
-            raise Corrupt("a tree object is damaged", hint="see: scopes verify")
-        yield data[position:space], data[space + 1 : end], data[end + 1 : end + 21]
-        position = end + 21
+def _read_lines(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """Return mode, name and raw id of every entry."""
+    lines: list[tuple[bytes, bytes, bytes]] = _TREE_LINE.findall(data)
+    if sum(map(len, chain.from_iterable(lines))) + 2 * len(lines) != len(data):  # the blank and the NUL of each
+        raise Corrupt("a tree object is damaged", hint="see: scopes verify")
+    return lines
+
+
+@lru_cache(maxsize=8)
+def _line_set(data: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
+    """Return the entries as a set; the state after one message is the state before the next."""
+    return frozenset(_read_lines(data))
 
 
 def _entry(mode: bytes, name: bytes, raw_oid: bytes) -> Entry:

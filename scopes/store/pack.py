@@ -210,7 +210,9 @@ class _TemporaryFile:
 
     def overwrite_start(self, data: bytes) -> None:
         self._flush()
-        os.pwrite(self._descriptor, data, 0)
+        written = 0
+        while written < len(data):
+            written += os.pwrite(self._descriptor, data[written:], written)
 
     def close(self, *, durable: bool) -> None:
         self._flush()

@@ -76,6 +76,9 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
 
 def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None, reason: str) -> None:
     existing = git.references.get(ref) if current is not None else None
+    if existing is not None and new is not None and _is_symbolic(current) != _is_symbolic(new):
+        existing.delete()  # git's mirror clones make symbolic refs direct, and libgit2 changes no kind
+        existing = None
     if new is None:
         if existing is not None:
             existing.delete()
@@ -89,6 +92,10 @@ def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None,
         git.create_reference_direct(ref, pygit2.Oid(hex=new), force=False, message=reason)
     else:
         existing.set_target(pygit2.Oid(hex=new), reason)
+
+
+def _is_symbolic(value: str | None) -> bool:
+    return (value or "").startswith(names.SYMBOLIC)
 
 
 def remove_orphan_lock(repository: Repository, ref: str) -> None:

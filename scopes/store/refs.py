@@ -60,43 +60,49 @@ def check_side_by_side(existing: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         Invalid: names the ref that is in the way.
     """
-    taken: dict[str, str] = {}
-    directories: dict[str, str] = {}
-    for ref in existing:
-        taken[ref.casefold()] = ref
-        _note_directories(ref, directories)
+    neighbours = Neighbours(existing)
     for ref in added:
-        other = _find_in_the_way(ref, taken, directories)
+        other = neighbours.find_in_the_way(ref)
         if other is not None:
             raise Invalid(
                 f"{_shown(ref)!a} cannot stand beside {_shown(other)!a}",
                 hint="a name cannot also be the first part of another, nor differ in upper and lower case only",
             )
-        taken[ref.casefold()] = ref
-        _note_directories(ref, directories)
+        neighbours.add(ref)
 
 
-def _find_in_the_way(ref: str, taken: dict[str, str], directories: dict[str, str]) -> str | None:
-    folded = ref.casefold()
-    if folded in taken or folded in directories:
-        return taken.get(folded) or directories[folded]
-    parts = ref.split("/")
-    for depth in range(1, len(parts)):
-        directory = "/".join(parts[:depth]).casefold()
-        if directory in taken:
-            return taken[directory]
-        other = directories.get(directory, ref)
-        if other.split("/")[:depth] != parts[:depth]:
-            return other
-    return None
+class Neighbours:
+    """Refs that exist, or are about to; tells which of them another cannot stand beside."""
 
+    def __init__(self, existing: Iterable[str]) -> None:
+        self._taken: dict[str, str] = {}
+        self._directories: dict[str, str] = {}
+        for ref in existing:
+            self.add(ref)
 
-def _note_directories(ref: str, directories: dict[str, str]) -> None:
-    folded = ref.casefold()
-    slash = folded.rfind("/")
-    while slash > 0 and folded[:slash] not in directories:
-        directories[folded[:slash]] = ref
-        slash = folded.rfind("/", 0, slash)
+    def add(self, ref: str) -> None:
+        """Take one more ref in."""
+        folded = ref.casefold()
+        self._taken[folded] = ref
+        slash = folded.rfind("/")
+        while slash > 0 and folded[:slash] not in self._directories:
+            self._directories[folded[:slash]] = ref
+            slash = folded.rfind("/", 0, slash)
+
+    def find_in_the_way(self, ref: str) -> str | None:
+        """Return a ref that a new one cannot stand beside, or None."""
+        folded = ref.casefold()
+        if folded in self._taken or folded in self._directories:
+            return self._taken.get(folded) or self._directories[folded]
+        parts = ref.split("/")
+        for depth in range(1, len(parts)):
+            directory = "/".join(parts[:depth]).casefold()
+            if directory in self._taken:
+                return self._taken[directory]
+            other = self._directories.get(directory, ref)
+            if other.split("/")[:depth] != parts[:depth]:
+                return other
+        return None
 
 
 def _shown(ref: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, find_in_tree, format_tree
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, compare_trees, find_in_tree, format_tree
 from scopes.store.repository import Objects, read_data, read_tree
 
 Change = bytes | Oid | None
@@ -57,11 +57,8 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
     stack = [("", old, new)]
     while stack:
         prefix, before, after = stack.pop()
-        was, now = _entries(objects, before), _entries(objects, after)
-        for name in sorted(was.keys() | now.keys()):
-            left, right = was.get(name), now.get(name)
-            if left == right:
-                continue
+        data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
+        for name, (left, right) in compare_trees(*data).items():
             path = prefix + name
             trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (left, right)]
             if trees != [None, None]:

@@ -128,8 +128,17 @@ def test_names_that_fit_nothing_or_several_have_their_exit_codes(waiting):
     assert waiting.refused("conflicts", "show", waiting.id, "3", code=4)["hint"]
     assert waiting.refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"
     assert "debate" in waiting.refused("conflicts", "list", "--status", "closed", code=2)["hint"]
-    waiting.merge(code=3)
-    assert waiting.decision["id"] in waiting.refused("conflicts", "show", waiting.id, "2", code=5)["hint"]
+
+
+def test_the_same_conflict_on_two_branches_is_named_by_its_number(waiting):
+    waiting.run("conv", "branch", waiting.id, "other", "--from", "main", "--no-switch")
+    waiting.run("conv", "merge", waiting.id, "--source", "fix", "--target", "other", "--json", code=3)
+    rows = waiting.run("conflicts", "list", waiting.id, "--json")["conflicts"]
+    assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
+    hint = waiting.refused("conflicts", "show", waiting.id, waiting.decision["id"], code=5)["hint"]
+    assert hint.startswith("name one by its number: ")
+    last = waiting.run("conflicts", "show", waiting.id, str(len(rows)), "--json")
+    assert last["branch"] == "conflict-resolution/fix-into-other"
 
 
 def test_a_value_that_its_claim_has_no_place_for_is_refused(talk):

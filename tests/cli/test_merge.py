@@ -211,8 +211,11 @@ def test_a_resolution_branch_that_somebody_deleted_waits_no_more(waiting):
 
 
 def test_several_waiting_merges_are_told_apart_by_their_branch(waiting):
-    again = waiting.merge(code=3)["branch"]
-    assert again == "conflict-resolution/fix-into-main-2"
+    assert (
+        "--abort" in waiting.refused("conv", "merge", waiting.id, "--source", "fix", "--target", "main", code=1)["hint"]
+    )
+    waiting.run("conv", "branch", waiting.id, "other", "--from", "main", "--no-switch")
+    again = waiting.run("conv", "merge", waiting.id, "--source", "fix", "--target", "other", "--json", code=3)["branch"]
     error = waiting.refused("conv", "merge", waiting.id, "--abort", code=5)
     assert again in error["hint"]
     assert waiting.run("conv", "merge", waiting.id, "--abort", "--branch", again, "--json")["branch"] == again

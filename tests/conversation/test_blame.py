@@ -72,3 +72,14 @@ def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(reposito
     for options in ({}, {"key": "x", "file": "y"}):
         with pytest.raises(Invalid, match="a key or a file"):
             blame(repository, "conv-001", **options)
+
+
+def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
+    history(repository, "main: a", "fix@a:")
+    said = [
+        say(repository, f"conv-001/{name}", "edited", author=name, files=[{"path": "p.py", "op": "edit"}]).id
+        for name in ("main", "fix")
+    ]
+    merge(repository, "conv-001", "fix", target="main")
+    found = blame(repository, "conv-001/main", file="p.py")
+    assert [row.head.id for row in found.rows] == said

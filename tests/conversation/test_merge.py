@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from scopes.conversation.amend import retract
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
 from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate, merge
 from scopes.conversation.merge_resume import abort_merge, continue_merge
 from scopes.conversation.merging.pending import list_conflicts_at, list_pending
+from scopes.conversation.merging.states import state_of
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
 from scopes.errors import Conflicted as ConflictedError
 from scopes.errors import Invalid, Refused
-from scopes.store.repository import read_commit
+from scopes.store.location import create_store
+from scopes.store.repository import Caller, open_repository, read_commit
+from scopes.store.trees import walk_blobs
 from tests.support.history import history, say, texts
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, git, open_store
 
 
 def decide(repository, where, choice, *, author="carol", topic="auth"):
@@ -166,3 +173,70 @@ def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
     assert find_active_branch(repository, drawn.conversation) == "main"
     undo(repository)
     assert list_conflicts(repository, "conv-001").conflicts[0].branch == waiting.branch
+
+
+def test_ten_thousand_keys_are_merged_and_the_contested_ones_found(repository):
+    history(repository, "main: a", "fix@a:")
+    for name, others in (("main", "m"), ("fix", "f")):
+        mine = [
+            {"path": f"src/{others}/{n % 100}/{n}", "op": "edit", "content_hash": f"sha256:{n}"} for n in range(10_000)
+        ]
+        shared = [{"path": f"src/both/{n}", "op": "edit", "content_hash": f"sha256:{name}{n}"} for n in range(3)]
+        say(repository, f"conv-001/{name}", "edited", files=[*mine, *shared])
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert isinstance(done, Merged)
+    assert [conflict.key for conflict in done.conflicts] == [f"files/src/both/{n}" for n in range(3)]
+    state = state_of(repository, done.tip)
+    assert sum(1 for path, _ in walk_blobs(repository, state) if path.startswith("files/")) == 20_003
+
+
+def test_the_same_merge_is_the_same_commit_whoever_makes_it(repository, tmp_path):
+    """P11: who did it and when is in the operation."""
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions", author="dave")
+    tips = []
+    for actor in ("alice", "zed"):
+        path = str(tmp_path / f"{actor}.git")
+        shutil.copytree(repository.path, path)
+        store = open_repository(path, {}, Caller(actor, "scopes conv merge"))
+        tips.append(merge(store, "conv-001", "fix", target="main", strategy="theirs").tip)
+    assert tips[0] == tips[1]
+
+
+def test_an_unrelated_history_is_merged_over_a_retraction_and_its_conflicts_are_resolved(repository):
+    drawn = history(repository, "main: a b")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol")
+    decide(repository, "conv-001", "jwt")
+    history(repository, "main: c")
+    decide(repository, "conv-002", "sessions")
+    stopped = merge(repository, "conv-001", "conv-002", target="main", unrelated=True)
+    assert [conflict.key for conflict in stopped.conflicts] == ["decisions/auth"]
+    resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    assert isinstance(continue_merge(repository, "conv-001"), FastForwarded)
+    assert decided(repository)[-1] == "sessions"
+
+
+def test_a_topic_has_one_decision(repository, stopped):
+    with pytest.raises(Invalid, match="decisions/auth holds one value"):
+        resolve_conflict(repository, "conv-001", "1", take="both", author="erin")
+
+
+def test_what_waits_already_is_not_begun_again(repository, stopped):
+    with pytest.raises(Refused, match="waits on conflict-resolution/fix-into-main"):
+        merge(repository, "conv-001", "fix", target="main")
+
+
+def test_a_waiting_merge_is_finished_in_a_clone(repository, stopped, tmp_path):
+    """Git's mirror clone makes the active branch's symbolic ref a direct one, and leaves our settings out."""
+    path = str(tmp_path / "clone.git")
+    git(repository, "clone", "-q", "--mirror", repository.path, path)
+    assert create_store(path)
+    clone = open_store(path)
+    resolve_conflict(clone, "conv-001", "1", take="source", author="erin")
+    assert isinstance(continue_merge(clone, "conv-001"), FastForwarded)
+    assert clone.raw_ref("refs/scopes/pending") is None
+    assert find_active_branch(clone, "conv-001") == "main"
+    undo(clone)
+    assert verify(clone).sound
+    assert_sound(clone)

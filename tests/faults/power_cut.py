@@ -74,7 +74,7 @@ def cut_after(world: World, disk: Disk, verb: Verb, template: str | None, wait: 
     disk.settle()
     options = [word for setting in settings for word in ("-c", setting)]
     outcome = world.run(["--store", store, *options, *verb.arguments], seed=COMMAND_SEED, stdin=verb.stdin)
-    if outcome.code != 0:
+    if outcome.code != verb.code:
         return [f"exit {outcome.code}: {outcome.stderr}"]
     promised = world.describe(store)
     time.sleep(wait)

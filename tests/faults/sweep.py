@@ -53,11 +53,11 @@ def learn(world: World, verb: Verb, template: str | None) -> Expectation:
         world.restore(template)
         with world.injector.armed(world.data, log=True):
             outcome = world.run(list(arguments), seed=COMMAND_SEED, stdin=text, injected=True) if arguments else None
-        assert outcome is None or outcome.code == 0, (verb.name, outcome)
+        assert outcome is None or outcome.code == verb.code, (verb.name, outcome)
         expectation.calls = world.injector.calls(world.data)
         expectation.states.append(world.describe())
         again = world.run(list(verb.again), seed=AGAIN_SEED)
-        assert again.code == 0, (verb.name, "again", again)
+        assert again.code == verb.code, (verb.name, "again", again)
         expectation.states_after_again.append(world.describe())
     return expectation
 
@@ -105,16 +105,16 @@ def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation
         yield f"it was not killed: exit {code}"
     if code == KILLED and point.mode in {"kill", *MODES_OF_CHILDREN}:
         return
-    if code not in EXIT_CODES:
+    if code not in {*EXIT_CODES, point.verb.code}:
         yield f"exit code {code}: {outcome.stderr.strip()[-300:]}"
-    if "Traceback" in outcome.stderr or len(lines) > 2 or (code != 0 and not lines):
+    if "Traceback" in outcome.stderr or len(lines) > 2 or (code != point.verb.code and not lines):
         yield f"standard error: {outcome.stderr.strip()[-300:]!r}"
     last = len(expectation.states) - 1
-    if code == 0 and index != last:
-        yield "false success: exit 0, and the new state is not there"
+    if code == point.verb.code and index != last:
+        yield f"false success: exit {code}, and the new state is not there"
     told = outcome.stdout.count("\n") if point.verb.steps else 0
     recorded = (index or 0) if point.verb.steps else int(index == last and not _same(*_ends(expectation)))
-    if code != 0 and recorded > told and not point.verb.idempotent and "recorded" not in outcome.stderr:
+    if code != point.verb.code and recorded > told and not point.verb.idempotent and "recorded" not in outcome.stderr:
         yield f"exit {code} without a word that it was recorded: {outcome.stderr.strip()!r}"
     if point.verb.steps and told > recorded:
         yield f"{told} messages acknowledged, {recorded} are there"
@@ -131,7 +131,7 @@ def judge_structure(world: World) -> Iterator[str]:
 def judge_again(world: World, verb: Verb, index: int | None, expectation: Expectation) -> Iterator[str]:
     """Run the second command of the kind: it works with no manual step and leads where it should."""
     outcome = world.run(list(verb.again), seed=AGAIN_SEED)
-    if outcome.code != 0:
+    if outcome.code != verb.code:
         yield f"the next command failed: exit {outcome.code}: {outcome.stderr.strip()!r}"
     elif index is not None:
         seen = world.describe()

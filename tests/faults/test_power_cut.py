@@ -56,7 +56,7 @@ def test_everything_is_synced_before_it_counts(world, templates, verb):
     world.restore(templates[verb.template])
     with world.injector.armed(world.data, log=True):
         outcome = world.run(list(verb.arguments), seed=COMMAND_SEED, stdin=verb.stdin, injected=True)
-    assert outcome.code == 0, outcome
+    assert outcome.code == verb.code, outcome
     calls = world.injector.calls(world.data)
     assert any(call.name == "fsync" for call in calls)
     expendable = EXPENDABLE_IN_GC if verb.starts_git else EXPENDABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 
@@ -10,6 +11,10 @@ from tests.faults.world import World
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 DECISION = '{"topic": "db", "decision": "SQLite"}'
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
+DIVERGED, WAITING, RESOLVED, MERGED = "diverged", "waiting", "resolved", "merged"
+BOTH = ("conv-001", "conv-002")
+CONFLICTED = 3
+TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcript.jsonl")
 EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
 
 
@@ -19,7 +24,7 @@ class Verb:
 
     `steps` are the inputs that lead to each state on the way, for a command that records one thing after the other;
     `through` is a command that leads to a state on the way in which nothing is recorded yet. Of an `idempotent` one
-    nobody needs to know whether it happened.
+    nobody needs to know whether it happened. `code` is what it ends with when all went well.
     """
 
     name: str
@@ -30,6 +35,7 @@ class Verb:
     through: tuple[str, ...] = ()
     starts_git: bool = False
     idempotent: bool = False
+    code: int = 0
 
     @property
     def stdin(self) -> str:
@@ -37,8 +43,13 @@ class Verb:
         return self.steps[-1] if self.steps else ""
 
 
-def _conversation(name: str, words: str, again: str, template: str = FULL) -> Verb:
-    return Verb(name, ("conv", *words.split()), ("conv", *again.split()), template)
+def _conversation(name: str, words: str, again: str, template: str = FULL, code: int = 0) -> Verb:
+    return Verb(name, ("conv", *words.split()), ("conv", *again.split()), template, code=code)
+
+
+def _on_both(name: str, words: str, template: str, code: int = 0) -> Verb:
+    """Make a verb whose second command does the same to the other conversation."""
+    return _conversation(name, words.format("conv-001"), words.format("conv-002"), template, code)
 
 
 VERBS = (
@@ -85,6 +96,17 @@ VERBS = (
     _conversation("undo", "undo", "undo"),
     _conversation("redo", "redo", "redo", UNDONE),
     _conversation("import", "import --sample", "import --sample"),
+    _on_both("merge", "merge {} --source talk --target main", DIVERGED),
+    _on_both("merge-forward", "merge {} --source main --target behind", DIVERGED),
+    _on_both("merge-conflict", "merge {} --source fix --target main", DIVERGED, CONFLICTED),
+    _on_both("rebase", "rebase {} --branch talk --onto main", DIVERGED),
+    _on_both("rebase-conflict", "rebase {} --branch fix --onto main", DIVERGED, CONFLICTED),
+    _on_both("cherry-pick", "cherry-pick {} talk~1 talk --branch main", DIVERGED),
+    _on_both("resolve", "conflicts resolve {} 1 --take source", WAITING),
+    _on_both("merge-abort", "merge {} --abort", WAITING),
+    _on_both("merge-continue", "merge {} --continue", RESOLVED),
+    _conversation("undo-merge", "undo", "undo", MERGED),
+    Verb("import-transcript", ("conv", "import", TRANSCRIPT), ("conv", "import", TRANSCRIPT)),
     Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
     Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
@@ -100,6 +122,7 @@ def build_templates(world: World, directory: str) -> dict[str, str | None]:
     builder = _Builder(world, directory)
     builder.build_small()
     builder.build_full()
+    builder.build_merging()
     return {**builder.templates, NO_STORE: None}
 
 
@@ -128,20 +151,48 @@ class _Builder:
         """Make a store with two like conversations, half of it packed, and the same after two times undo."""
         self._world.restore(None)
         self._begin_with_trash()
-        for conversation in ("conv-001", "conv-002"):
+        for conversation in BOTH:
             self._begin(conversation)
         self._run("gc")
-        for conversation in ("conv-001", "conv-002"):
+        for conversation in BOTH:
             self._run("conv", "branch", conversation, "idea", "--from", "main~3")
             self._run("conv", "append", conversation, "--as", "coder", "an idea", "--file", "edit:src/a.py")
             self._run("conv", "append", f"{conversation}/main", "--as", "planner", "loose on top")
-        for conversation in ("conv-001", "conv-002"):
+        for conversation in BOTH:
             self._run("conv", "branch", conversation, "fresh", "--from", "main~1")
             self._run("conv", "switch", conversation, "idea")
         self._save(FULL)
         self._run("undo")
         self._run("undo")
         self._save(UNDONE)
+
+    def build_merging(self) -> None:
+        """Make a store with two conversations that went several ways, and the stations of a merge in both."""
+        self._world.restore(None)
+        for conversation in BOTH:
+            self._diverge(conversation)
+        self._save(DIVERGED)
+        for conversation in BOTH:
+            self._run("conv", "merge", conversation, "--source", "fix", "--target", "main", code=CONFLICTED)
+        self._save(WAITING)
+        for conversation in BOTH:
+            self._run("conv", "conflicts", "resolve", conversation, "1", "--take", "source")
+        self._save(RESOLVED)
+        for conversation in BOTH:
+            self._run("conv", "merge", conversation, "--continue")
+        self._save(MERGED)
+
+    def _diverge(self, conversation: str) -> None:
+        self._run("conv", "new", "--title", "Login")
+        self._run("conv", "append", conversation, "--as", "planner", "where it began")
+        for name in ("fix", "talk", "behind"):
+            self._run("conv", "branch", conversation, "--name", name, "--no-switch")
+        for branch, decision in (("main", "SQLite"), ("fix", "Postgres")):
+            data = json.dumps({"topic": "db", "decision": decision})
+            where = f"{conversation}/{branch}"
+            self._run("conv", "append", where, "--as", "lead", "--kind", "decision", "--data", data, "because")
+        for words in ("one thing", "another"):
+            self._run("conv", "append", f"{conversation}/talk", "--as", "coder", words, "--file", "edit:src/a.py")
 
     def _begin(self, conversation: str) -> None:
         self._run("conv", "new", "--title", "Login", "--participant", "planner")
@@ -155,9 +206,9 @@ class _Builder:
         self._run("conv", "append", "old-001", "thrown away later")
         self._run("conv", "delete", "old-001")
 
-    def _run(self, *arguments: str) -> None:
+    def _run(self, *arguments: str, code: int = 0) -> None:
         outcome = self._world.run(list(arguments), seed=next(self._seeds))
-        assert outcome.code == 0, (arguments, outcome)
+        assert outcome.code == code, (arguments, outcome)
 
     def _save(self, name: str) -> None:
         self.templates[name] = os.path.join(self._directory, name)

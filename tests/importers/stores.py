@@ -6,7 +6,7 @@ import subprocess
 
 from scopes.conversation.heads import read_message, walk_heads_oldest_first
 from scopes.conversation.lookup import branch_tips
-from scopes.importers.run import import_sources
+from scopes.importers.run import Wishes, import_sources
 from scopes.store.location import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy
@@ -18,9 +18,10 @@ def new_store(path):
     return open_repository(str(path))
 
 
-def bring(repository, *sources, **options):
+def bring(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
     """Import with the toy format."""
-    return import_sources(repository, sources, (Toy(),), **options)
+    said = {"advance": advance, "skipped": skipped, "notes": notes}
+    return import_sources(repository, sources, (Toy(),), Wishes(**wishes), **said)
 
 
 def words(repository, branch="main", conversation="conv-001"):
@@ -28,6 +29,11 @@ def words(repository, branch="main", conversation="conv-001"):
     tip = branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
+
+
+def passed_over(done):
+    """Return the paths that an import passed over."""
+    return [found.path for found in done.skipped]
 
 
 def objects(repository):

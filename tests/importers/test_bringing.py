@@ -16,7 +16,7 @@ from scopes.importers import bringing
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather
 from scopes.importers.projection import Ending, Span, State
-from scopes.importers.run import import_sources
+from scopes.importers.run import Wishes, import_sources
 from tests.importers.stores import bring, new_store, objects, words
 from tests.importers.toy import Toy, draft_of, line, session_of, write
 
@@ -38,10 +38,10 @@ def repository(tmp_path):
     return new_store(tmp_path / "store.git")
 
 
-def bring_counted(repository, *sources, **options):
+def bring_counted(repository, *sources, **wishes):
     """Import; returns the result and the names of the files that were read."""
     form = Counting()
-    done = import_sources(repository, sources, (form,), **options)
+    done = import_sources(repository, sources, (form,), Wishes(**wishes))
     return done, sorted(form.read)
 
 
@@ -141,6 +141,18 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
     import_sources(repository, [write_several(tmp_path, "a b", "c d e")], (Several(),))
     done = import_sources(repository, [write_several(tmp_path, "a b", "c d e", "f")], (Several(),))
     assert [conversation.new_messages for conversation in done.conversations] == [0, 0, 1]
+
+
+def test_a_session_in_sources_that_are_strangers_is_one_conversation(repository, tmp_path):
+    """What was let go with the first of them is learned again for the other."""
+    first = write_several(tmp_path, "a b", "c d e")
+    (tmp_path / "other.jsonl").write_text(
+        "".join(json.dumps(line(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+    )
+    other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
+    done = import_sources(repository, [first, other], (Several(),))
+    assert [(found.messages, found.new_messages) for found in done.conversations] == [(2, 2), (4, 4), (1, 1)]
+    assert import_sources(repository, [first, other], (Several(),)).operation is None
 
 
 class Several(Toy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
 import os
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.format import Source
 from scopes.importers.gathering import gather, links_out_of, standard_places
-from tests.importers.stores import bring, new_store, words
+from tests.importers.stores import bring, new_store, passed_over, words
 from tests.importers.toy import line, write
 
 TOY = b'{"session": "s1"}\n'
@@ -64,14 +66,14 @@ def test_a_device_is_never_opened(tmp_path):
         gather("/dev/zero")
     tree(tmp_path, a=TOY)
     (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
-    assert (names(tmp_path), links_out_of(str(tmp_path))) == (["a.jsonl"], [])
+    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a.jsonl"], [])
 
 
 def test_links_in_a_circle_end(tmp_path):
     tree(tmp_path, a__b=TOY)
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "self").symlink_to(tmp_path / "self")
-    assert (names(tmp_path), links_out_of(str(tmp_path))) == (["a/b.jsonl"], [])
+    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a/b.jsonl"], [])
 
 
 def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
@@ -80,24 +82,30 @@ def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
     (inside / "d").symlink_to(outside)
     (inside / "gone.jsonl").symlink_to(outside / "gone.jsonl")
     assert names(inside) == ["a.jsonl"]
-    assert links_out_of(str(inside)) == [str(inside / "c.jsonl"), str(inside / "d")]
+    assert links_out_of([str(inside)]) == [str(inside / "c.jsonl"), str(inside / "d")]
 
 
 def test_a_folder_whose_name_begins_alike_is_outside(tmp_path):
     inside, outside = tree(tmp_path / "in", a=TOY), tree(tmp_path / "inner", b=TOY)
     (inside / "c").symlink_to(outside)
-    assert links_out_of(str(inside)) == [str(inside / "c")]
+    assert links_out_of([str(inside)]) == [str(inside / "c")]
+
+
+def test_a_link_between_folders_that_are_both_imported_leads_nowhere_else(tmp_path):
+    one, two = tree(tmp_path / "one", a=TOY), tree(tmp_path / "two", b=TOY)
+    (one / "c.jsonl").symlink_to(two / "b.jsonl")
+    assert links_out_of([str(one), str(two)]) == []
 
 
 def test_a_link_that_was_named_is_followed(tmp_path):
     tree(tmp_path / "in", a=TOY)
     (tmp_path / "link").symlink_to(tmp_path / "in")
     assert [source.path for source in gather(str(tmp_path / "link"))] == [str(tmp_path / "link" / "a.jsonl")]
-    assert links_out_of(str(tmp_path / "link")) == []
+    assert links_out_of([str(tmp_path / "link")]) == []
 
 
 def test_a_file_has_no_links_below_it(tmp_path):
-    assert links_out_of(str(tree(tmp_path, a=TOY) / "a.jsonl")) == []
+    assert links_out_of([str(tree(tmp_path, a=TOY) / "a.jsonl")]) == []
 
 
 def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):
@@ -111,7 +119,7 @@ def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
     write(tmp_path / "a.jsonl", *line("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
     done = bring(repository, *gather(str(tmp_path)))
-    assert (words(repository), done.skipped) == ("a", (str(tmp_path / "b.jsonl.zst"),))
+    assert (words(repository), passed_over(done)) == ("a", [str(tmp_path / "b.jsonl.zst")])
     with pytest.raises(CannotImport, match="damaged"):
         gather(str(tmp_path / "b.jsonl.zst"))
 
@@ -120,8 +128,8 @@ def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
     repository = new_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
     done = bring(repository, gone, write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert (words(repository), done.skipped) == ("a", (gone.path,))
-    with pytest.raises(Inaccessible, match="cannot read"):
+    assert (words(repository), passed_over(done)) == ("a", [gone.path])
+    with pytest.raises(Inaccessible, match="cannot be read"):
         bring(repository, gone)
 
 
@@ -133,3 +141,46 @@ def test_standard_places_are_where_the_agents_say(tmp_path):
         "Claude Code": [str(tmp_path / ".claude" / "projects")],
         "Codex": [str(tmp_path / "elsewhere" / "sessions")],
     }
+
+
+@pytest.fixture
+def forbidden(tmp_path, monkeypatch):
+    """A folder with a transcript, and a folder and a file that nobody may read."""
+    folder = tree(tmp_path / "pd", a=TOY, no__b=TOY, c=TOY)
+    for module, name, closed in ((os, "scandir", folder / "no"), (builtins, "open", folder / "c.jsonl")):
+        monkeypatch.setattr(module, name, refusing(str(closed), getattr(module, name)))
+    return folder
+
+
+def refusing(closed, function):
+    """Let a function refuse one path."""
+
+    def refuse(path, *rest, **named):
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return function(path, *rest, **named)
+
+    return refuse
+
+
+def test_what_cannot_be_read_below_a_folder_is_named_with_its_reason(tmp_path, forbidden):
+    """Reliability: nothing is passed over in silence. Root may read everything, so this is played."""
+    repository, skipped = new_store(tmp_path / "store.git"), []
+    done = bring(repository, *gather(str(forbidden), skipped), skipped=skipped)
+    missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
+    assert [note.text for note in done.notes] == [f"{path} cannot be read: Permission denied" for path in missed]
+    assert passed_over(done) == missed
+
+
+def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
+    repository, skipped = new_store(tmp_path / "store.git"), []
+    with pytest.raises(Inaccessible, match="cannot be read"):
+        bring(repository, *gather(str(forbidden), skipped), skipped=skipped, strict=True)
+    assert repository.list_refs() == {}
+
+
+@pytest.mark.parametrize("name", ["no", "c.jsonl"])
+def test_a_named_path_that_cannot_be_read_is_said_so(forbidden, name):
+    """Not that it holds no transcripts."""
+    with pytest.raises(Inaccessible, match=r"cannot .*read"):
+        gather(str(forbidden / name))

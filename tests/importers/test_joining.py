@@ -207,6 +207,36 @@ def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
     assert words(repository, "page/p2") == "a b x y z"
 
 
+def pages(tmp_path, *said):
+    """Draw a session in pages, each behind the last."""
+    sources, part = [write(tmp_path / "0.jsonl", *line("s1", said[0]))], "s1"
+    for number, page in enumerate(said[1:], 1):
+        records = line("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
+        sources.append(write(tmp_path / f"{number}.jsonl", *records))
+        part = f"p{number}"
+    return sources
+
+
+def test_main_goes_on_with_the_pages_of_its_session(repository, tmp_path):
+    """A session that was taken up again ends where its last page does."""
+    for source in pages(tmp_path, "a b", "x y"):
+        bring(repository, source)
+    assert words(repository) == "a b x y"
+    sources = pages(tmp_path, "a b", "x y z", "w")
+    done = bring(repository, *sources)
+    assert (words(repository), done.notes) == ("a b x y z w", ())
+    assert refs(repository) == at_once(tmp_path, *sources)
+    assert bring(repository, *sources).operation is None
+
+
+def test_main_stays_where_the_user_took_it_when_a_page_comes(repository, tmp_path):
+    sources = pages(tmp_path, "a b", "x y")
+    bring(repository, sources[0])
+    append(repository, "conv-001", plain_message("carol", "mine"))
+    bring(repository, *sources)
+    assert (words(repository), words(repository, "page/p1")) == ("a b mine", "a b x y")
+
+
 BASE, SAME, COPY = "a b c d e f", "x y z w", "a b c n o"
 STEPS = st.lists(
     st.tuples(st.integers(1, 6), st.integers(0, 4), st.integers(3, 5), st.integers(0, 4), st.sets(st.integers(0, 3))),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
+from scopes.clock import parse_time
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.delete import delete
 from scopes.conversation.heads import read_message, walk_heads_oldest_first
@@ -14,11 +16,13 @@ from scopes.conversation.show import show
 from scopes.conversation.source_record import SOURCES, walk_chunks
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, Invalid
 from scopes.ids import Oid
+from scopes.importers import run
 from scopes.importers.gathering import gather
 from scopes.importers.source_record import walk_segments
-from tests.importers.stores import bring, new_store, objects, words
+from scopes.store.repository import open_repository
+from tests.importers.stores import bring, new_store, objects, passed_over, words
 from tests.importers.toy import line, write
 
 
@@ -59,6 +63,26 @@ def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
     bring(other, write(tmp_path / "a.jsonl", *records))
     assert branch_tips(repository, "conv-001") == branch_tips(other, "conv-001")
     assert words(repository) == "a b c f g"
+
+
+def test_a_source_whose_beginning_has_changed_stays_in_its_conversation(repository, tmp_path):
+    """The root keeps what the beginning said first; nobody else's root is taken for it."""
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
+    done = bring(repository, write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z")))
+    assert [(found.id, found.messages, found.new_messages) for found in done.conversations] == [("conv-001", 3, 1)]
+    assert (words(repository), [note.text for note in done.notes]) == ("a b c", [])
+    other = bring(repository, write(path, *line("s2", "a b c")))
+    assert [found.id for found in other.conversations] == ["conv-002"]
+
+
+def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(repository, tmp_path):
+    path = tmp_path / "a.jsonl"
+    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
+    delete(repository, "conv-001")
+    grown = write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z"))
+    assert "stays so" in bring(repository, grown).notes[0].text
+    assert [found.messages for found in bring(repository, grown, again=True).conversations] == [3]
 
 
 def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
@@ -208,5 +232,101 @@ def test_a_source_in_no_known_format_is_refused_alone_and_passed_over_among_othe
     with pytest.raises(CannotImport, match="no format"):
         bring(repository, gather(str(alien))[0])
     done = bring(repository, gather(str(alien))[0], write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert done.skipped == (str(alien),)
+    assert passed_over(done) == [str(alien)]
     assert words(repository) == "a"
+
+
+def alien(path):
+    """Write a file that is no transcript, and name it."""
+    path.write_text("no transcript\n")
+    return gather(str(path))[0]
+
+
+def test_named_files_in_no_known_format_are_an_error_when_nothing_comes_in(repository, tmp_path):
+    aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
+    with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
+        bring(repository, *aliens)
+
+
+def test_a_named_file_in_no_known_format_is_a_note_beside_others_and_strict_refuses_it(repository, tmp_path):
+    sources = [alien(tmp_path / "x.jsonl"), write(tmp_path / "a.jsonl", *line("s1", "a"))]
+    with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
+        bring(repository, *sources, strict=True)
+    done = bring(repository, *sources)
+    assert [note.text for note in done.notes] == [f"{tmp_path / 'x.jsonl'} is in no format that scopes reads"]
+    assert done.skipped[0].reason == "is in no format that scopes reads"
+
+
+def test_a_file_of_a_folder_in_no_known_format_does_not_stop_strict(repository, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    alien(folder / "x.jsonl")
+    write(folder / "a.jsonl", *line("s1", "a"))
+    done = bring(repository, *gather(str(folder)), strict=True)
+    assert (done.notes, passed_over(done)) == ((), [str(folder / "x.jsonl")])
+
+
+def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):
+    """Not even its lock."""
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    before = files(repository)
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")), dry_run=True)
+    assert (done.conversations[0].new_messages, files(repository)) == (1, before)
+
+
+def files(repository):
+    """Return all files of a store with their times."""
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(repository.path) for name in names)
+    return sorted((path, os.stat(path).st_mtime_ns) for path in paths)
+
+
+def test_an_import_that_was_overtaken_by_another_looks_again(repository, tmp_path, monkeypatch):
+    """Two of one folder at once: the second one finds nothing new, and that is no error."""
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    take = run.writing
+
+    def overtaken(store):
+        monkeypatch.setattr(run, "writing", take)
+        bring(open_repository(repository.path), source)
+        return take(store)
+
+    monkeypatch.setattr(run, "writing", overtaken)
+    done = bring(repository, source)
+    assert (done.operation, words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
+
+
+def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
+    """Not by the file's time; the parts of a session stay together, and what bears no time stays too."""
+    sources = [
+        write(tmp_path / "old.jsonl", *dated("s1", "2026-01-01T00:00:00Z")),
+        write(tmp_path / "new.jsonl", *dated("s2", "2026-03-01T00:00:00Z")),
+        write(tmp_path / "part.jsonl", *dated("s2", "2026-01-01T00:00:00Z", part="helper")),
+        write(tmp_path / "undated.jsonl", *dated("s3", "")),
+    ]
+    os.utime(sources[1].path, (0, 0))
+    done = bring(repository, *sources, since=parse_time("2026-02-01T00:00:00Z"))
+    assert {os.path.basename(found.path) for found in done.sources} == {"new.jsonl", "part.jsonl", "undated.jsonl"}
+    assert [note.text[:7] for note in done.notes] == ["1 of 4 "]
+
+
+def dated(session, time, **fields):
+    """Draw a session whose messages bear a time."""
+    first, *messages = line(session, "a b", **fields)
+    return [first, *({**message, "time": time} for message in messages)]
+
+
+def test_one_title_is_not_given_to_several_conversations(repository, tmp_path):
+    sources = [write(tmp_path / f"{name}.jsonl", *line(name, "a b")) for name in ("s1", "s2")]
+    with pytest.raises(Invalid, match="one title for 2 conversations"):
+        bring(repository, *sources, title="Shop")
+    assert repository.list_refs() == {}
+
+
+def test_a_title_that_is_there_already_stays_with_a_note(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    bring(repository, source, title="Shop")
+    done = bring(repository, source, title="Other")
+    assert show(repository, "conv-001").title == "Shop"
+    assert [note.text for note in done.notes] == ["conv-001 has a title already: Shop"]
+    assert "scopes conv rename conv-001 --title" in done.notes[0].hint
+    assert bring(repository, source, title="Shop").notes == ()

@@ -48,7 +48,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.certify import Certificate
-from scopes.importers.results import ConversationImported, Imported, SourceImported
+from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -213,7 +213,7 @@ IMPORTED = Imported(
         ),
         ConversationImported(id="conv-002", uuid=UUID, title=None, messages=2, new_messages=0, branches=1),
     ),
-    skipped=("notes.json",),
+    skipped=(Skipped(path="notes.json", reason="is in no format that scopes reads"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays so", "bring it back with --again"),),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories
 from tests.support.store import NOON, git, write_chain, write_message
 
 on_store = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -67,6 +67,17 @@ def test_what_one_side_has_alone_comes_with_parents_before_children(repository, 
         assert len(order) == len(alone)
         assert set(order) == alone
         assert all(order.index(p) < order.index(n) for n in order for p in parents[n] if p in order)
+
+
+@on_store
+@given(graphs())
+def test_both_histories_are_split_at_once(repository, graph):
+    parents, times, one, two = graph
+    commits = draw_graph(repository, parents, times)
+    bases = list_merge_bases(repository, commits[one], commits[two])
+    found = split_histories(repository, commits[one], commits[two])
+    sides = (list_new_commits(repository, commits[a], commits[b], bases) for a, b in ((one, two), (two, one)))
+    assert found == (bases, *sides)
 
 
 def test_a_criss_cross_has_two_bases_as_git_says(repository):

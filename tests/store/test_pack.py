@@ -664,3 +664,13 @@ def test_a_disk_that_fills_up_later_keeps_what_was_finished_before(small_disk):
         write_noise(pack)
     assert len(files(small_disk)) == 2 * len([name for name in files(small_disk) if name.endswith(".pack")]) > 0
     git(small_disk, "fsck", "--strict", "--full")
+
+
+def test_a_header_that_the_system_takes_piece_by_piece_is_whole(store, monkeypatch):
+    """Reliability P2: without its number of objects a pack is lost with all that is in it."""
+    whole = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:5], at))
+    with writer(store) as pack:
+        oid = pack.write("blob", b"tea")
+    assert read_all(pygit2.Repository(store), [oid])
+    git(store, "fsck", "--strict", "--full")

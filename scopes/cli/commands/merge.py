@@ -62,7 +62,7 @@ def merge(
     if go_on:
         return call.show(continue_merge(call.repository(), conversation, branch))
     if abort:
-        return call.show(abort_merge(call.repository(), conversation, branch))
+        return call.show(abort_merge(call.repository(), conversation, branch, "merge"))
     return call.show(
         join(
             call.repository(),

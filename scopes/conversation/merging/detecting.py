@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.conversation.heads import KIND_TRAILER, message_id_of, read_message
+from scopes.conversation.heads import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.conversation.merging.states import Divergence, Move, Moves, Side
 from scopes.conversation.merging.subjects import MESSAGES, group_of, message_key, type_of
 from scopes.ids import MessageId, Oid
@@ -102,6 +102,8 @@ def _on_answers(objects: Objects, divergence: Divergence, retracting: Side, answ
     by_place: dict[str, list[Oid]] = {}
     by_name: dict[str, list[Oid]] = {}
     for commit in answering.commits:
+        if is_root(commit):
+            continue  # of an unrelated history
         message = read_message(objects, commit.oid)
         below = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
         if commit.trailers.get(KIND_TRAILER) in _BY_PLACE and below & retracted.keys():

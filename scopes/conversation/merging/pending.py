@@ -105,12 +105,24 @@ def find_only_pending(repository: Repository, conversation: ConversationId, bran
         if (not kinds or pending.kind in kinds) and (branch is None or pending.branch == branch)
     ]
     if not found:
-        where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"{_NONE} {where}", hint=f"see: scopes conflicts list {conversation}")
+        raise _nothing_waits(repository, conversation, branch, kinds)
     if len(found) > 1:
         names = ", ".join(f"{conversation}/{pending.branch}" for pending in found)
         raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
     return found[0]
+
+
+def _nothing_waits(
+    repository: Repository, conversation: ConversationId, branch: str | None, kinds: tuple[str, ...]
+) -> NotFound:
+    """Say that nothing of these kinds waits, and what does."""
+    where = conversation if branch is None else f"{conversation}/{branch}"
+    waiting = list_pending(repository, conversation)
+    other = next((pending for pending in waiting if branch in {None, pending.branch}), None)
+    if other is not None and kinds:
+        hint = f"a {other.kind} does: scopes conv {other.kind} {conversation} --continue"
+        return NotFound(f"no {kinds[0]} waits for a resolution in {where}", hint=hint)
+    return NotFound(f"{_NONE} {where}", hint=f"see: scopes conflicts list {conversation}")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:

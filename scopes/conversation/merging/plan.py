@@ -9,12 +9,11 @@ from scopes.conversation.merging.detecting import Contest, find_contests
 from scopes.conversation.merging.outcome import merged_state
 from scopes.conversation.merging.positions import describe
 from scopes.conversation.merging.settling import Policy, settle
-from scopes.conversation.merging.states import Divergence, Side, diverged, find_divergence
+from scopes.conversation.merging.states import Divergence, Side, find_divergence
 from scopes.errors import Refused
 from scopes.ids import MessageId, Oid
 from scopes.model.conflict import Conflict
 from scopes.result import Note
-from scopes.store.graph import list_new_commits
 from scopes.store.repository import Objects, Repository
 
 
@@ -52,14 +51,11 @@ def plan_merge(
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
     """
-    divergence = find_divergence(repository, objects, target, source)
+    divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
-        if not unrelated:
-            raise Refused(
-                "the two histories have no message in common",
-                hint="merge them all the same with --allow-unrelated",
-            )
-        divergence = _unrelated(repository, objects, target, source)
+        raise Refused(
+            "the two histories have no message in common", hint="merge them all the same with --allow-unrelated"
+        )
     return plan_of(objects, divergence, policy)
 
 
@@ -85,8 +81,3 @@ def _new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
     known = {message_id_of(commit) for commit in target.commits}
     fresh = (message_id_of(commit) for commit in source.commits if not is_root(commit))
     return tuple(dict.fromkeys(identity for identity in fresh if identity not in known))
-
-
-def _unrelated(repository: Repository, objects: Objects, target: Oid, source: Oid) -> Divergence:
-    ours, theirs = (list_new_commits(repository, tip, None) for tip in (target, source))
-    return diverged(objects, target, source, ours, theirs, (), None)

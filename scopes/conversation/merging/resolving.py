@@ -11,7 +11,7 @@ from scopes.conversation.merging.outcome import taken
 from scopes.conversation.merging.pending import Pending
 from scopes.conversation.merging.replaying import divergence_of
 from scopes.conversation.merging.states import Divergence, find_divergence
-from scopes.conversation.merging.subjects import MESSAGES, group_of, shown_key, value_field
+from scopes.conversation.merging.subjects import MESSAGES, PROPOSALS, group_of, shown_key, value_field
 from scopes.errors import Invalid, Refused
 from scopes.model import canonical
 from scopes.model.claims import parts_hash
@@ -45,7 +45,7 @@ def find_contest(repository: Repository, pending: Pending, conflict: Conflict) -
 
 def _divergence(repository: Repository, pending: Pending) -> Divergence | None:
     if pending.kind == "merge":
-        return find_divergence(repository, repository, pending.target_tip, pending.source_tip)
+        return find_divergence(repository, repository, pending.target_tip, pending.source_tip, unrelated=True)
     stopped = read_commit(repository, pending.source_tip)
     beside = list_new_commits(repository, pending.target_tip, stopped.oid)
     return divergence_of(repository, pending.target_tip, stopped, beside)
@@ -61,6 +61,11 @@ def resolved_changes(
     """
     if choice == "both" and group_of(contest.key) == MESSAGES:
         raise Invalid("a message cannot say two things", hint="take a side, or write what it says: --value TEXT")
+    shared = contest.target.keys() & contest.source.keys() if choice == "both" else ()
+    if _holds_one_value(contest.key) and any(contest.target[path].new != contest.source[path].new for path in shared):
+        raise Invalid(
+            f"{shown_key(contest.key)} holds one value", hint="take a side, or say it anew: --value 'as we agreed'"
+        )
     if choice != "value":
         return taken(repository, contest.target, contest.source, choice)
     paths: Mapping[str, Any] = {**contest.target, **contest.source}
@@ -68,6 +73,10 @@ def resolved_changes(
     changes: dict[str, Change] = dict.fromkeys(paths)
     changes[path] = canonical.dump(claim)
     return changes
+
+
+def _holds_one_value(key: str) -> bool:
+    return value_field(key) is not None or group_of(key) == PROPOSALS
 
 
 def read_value(key: str, text: str) -> Any:
@@ -99,6 +108,6 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
         return f"{key}{agent}=", {field: value}
     if group == MESSAGES:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}
-    if group == "proposals":
+    if group == PROPOSALS:
         return f"entities/{key.partition('/')[2]}=", {"value": value}
     raise Invalid(f"{shown_key(key)} takes no value of its own", hint="take a side: --take source or --take target")

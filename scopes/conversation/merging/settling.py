@@ -17,6 +17,7 @@ RULES: Final = ("first", "second", "skip", "fail")
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
 _URGENCIES: Final = ("low", "normal", "high", "critical")
+_ACTOR: Final = "scopes"  # who runs the merge is in the operation: the merge itself is the same for everybody
 _HARMLESS: Final = frozenset({"delete-delete", "resource-contention"})
 
 
@@ -28,12 +29,9 @@ class Policy:
     rules: Mapping[str, str] = field(default_factory=dict)
     auto_priority: bool = False
     strict: bool = False
-    actor: str = "scopes"
 
 
-def read_policy(
-    config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False, actor: str = "scopes"
-) -> Policy:
+def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
     """Read the rules of the settings, `scopes.merge.rule.<type>`, and check the strategy.
 
     Raises:
@@ -46,7 +44,7 @@ def read_policy(
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
             raise Invalid(f"{rule!a} is no value of {key}", hint=f"it is one of: {', '.join(RULES)}")
-    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict, actor=actor)
+    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
 
 
 def settle(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
@@ -98,14 +96,14 @@ def _settled(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
             hint=f"see it with --dry-run -c scopes.merge.rule.{conflict.type}=skip, or change the rule",
         )
     if rule is not None:
-        return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", policy.actor)
+        return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
     automatic = conflict.automatic_resolution
     stops = policy.strict or conflict.type not in _HARMLESS | {"priority-disagreement"}
     if automatic is not None and strategy != "manual" and (not stops or conflict.type == "delete-delete"):
-        return resolve(conflict, automatic, "automatic", "", policy.actor)
+        return resolve(conflict, automatic, "automatic", "", _ACTOR)
     if strategy in _CHOICE_OF_STRATEGY:
-        return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", policy.actor)
+        return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
     return conflict
 
 

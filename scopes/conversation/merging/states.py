@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from scopes.conversation.heads import STATE_DIRECTORY, message_id_of
 from scopes.conversation.merging.subjects import MESSAGES, group_of, places_of, subject_of
 from scopes.ids import MessageId, Oid
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import Change, diff_blobs, find_entry, update_tree
@@ -53,19 +53,20 @@ def state_of(objects: Objects, commit: Oid) -> Oid | None:
     return entry.oid if entry is not None and entry.is_tree else None
 
 
-def find_divergence(repository: Repository, objects: Objects, target: Oid, source: Oid) -> Divergence | None:
-    """Compare two tips; None where they have neither a commit nor a message in common.
+def find_divergence(
+    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
+) -> Divergence | None:
+    """Compare two tips; None where they have neither a commit nor a message in common, and `unrelated` is not given.
 
     Trees of a base that is merged of several are written to `objects`.
     """
-    bases = list_merge_bases(repository, target, source)
+    bases, ours, theirs = split_histories(repository, target, source)
     if bases:
-        ours = list_new_commits(repository, target, source, bases)
-        theirs = list_new_commits(repository, source, target, bases)
         return diverged(objects, target, source, ours, theirs, bases, _merged_base(repository, objects, bases))
     common = _last_common_message(repository, target, source)
     if common is None:
-        return None
+        ours, theirs = (list_new_commits(repository, tip, None) for tip in (target, source))
+        return diverged(objects, target, source, ours, theirs, (), None) if unrelated else None
     ours = list_new_commits(repository, target, common[0])
     theirs = list_new_commits(repository, source, common[1])
     states = [state_of(objects, base) for base in common]

@@ -10,10 +10,10 @@ from scopes.ids import MessageId
 from scopes.model.keys import decode_component
 
 FILES, MESSAGES, PRIORITIES, CONFLICTS = "files", "messages", "priorities", "conflicts"
-_PROPOSALS = "proposals"
-_BY_AGENT = frozenset({_PROPOSALS, "analyses", "methods", PRIORITIES})
+PROPOSALS = "proposals"
+_BY_AGENT = frozenset({PROPOSALS, "analyses", "methods", PRIORITIES})
 _TYPES = {
-    _PROPOSALS: "competing-proposals",
+    PROPOSALS: "competing-proposals",
     "analyses": "contradictory-analysis",
     "decisions": "decision-disagreement",
     "methods": "methodology-dispute",
@@ -30,14 +30,14 @@ def subject_of(path: str) -> str:
     if names[0] in _BY_AGENT and len(names) > 2:
         names.pop()
     if names[0] == "entities":
-        names[0] = _PROPOSALS
+        names[0] = PROPOSALS
     return "/".join(names)
 
 
 def places_of(key: str) -> tuple[str, ...]:
     """Return where the paths of a subject begin; each is a claim itself, or a directory of claims."""
     group, _, rest = key.partition("/")
-    return (key, f"entities/{rest}") if group == _PROPOSALS else (key,)
+    return (key, f"entities/{rest}") if group == PROPOSALS else (key,)
 
 
 def group_of(key: str) -> str:

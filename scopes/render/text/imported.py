@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.import_sample import SampleImported
-from scopes.importers.results import Imported, SourceImported
+from scopes.importers.results import Imported
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import counted, say_hint, say_outcome, size
 from scopes.render.view import Column, Span, View
@@ -24,7 +24,7 @@ def sample_imported(result: SampleImported, view: View) -> None:
 def imported(result: Imported, view: View) -> None:
     """Say what came in, a row a conversation, then what was passed over; with a report also where every byte went."""
     if result.report:
-        _report(result.sources, view)
+        _report(result, view)
     columns = (
         Column("ID", style="id"),
         Column("Title", flexible=True),
@@ -54,13 +54,15 @@ def _totals(result: Imported, view: View) -> None:
     for source in result.sources:
         for problem in source.problems[:3]:
             view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
-    for path in result.skipped:
-        view.line(Span(f"passed over, in no known format: {path}", "dim"))
+    for skipped in result.skipped:
+        if not skipped.told:
+            view.line(Span(f"passed over: {skipped.path}, {skipped.reason}", "dim"))
     if result.operation is not None:
         say_hint(view, "undo with: scopes undo")
 
 
-def _report(sources: tuple[SourceImported, ...], view: View) -> None:
+def _report(result: Imported, view: View) -> None:
+    accounts = [*result.sources, *(skipped.account for skipped in result.skipped if skipped.account is not None)]
     columns = (
         Column("Source", flexible=True),
         Column("Format"),
@@ -72,11 +74,11 @@ def _report(sources: tuple[SourceImported, ...], view: View) -> None:
     )
     rows = (
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
-        for s in sources
+        for s in accounts
     )
     view.rows(columns, rows, title="Where Every Byte Went")
     if view.terminal:
-        short = [source for source in sources if source.accounted_bytes != source.size]
+        short = [source for source in accounts if source.accounted_bytes != source.size]
         for source in short:
             missing = source.size - source.accounted_bytes
             view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))

@@ -207,7 +207,7 @@ def _whole(message: Message, room: int | None) -> Iterator[Line]:
             yield from _rows(part.text, room, "dim" if folds(message) else "")
             continue
         heading, texts = whole_part(part)
-        yield _INDENT, *heading
+        yield _INDENT, *_fitting(heading, room)
         for text, style in texts:
             yield from _rows(text, room, style, indent=INDENT)
     for name, value in (message.payload or {}).items():

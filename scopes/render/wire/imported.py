@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.import_sample import SampleImported
-from scopes.importers.results import ConversationImported, Imported, SourceImported
+from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 
@@ -28,10 +28,17 @@ def imported(result: Imported) -> dict[str, object]:
         kind="import",
         sources=[_source(source, report=result.report) for source in result.sources],
         conversations=[_conversation(row) for row in result.conversations],
-        skipped=list(result.skipped) or None,
+        skipped=[_skipped(found, report=result.report) for found in result.skipped] or None,
         warnings=[note.text for note in result.notes],
         dry_run=result.dry_run or None,
         operation=result.operation,
+    )
+
+
+def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:
+    account = found.account if report else None
+    return known(
+        path=found.path, reason=found.reason, account=None if account is None else _source(account, report=True)
     )
 
 

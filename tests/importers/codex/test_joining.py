@@ -114,7 +114,7 @@ def test_pages_go_on_from_each_other(repository, tmp_path):
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
     third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
     done = bring(repository, third, second, first)
-    assert lengths(repository) == {"main": 4, f"page/{PAGES[0][-8:]}": 6, f"page/{PAGES[1][-8:]}": 8}
+    assert lengths(repository) == {"main": 8, f"page/{PAGES[0][-8:]}": 6, f"page/{PAGES[1][-8:]}": 8}
     assert (len(done.conversations), bring(repository, first, second, third).operation) == (1, None)
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scopes.importers.results import Skipped
+from scopes.render.wire.imported import imported
 from tests.render.results import SAMPLES
 from tests.render.showing import piped, seen_lines
 
@@ -24,3 +26,35 @@ def test_a_report_says_that_every_sum_is_its_files_size():
 def test_a_piped_report_has_the_sum_beside_the_size():
     first = piped(SAMPLES["imported"]["sources-report"]).splitlines()[0].split("\t")
     assert first[1:] == ["claude-code", "80000", "10000", "100", "90100", "90100"]
+
+
+def with_copy(told):
+    """Return a report of an import that passed a shorter copy over."""
+    report = SAMPLES["imported"]["sources-report"]
+    account = replace(report.sources[1], path="copy.jsonl")
+    return replace(report, skipped=(Skipped(path="copy.jsonl", reason="a copy of it", account=account, told=told),))
+
+
+def test_a_report_accounts_for_copies_too():
+    assert piped(with_copy(told=True)).splitlines()[2].split("\t") == [
+        "copy.jsonl",
+        "codex",
+        "700",
+        "200",
+        "0",
+        "900",
+        "900",
+    ]
+    (found,) = imported(with_copy(told=True))["skipped"]
+    assert (found["path"], found["reason"], found["account"]["account_bytes"]["sum"]) == (
+        "copy.jsonl",
+        "a copy of it",
+        900,
+    )
+    assert "account" not in imported(replace(with_copy(told=True), report=False))["skipped"][0]
+
+
+def test_why_a_file_was_passed_over_is_said_once():
+    """Where a note says it, no line does."""
+    assert "passed over: copy.jsonl, a copy of it" in seen_lines(with_copy(told=False))
+    assert not [line for line in seen_lines(with_copy(told=True)) if "passed over" in line]

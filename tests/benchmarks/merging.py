@@ -1,0 +1,112 @@
+"""Merging branches that are 10, 1,000 and 10,000 messages apart, beside git on the same commits.
+
+git's own merge also writes nothing but trees; it is a new process each time, as `git merge-tree` is used. Ours opens the
+store anew each time and reads what it needs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+
+from scopes.conversation.append import plain_message
+from scopes.conversation.merge import Conflicted, merge
+from scopes.conversation.merging.detecting import find_contests
+from scopes.conversation.merging.outcome import merged_state
+from scopes.conversation.merging.positions import describe
+from scopes.conversation.merging.states import find_divergence
+from scopes.ids import Oid
+from scopes.model.message import FileTouch, Message
+from scopes.store.bulk import bulk_objects
+from scopes.store.graph import list_merge_bases
+from scopes.store.maintenance import pack
+from scopes.store.transaction import writing
+from tests.benchmarks.measuring import Row, by_turns, wall
+from tests.benchmarks.stores import Determined, open_store, write_message, write_refs
+from tests.benchmarks.workplace import Workplace
+
+_FILES = 2000
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield merge base, state merge and the whole merge for each distance."""
+    for apart in (10, 1000, 10_000):
+        yield from _measure_apart(work, Fork(work, work.amount(apart)))
+
+
+def _measure_apart(work: Workplace, fork: Fork) -> Iterator[Row]:
+    rows = (
+        ("merge base of", fork.find_base, ["merge-base", "--all"], 1.0),
+        ("state merge of", fork.merge_states, ["merge-tree", "--write-tree"], 1.0),
+        ("merge of", fork.merge, ["merge-tree", "--write-tree"], None),
+    )
+    for operation, ours, words, budget in rows:
+        measured = by_turns(work.repetitions(5), lambda act=ours: act(), partial(fork.run_git, words))
+        yield Row(
+            operation=f"{operation} branches {fork.apart:,} messages apart",
+            ours=measured[0],
+            reference=measured[1],
+            against=f"git {' '.join(words)}",
+            budget=budget,
+        )
+
+
+class Fork:
+    """One conversation with two branches of so many messages each, which edit files of their own; packed."""
+
+    def __init__(self, work: Workplace, apart: int) -> None:
+        self.apart = apart
+        self._work = work
+        self._store = work.copy(work.store_of(1, 1000))
+        repository = open_store(self._store, "fast")
+        with Determined(f"fork {apart}"), writing(repository):
+            base = Oid(repository.find_ref("refs/heads/conv-001/main") or "")
+            with bulk_objects(repository) as objects:
+                self._tips = []
+                for side in ("main", "idea"):
+                    tip = base
+                    for number in range(apart):
+                        tip = write_message(objects, tip, _edit(side, number))
+                    self._tips.append(tip)
+            refs = {ref: value for ref, value in repository.list_refs().items() if not ref.startswith("refs/heads/")}
+            heads = zip(("main", "idea"), self._tips, strict=True)
+            write_refs(self._store, refs | {f"refs/heads/conv-001/{side}": tip for side, tip in heads})
+            pack(repository)
+
+    def find_base(self) -> float:
+        """Open the store and find the merge bases."""
+        return wall(lambda: list_merge_bases(open_store(self._store), *self._tips))
+
+    def merge_states(self) -> float:
+        """Find what both sides changed, where they disagree, and the state at the end; nothing is kept."""
+        repository = open_store(self._store)
+
+        def act() -> None:
+            with bulk_objects(repository, keep=False) as objects:
+                divergence = find_divergence(repository, objects, *self._tips)
+                contests = find_contests(objects, divergence)
+                merged_state(objects, divergence, contests, describe(objects, divergence, contests))
+
+        return wall(act)
+
+    def merge(self) -> float:
+        """Merge for good, in a copy."""
+        repository = open_store(self._work.copy(self._store))
+        self._work.settle()
+        done = []
+        seconds = wall(lambda: done.append(merge(repository, "conv-001", "idea", target="main")))
+        assert not isinstance(done[0], Conflicted)
+        return seconds
+
+    def run_git(self, words: list[str]) -> float:
+        """Let git do its part on the same tips; it may find conflicts, since it also merges the messages."""
+        command = self._work.git(self._store, *words, *self._tips)
+        return wall(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False))
+
+
+def _edit(side: str, number: int) -> Message:
+    message = plain_message(f"agent-{side}", f"{side} edits once more, for the {number}th time")
+    path = f"src/{side}/{number % 40}/{number % _FILES}.py"
+    touch = FileTouch(path, "edit", f"sha256:{number:064x}")
+    return Message(id=message.id, author=message.author, parts=message.parts, time=message.time, files=(touch,))

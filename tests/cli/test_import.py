@@ -1,0 +1,89 @@
+"""`scopes conv import`, the whole command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.running import PRODUCT, scopes
+
+RECORD = '{"messages": [{"role": "user", "content": "How much is tea?"}, {"role": "assistant", "content": "Four."}]}\n'
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A home whose histories hold a transcript and a link to one elsewhere."""
+    projects = tmp_path / ".claude" / "projects"
+    projects.mkdir(parents=True)
+    (projects / "run.jsonl").write_text(RECORD)
+    (tmp_path / "elsewhere.jsonl").write_text(RECORD.replace("Four", "Five"))
+    (projects / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    return tmp_path
+
+
+def warnings(place, *words):
+    """Import and return the warnings of the answer."""
+    home = {"HOME": str(place), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    line = ("--store", str(place / "store.git"), "conv", "import", *words, "--json")
+    return json.loads(scopes(*line, table=PRODUCT, env=home).stdout)["warnings"]
+
+
+def test_a_link_that_leads_out_of_a_folder_is_told_in_the_answer(place):
+    """Architecture: what was left out is part of the result."""
+    (found,) = warnings(place, str(place / ".claude"))
+    assert found == f"{place}/.claude/projects/link.jsonl leads out of the folder and was not followed"
+
+
+def test_a_link_in_a_standard_place_is_told_too(place):
+    (found,) = warnings(place, "--dry-run")
+    assert "link.jsonl leads out" in found
+
+
+def run(place, *words):
+    """Import in a home of its own; returns the finished process."""
+    home = {"HOME": str(place), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    return scopes("--store", str(place / "store.git"), "conv", "import", *words, table=PRODUCT, env=home)
+
+
+def test_a_dry_run_makes_no_store(place):
+    done = run(place, "--dry-run", str(place / "elsewhere.jsonl"))
+    assert (done.returncode, done.stdout.split()[0], (place / "store.git").exists()) == (0, "conv-001", False)
+
+
+@pytest.mark.parametrize("words", [["--strict"], []])
+def test_a_refused_import_leaves_no_new_store_behind(place, words):
+    name = "broken.jsonl" if words else "alien.jsonl"
+    (place / name).write_text(RECORD + "{broken\n" if words else "no transcript\n")
+    done = run(place, *words, str(place / name))
+    assert (done.returncode, (place / "store.git").exists()) == (7, False)
+
+
+def test_a_dry_run_works_on_a_store_that_cannot_be_written(place):
+    assert run(place, str(place / "elsewhere.jsonl")).returncode == 0
+    store = place / "store.git"
+    folders = [store, *(path for path in store.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o500)
+    try:
+        done = run(place, "--dry-run", str(place / ".claude"))
+        assert (done.returncode, done.stdout.split()[0], done.stderr.count("error")) == (0, "conv-002", 0)
+    finally:
+        for folder in folders:
+            folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"]])
+def test_the_sample_stands_alone(place, words):
+    done = run(place, "--sample", *words)
+    assert (done.returncode, (place / "store.git").exists()) == (2, False)
+
+
+def test_named_files_that_are_no_transcripts_end_with_7(place):
+    """Also several of them; beside others they are a warning."""
+    for name in ("x.jsonl", "y.jsonl"):
+        (place / name).write_text("no transcript\n")
+    done = run(place, str(place / "x.jsonl"), str(place / "y.jsonl"))
+    assert (done.returncode, "is in no format" in done.stderr) == (7, True)
+    done = run(place, str(place / "x.jsonl"), str(place / "elsewhere.jsonl"))
+    assert (done.returncode, "x.jsonl is in no format" in done.stderr) == (0, True)
