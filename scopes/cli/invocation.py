@@ -11,7 +11,7 @@ import sys
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
-from scopes.store.names import choose_store, data_home, find_project_store
+from scopes.store.names import cache_home, choose_store, data_home, find_project_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +109,12 @@ class Invocation:
         """The path where `init` makes a store: as named, else the project's, else the user's."""
         named = self.store or self.environ.get("SCOPES_STORE")
         return self.store_path if named else find_project_store(self.cwd) or self.store_path
+
+    @property
+    def index_directory(self) -> str:
+        """Where the index of the store that is meant is kept."""
+        found: str = load("scopes.index.index:index_directory")(cache_home(self.environ), self.store_path)
+        return found
 
     @property
     def overrides(self) -> dict[str, Setting]:

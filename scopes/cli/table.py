@@ -110,6 +110,7 @@ TABLE = Table(
         _verb(LOOK, "show", "Show participants, branches and recent activity"),
         _verb(LOOK, "log", "Show the messages of a branch"),
         _verb(LOOK, "cat", "Print one message"),
+        _verb(LOOK, "search", "Find messages by words and fields"),
         _verb(LOOK, "files", "List the files that a conversation touched"),
         _verb(LOOK, "decisions", "List what was decided"),
         _verb(LOOK, "diff", "Compare two branches, messages or conversations"),

@@ -52,6 +52,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.stats": "memory",
     "scopes.memory.summarize": "summary",
     "scopes.memory.update": "memory",
+    "scopes.search.search": "search",
 }
 
 

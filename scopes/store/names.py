@@ -65,6 +65,12 @@ def data_home(environ: Mapping[str, str]) -> str:
     return named if os.path.isabs(named) else os.path.expanduser("~/.local/share")
 
 
+def cache_home(environ: Mapping[str, str]) -> str:
+    """Return the user's cache directory, by the same rule."""
+    named = environ.get("XDG_CACHE_HOME", "")
+    return named if os.path.isabs(named) else os.path.expanduser("~/.cache")
+
+
 def list_conversations(store: str) -> list[str]:
     """List the conversations that have a branch, sorted by name."""
     found = {name.partition("/")[0] for name in _packed(store)}

@@ -15,7 +15,19 @@ from collections.abc import Callable, Iterable, Iterator
 
 import scopes
 from scopes.store.repository import library_versions
-from tests.benchmarks import appending, bulk, importing, listing, merging, packing, reading, replaying, startup, writers
+from tests.benchmarks import (
+    appending,
+    bulk,
+    importing,
+    listing,
+    merging,
+    packing,
+    reading,
+    replaying,
+    searching,
+    startup,
+    writers,
+)
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.workplace import ROOT, Workplace
 
@@ -28,6 +40,7 @@ GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
     "read": reading.measure,
     "list": listing.measure,
     "merge": merging.measure,
+    "search": searching.measure,
     "rebase": replaying.measure,
     "size": packing.measure,
     "writers": writers.measure,
@@ -42,13 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="also write every sample, in seconds, megabytes or messages")
     parser.add_argument("--quick", action="store_true", help="small amounts, one repetition: only shows that it works")
     parser.add_argument("--megabytes", metavar="N", type=int, help="how much to import (400; 10 when quick)")
+    parser.add_argument("--messages", metavar="N", type=int, default=0, help="also search so many drawn messages")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in GROUPS]
     if unknown:
         parser.error(f"there is no {unknown[0]!r}; there are {', '.join(GROUPS)}")
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="scopes-benchmarks-") as directory:
-        work = Workplace(directory, quick=options.quick, megabytes=options.megabytes)
+        work = Workplace(directory, quick=options.quick, megabytes=options.megabytes, messages=options.messages)
         header = _header()
         print(*(f"{name}: {value}" for name, value in header.items()), sep="\n", end="\n\n", flush=True)
         rows = list(_measured(work, options.names or list(GROUPS)))

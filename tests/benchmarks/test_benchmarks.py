@@ -38,6 +38,16 @@ def test_an_import_stands_beside_git_with_its_size_and_memory(tmp_path, capsys):
     assert all(row["ours"]["best"] > 0 < row["reference"]["best"] for row in [first, *others])
 
 
+def test_a_search_is_measured_with_its_index(tmp_path, capsys):
+    samples = tmp_path / "samples.json"
+    assert main(["search", "--quick", "--megabytes", "1", "--messages", "100", "--json", str(samples)]) == 0
+    rows = json.loads(samples.read_text())["rows"]
+    assert [row["operation"] for row in rows if row["operation"].startswith("search for")] == [
+        "search for a rare word", "search for a common word"
+    ] * 2  # fmt: skip
+    assert all(row["ours"]["best"] > 0 < row["reference"]["best"] for row in rows)
+
+
 def test_copies_of_a_transcript_are_other_sessions_with_other_messages(tmp_path, monkeypatch):
     data = transcripts.drawn_session(0).data
     (tmp_path / "claude-code").mkdir()

@@ -16,10 +16,11 @@ ROOT = Path(__file__).parent.parent.parent
 class Workplace:
     """One run; `quick` keeps the amounts small, to see that everything works."""
 
-    def __init__(self, directory: str, *, quick: bool, megabytes: int | None = None) -> None:
+    def __init__(self, directory: str, *, quick: bool, megabytes: int | None = None, messages: int = 0) -> None:
         self.directory = directory
         self.quick = quick
         self.megabytes = megabytes or (10 if quick else 400)
+        self.messages = messages
         self.notes: list[str] = []
         self._count = 0
         home = self.path("home")

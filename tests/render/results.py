@@ -64,6 +64,8 @@ from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
+from scopes.search.search import Search, SearchCoverage, SearchHit
+from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.integrity import Finding
 from tests.render.session import SESSION
@@ -423,6 +425,18 @@ MEMORY = {
     "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
+HIT = SearchHit(
+    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(CALL,),
+    snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
+)  # fmt: skip
+FOUND = SearchCoverage(
+    query="login", shown=2, hits=12, conversation=None, conversations=14, branches=20, messages=1234, index="fresh", read=0,
+    damaged=0, unreadable=0,
+)  # fmt: skip
+DEEP = SearchHit(
+    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(CALL,), also=(CONVERSATION,),
+    snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
+)  # fmt: skip
 SAMPLES = {
     "difference": {
         "diff": DIFFERENCE,
@@ -637,6 +651,15 @@ SAMPLES = {
             ),
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
+    },
+    "search": {
+        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND),
+        "hit": HIT,
+        "coverage": replace(FOUND, index="updated", read=3),
+        "nothing": Search(
+            items=(), hits=(), coverage=replace(FOUND, shown=0, hits=0, conversation=CONVERSATION, index="in-memory", read=1300, damaged=1),
+            notes=(Note("the search index cannot be kept: attempt to write a readonly database", "it would be in /nowhere"),),
+        ),
     },
     "stats": {
         "stats": STATS,

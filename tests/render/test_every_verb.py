@@ -44,6 +44,7 @@ from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summarize import list_summaries, summarize
 from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
+from scopes.search.search import search
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
 
@@ -63,6 +64,7 @@ READS = {
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),
+    "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
     "changes": lambda repo: changes(repo, SAMPLE),
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),

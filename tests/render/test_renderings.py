@@ -17,6 +17,7 @@ import scopes.conversation
 import scopes.exporters
 import scopes.importers
 import scopes.memory
+import scopes.search
 from scopes.render.json_line import result_line
 from scopes.render.loading import NOUN_OF, load_renderings
 from scopes.render.text.dispatch import render_text
@@ -28,7 +29,7 @@ from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
-    for package in (scopes.conversation, scopes.exporters, scopes.importers, scopes.memory)
+    for package in (scopes.conversation, scopes.exporters, scopes.importers, scopes.memory, scopes.search)
     for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}

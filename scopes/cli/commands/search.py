@@ -1,0 +1,49 @@
+"""`scopes conv search`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.arguments import NulRows, Template
+from scopes.cli.invocation import Invocation
+from scopes.search.search import search as find
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields')],
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="[CONV]", help="Only this conversation; the whole store if not given")
+    ] = None,
+    count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="At most so many messages")] = 20,
+    regex: Annotated[
+        bool, typer.Option("--regex", help="QUERY is a regular expression, upper and lower case differ")
+    ] = False,
+    newest: Annotated[bool, typer.Option("--newest", help="Newest first; without it the best come first")] = False,
+    around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
+    template: Template = None,
+    nul: NulRows = False,
+) -> int:
+    r"""Find messages by words and fields.
+
+    Every branch is searched. Words must all be there; OR, NOT or -word, parentheses, "a phrase" and pref* do what they
+    say; upper and lower case are the same. Fields narrow it down: author: agent: kind: tool: file: model: branch: tag:
+    before: after: (* stands for any text), and in:text, in:reasoning, in:tool_input or in:tool_result says where words
+    are looked for. --regex makes of the whole query one regular expression, re:"..." of a part of it. A hit is named so
+    that cat and branch --from take it. Exit code 1 means that nothing was found.
+
+    Examples:
+      scopes conv search 'parser error'
+      scopes conv search '"stack overflow" -test kind:answer' conv-001
+      scopes conv search 'in:tool_result fail* after:yesterday' --newest
+      scopes conv search --regex 'TODO\(\w+\)'
+      scopes conv search 'file:src/login.py (bug OR fix)' --context 1
+    """
+    call: Invocation = context.obj
+    found = find(
+        call.repository(), query, index_directory=call.index_directory, conversation=conversation, regex=regex,
+        limit=count, newest_first=newest, context=around,
+    )  # fmt: skip
+    return call.show(found, nul=nul, template=template)

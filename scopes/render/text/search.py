@@ -1,0 +1,143 @@
+"""What was found, for people: where, who, when, and a piece of the text with the match marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scopes.clock import format_seconds
+from scopes.conversation.heads import MessageHead
+from scopes.loading import load
+from scopes.render.clean import clean_line
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.wording import author, counted, identifier, moment, subject
+from scopes.render.view import Cell, Column, Span, View
+from scopes.search.search import Search, SearchCoverage, SearchHit
+from scopes.search.snippet import Piece
+
+_INDENT = 4
+_MAX_ROWS = 3
+_NARROWEST = 20
+_INDEX = {
+    "fresh": "",
+    "updated": "brought up to date",
+    "built": "built",
+    "rebuilt": "built anew",
+    "in-memory": "in memory",
+}
+_PIPED = (
+    Column("Conversation"),
+    Column("Branch"),
+    Column("ID"),
+    Column("Time"),
+    Column("Author"),
+    Column("Kind"),
+    Column("Snippet"),
+    Column("OID", hidden=True),
+    Column("Part", hidden=True),
+    Column("Score", hidden=True),
+)
+
+
+@render_text.register(Search)
+def search(result: Search, view: View) -> None:
+    """Say the hits and, where a person looks, what was covered."""
+    if not view.terminal:
+        view.rows(_PIPED, map(_row, result.hits))
+        return
+    for hit in result.hits:
+        search_hit(hit, view)
+    search_coverage(result.coverage, view)
+
+
+@render_text.register(SearchHit)
+def search_hit(result: SearchHit, view: View) -> None:
+    """Say one message that was found, with those around it."""
+    if not view.terminal:
+        view.rows(_PIPED, [_row(result)])
+        return
+    head = result.head
+    where = Span(f"{result.conversation}/{result.branch}", "branch")
+    when = moment(view, format_seconds(head.time))
+    part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
+    _say_around(result.before, view)
+    kind = Span(f" · {head.kind}", "dim")
+    view.line(
+        where, " ", identifier(view, head.id), " ", author(head.author, head.author_kind), kind, *part, " · ", when
+    )
+    for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
+        view.line(*row, indent=_INDENT)
+    _say_around(result.after, view)
+    view.line()
+
+
+@render_text.register(SearchCoverage)
+def search_coverage(result: SearchCoverage, view: View) -> None:
+    """Say how much was found in how much."""
+    found = f"{result.hits:,} found" if result.hits is not None else f"at least {result.shown} found"
+    more = f", {result.shown:,} shown" if result.hits != result.shown else ""
+    conversations = result.conversation or counted(result.conversations, "conversation")
+    searched = (
+        f"searched {counted(result.messages, 'message')} on {counted(result.branches, 'branch')} of {conversations}"
+    )
+    read = f", {counted(result.read, 'commit')} read" if result.read else ""
+    index = f"; index {_INDEX.get(result.index, result.index)}{read}" if result.index != "fresh" else ""
+    view.line(Span(f"{found}{more}; {searched}{index}.", "dim"))
+    if result.damaged or result.unreadable:
+        damaged = f"{counted(result.damaged, 'conversation')} and {counted(result.unreadable, 'message')}"
+        view.line(Span(f"{damaged} cannot be read and were left out.", "warn"))
+
+
+def _row(hit: SearchHit) -> tuple[Cell, ...]:
+    head = hit.head
+    return (
+        hit.conversation,
+        hit.branch,
+        head.id,
+        format_seconds(head.time),
+        head.author,
+        head.kind,
+        _spans(hit.snippet),
+        head.oid,
+        hit.part,
+        "" if hit.score is None else str(hit.score),
+    )
+
+
+def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
+    """Put a snippet on one line."""
+    return tuple(Span(clean_line(_folded(piece.text)), "active" if piece.found else "") for piece in pieces)
+
+
+def _folded(text: str) -> str:
+    """Fold blanks, but keep that there are some at either end."""
+    words = " ".join(text.split())
+    return f"{' ' * text[:1].isspace()}{words}{' ' * text[-1:].isspace()}" if words else " " * bool(text)
+
+
+def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
+    """Break a snippet into the rows that fit, its marks kept."""
+    spans = _spans(pieces)
+    text = "".join(span.text for span in spans)
+    if not text.strip():
+        return
+    marks = [span.style for span in spans for _ in span.text]
+    at = 0
+    for number, row in enumerate(load("scopes.render.fold:fold")(text, width)):
+        if number == _MAX_ROWS:
+            break
+        at = text.index(row, at)
+        cells: list[Span] = []
+        for place in range(at, at + len(row)):
+            if cells and cells[-1].style == marks[place]:
+                cells[-1] = Span(cells[-1].text + text[place], marks[place])
+            else:
+                cells.append(Span(text[place], marks[place]))
+        at += len(row)
+        yield tuple(cells)
+
+
+def _say_around(heads: tuple[MessageHead, ...], view: View) -> None:
+    for head in heads:
+        line = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ", Span(subject(head), "dim"))
+        for row in (load("scopes.render.text.fitting:fit")(line, view.width - _INDENT),):
+            view.line(*row, indent=_INDENT)

@@ -1,0 +1,1 @@
+"""Finding messages: the query language, and what it finds."""

@@ -1,0 +1,196 @@
+"""`search`: messages of the whole store or of one conversation, over every branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from scopes.conversation.heads import MessageHead
+from scopes.conversation.lookup import conversation_ids, find_conversation
+from scopes.conversation.metadata import read_metadata
+from scopes.errors import BudgetExhausted, Corrupt, Invalid
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.index.index import Index, IndexDamaged, State, open_index
+from scopes.result import Note, Result, Stream
+from scopes.search.asking import Sieve, count_conversation, count_rows, mark_first, walk_rows
+from scopes.search.compile import Plan, compile_query
+from scopes.search.describe import describe_from
+from scopes.search.finding import Found, Reader
+from scopes.search.parse import parse
+from scopes.search.query import Field, Node, wanted_words
+from scopes.search.regex import LIMIT_SECONDS, Find, compile_regex
+from scopes.search.snippet import Piece, mark_words
+from scopes.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit(Result):
+    """A message that was found: `conversation/branch` is one place of it, `also` are other conversations with it.
+
+    `part` names the part that the snippet is from; `before` and `after` are the messages around it, in their order.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    head: MessageHead
+    part: str
+    snippet: tuple[Piece, ...]
+    also: tuple[ConversationId, ...] = ()
+    score: float | None = None
+    before: tuple[MessageHead, ...] = ()
+    after: tuple[MessageHead, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchCoverage(Result):
+    """What an answer covers; `hits` is how many there are, shown or not, None where not all were looked for.
+
+    `damaged` conversations and `unreadable` messages could not be read; `read` commits were new to the index;
+    `stopped_at` is the message on which a regular expression took too long.
+    """
+
+    query: str
+    shown: int
+    hits: int | None
+    conversation: ConversationId | None
+    conversations: int
+    branches: int
+    messages: int
+    index: State
+    read: int
+    damaged: int
+    unreadable: int
+    stopped_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search(Stream):
+    """What was found, and last the coverage."""
+
+    hits: tuple[SearchHit, ...]
+    coverage: SearchCoverage
+
+    @property
+    def exit_code(self) -> int:
+        """As grep: 1 where nothing was found; 9 where the search was stopped before its end."""
+        if self.coverage.stopped_at is not None:
+            return BudgetExhausted.exit_code
+        return 0 if self.hits else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What is asked for, understood and checked."""
+
+    text: str
+    query: Node
+    plan: Plan
+    finds: tuple[Find, ...]
+    conversation: ConversationId | None
+    limit: int
+    newest_first: bool
+    context: int
+
+
+def search(
+    repository: Repository,
+    query: str,
+    *,
+    index_directory: str,
+    conversation: str | None = None,
+    regex: bool = False,
+    limit: int = 20,
+    newest_first: bool = False,
+    context: int = 0,
+) -> Search:
+    """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
+
+    With `regex` the whole query is one regular expression.
+
+    Raises:
+        Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
+    """
+    if limit < 0 or context < 0:
+        raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
+    chosen = None if conversation is None else find_conversation(repository, conversation)
+    parsed = Field("re", query, 0) if regex and query else parse(query)
+    plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
+    request = _Request(
+        text=query, query=parsed, plan=plan, finds=tuple(map(compile_regex, plan.patterns)), conversation=chosen,
+        limit=limit, newest_first=newest_first, context=context,
+    )  # fmt: skip
+    return _with_index(repository, index_directory, lambda index: _answer(repository, index, request))
+
+
+def _with_index(repository: Repository, directory: str, answer: Callable[[Index], Search]) -> Search:
+    """Ask the index, and where what it says cannot be, a new one."""
+    for distrust in (False, True):
+        try:
+            with open_index(directory, repository, describe_from(repository), distrust=distrust) as index:
+                return answer(index)
+        except IndexDamaged as error:
+            damage = error
+    raise Corrupt(f"the search index is damaged again: {damage}", hint="see: scopes verify")
+
+
+def _answer(repository: Repository, index: Index, request: _Request) -> Search:
+    reader = Reader(repository, index, request.conversation, request.context)
+    sieve = Sieve(request.finds, reader)
+    rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=request.newest_first))
+    mark = mark_first(request.finds[0]) if request.finds else mark_words(wanted_words(request.query))
+    hits = tuple(_hit(reader.read(row.number, row.id, mark), row.score) for row in islice(rows, request.limit))
+    total: int | None = len(hits) if sieve.finished else None
+    if not request.finds:
+        total = count_rows(index, request.plan)
+    coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
+    notes = index.notes
+    if sieve.stopped_at is not None:
+        text = (
+            f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
+        )
+        notes = (*notes, Note(text, "make it simpler, or: pip install 'scopes[regex]'"))
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
+
+
+def _hit(found: Found, score: float | None) -> SearchHit:
+    return SearchHit(
+        conversation=found.conversation,
+        branch=found.branch,
+        head=found.head,
+        part=found.part,
+        snippet=found.snippet,
+        also=found.also,
+        score=None if score is None else round(-score, 4),
+        before=found.before,
+        after=found.after,
+    )
+
+
+def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:
+    standing = index.standing
+    conversations, branches, messages = standing.conversations, standing.branches, standing.messages
+    if request.conversation is not None:
+        conversations, (branches, messages) = 1, count_conversation(index, request.conversation)
+    return SearchCoverage(
+        query=request.text,
+        shown=shown,
+        hits=total,
+        conversation=request.conversation,
+        conversations=conversations,
+        branches=branches,
+        messages=messages,
+        index=standing.state,
+        read=standing.read,
+        damaged=standing.damaged,
+        unreadable=standing.unreadable,
+        stopped_at=stopped_at,
+    )
+
+
+def _tagged(repository: Repository, tag: str) -> Iterable[Oid]:
+    """Yield the commits that a tag names, in every conversation that has it."""
+    for conversation in conversation_ids(repository):
+        oid = read_metadata(repository, conversation).tags.get(tag)
+        if oid is not None:
+            yield oid

@@ -1,0 +1,128 @@
+"""Searching: what the index costs to make and to keep, and answers, each in a process of its own as a person has them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+
+from scopes.conversation.append import append, plain_message
+from scopes.ids import Oid
+from scopes.index.index import FILE, index_directory, open_index
+from scopes.search.describe import describe_from
+from scopes.store.graph import walk_oldest_first
+from scopes.store.repository import Repository
+from tests.benchmarks.agentsview import Agentsview, agentsview
+from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, run, wall
+from tests.benchmarks.startup import entries
+from tests.benchmarks.stores import open_store
+from tests.benchmarks.transcripts import make_material
+from tests.benchmarks.workplace import Workplace, python
+
+_MEGABYTE = 1_000_000
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield the index and the answers over imported transcripts and, where so many are asked for, drawn messages."""
+    material = make_material(work.path("searched"), work.megabytes * _MEGABYTE)
+    store = work.new_path("searched-store")
+    run([sys.executable, "-m", "scopes", f"--store={store}", "conv", "import", material.folder], work.environment)
+    yield from _index(work, store)
+    with agentsview(work, material.folder) as peer:
+        for kind, word in _words(work, store):
+            yield from _answer(work, store, kind, word, peer)
+    if work.messages:
+        drawn = work.store_of(max(1, work.messages // 1000), min(work.messages, 1000), 300)
+        yield from _index(work, drawn)
+        for kind, word in _words(work, drawn):
+            yield from _answer(work, drawn, kind, word, None)
+
+
+def _words(work: Workplace, store: str) -> list[tuple[str, str]]:
+    """Choose a word that few messages say and the one that most do."""
+    repository = open_store(store)
+    with open_index(_directory(work, store), repository, describe_from(repository)) as index:
+        index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, col)")
+        said = "SELECT term FROM terms WHERE col = 'text' AND length(term) > 2 AND term GLOB '[a-z]*' AND term NOT GLOB '*[^a-z]*' "
+        rare = index.rows(said + "ORDER BY doc, length(term) DESC, term LIMIT 1")
+        common = index.rows(said + "ORDER BY doc DESC, term LIMIT 1")
+    return [("rare", rare[0][0]), ("common", common[0][0])]
+
+
+def _directory(work: Workplace, store: str) -> str:
+    return index_directory(os.path.join(work.environment["HOME"], ".cache"), store)
+
+
+def _index(work: Workplace, store: str) -> Iterator[Row]:
+    """Yield how long an index takes, how large it is, and what one message more costs."""
+    repository = open_store(store, "fast")
+    directory = _directory(work, store)
+    messages, text, reading = _read_all(repository)
+
+    def build() -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+        _open(repository, directory)
+
+    built = Samples(tuple(wall(build) for _ in range(work.repetitions(2))))
+    alone = Samples((reading,))
+    yield Row(operation=f"index of {messages:,} messages", ours=built, reference=alone, against="reading them alone")
+    yield Row(
+        operation="  messages a second",
+        ours=Samples((messages / built.best,)),
+        reference=Samples((messages / reading,)),
+        against="reading them alone",
+        unit="",
+        more_is_better=True,
+    )
+    size = os.path.getsize(os.path.join(directory, FILE)) / _MEGABYTE
+    text_size = Samples((text / _MEGABYTE,))
+    yield Row(
+        operation="  its size", ours=Samples((size,)), reference=text_size, against="the text that it finds", unit="MB"
+    )
+    one_more = Samples(tuple(_add_one(repository, directory) for _ in range(work.repetitions(5))))
+    yield Row(operation="  one message more", ours=one_more, reference=built, against="building it")
+
+
+def _read_all(repository: Repository) -> tuple[int, int, float]:
+    """Return how many messages there are, the bytes of their text, and how long it takes to read them."""
+    tips = [Oid(tip) for tip in repository.list_refs("refs/heads/").values()]
+    commits = list(walk_oldest_first(repository, tips))
+    describe = describe_from(repository)
+    sizes: dict[str, int] = {}
+
+    def read() -> None:
+        for commit in commits:
+            entry = describe(commit)
+            if entry is not None:
+                sizes[entry.id] = sum(len(text.encode("utf-8", "replace")) for text in entry.texts)
+
+    seconds = wall(read)
+    return len(sizes), sum(sizes.values()), seconds
+
+
+def _open(repository: Repository, directory: str) -> None:
+    with open_index(directory, repository, describe_from(repository)):
+        pass
+
+
+def _add_one(repository: Repository, directory: str) -> float:
+    conversation = next(iter(repository.list_refs("refs/heads/"))).removeprefix("refs/heads/").partition("/")[0]
+    append(repository, conversation, plain_message("carol", "One message more."))
+    return wall(lambda: _open(repository, directory))
+
+
+def _answer(work: Workplace, store: str, kind: str, word: str, peer: Agentsview | None) -> Iterator[Row]:
+    """Yield a search beside the peer's, and beside the interpreter alone."""
+    *_, (_, begin) = entries(work)
+    ours = [*begin, "conv", "search", word, "--json"]
+    theirs, environment, against = python("pass"), work.environment, "python -c pass"
+    if peer is not None:
+        theirs = [peer.program, "session", "search", "--fts", "--json", "--limit", "20", word]
+        environment, against = peer.environment, "agentsview session search --fts, its daemon running"
+    mine, other = by_turns(
+        work.repetitions(5),
+        lambda: process_wall(ours, work.using(store)),
+        lambda: process_wall(theirs, environment),
+    )
+    yield Row(operation=f"search for a {kind} word", ours=mine, reference=other, against=against)

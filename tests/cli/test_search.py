@@ -1,0 +1,107 @@
+"""`scopes conv search`, the whole command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.running import PRODUCT, imported, scopes
+
+
+@pytest.fixture
+def told(talk, monkeypatch, tmp_path):
+    """A conversation with something to find on two branches."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    talk.reply = talk.say("fix", "The parser overflows its stack.", author="planner")
+    talk.other = talk.say("main", "Nothing to see here.")
+    return talk
+
+
+def found(told, *words, code=0):
+    """Search, and return the hits and the coverage."""
+    done = told.within("conv", "search", *words, "--json")
+    assert (done.returncode, done.stderr) == (code, "")
+    *hits, coverage = map(json.loads, done.stdout.splitlines())
+    return hits, coverage
+
+
+def test_a_hit_is_a_line_and_the_coverage_is_the_last(told):
+    hits, coverage = found(told, "parser stack")
+    assert [hit["message"]["id"] for hit in hits] == [told.reply]
+    assert (hits[0]["conversation"], hits[0]["branch"], hits[0]["part"]) == (told.id, "fix", "text")
+    assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["parser", "stack"]
+    assert (
+        coverage.items()
+        >= {"kind": "search", "hits": 1, "messages": 3, "branches": 2, "conversations": 1, "index": "built"}.items()
+    )
+
+
+def test_the_second_search_reads_nothing(told):
+    found(told, "parser")
+    assert found(told, "parser")[1].items() >= {"index": "fresh", "commits_read": 0}.items()
+
+
+def test_a_hit_can_be_read_and_forked_from(told):
+    name = told.within("conv", "search", "overflows", "--format", "{id}").stdout.strip()
+    assert told.run("conv", "cat", name, "--json")["text"] == "The parser overflows its stack."
+    assert told.run("conv", "branch", told.id, "again", "--from", name, "--json")["name"] == "again"
+
+
+def test_a_pipe_gets_a_row_a_hit(told):
+    done = told.process("conv", "search", "parser")
+    assert done.stdout.split("\t")[:3] == [told.id, "fix", told.reply]
+    assert done.stdout.rstrip("\n").endswith("\tThe parser overflows its stack.")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_nothing_found_is_exit_code_1(told):
+    hits, coverage = found(told, "xyzzy", code=1)
+    assert (hits, coverage["hits"]) == ([], 0)
+
+
+def test_one_conversation_can_be_searched(told):
+    elsewhere = told.run("conv", "new", "--json")["id"]
+    told.run("conv", "append", elsewhere, "--as", "carol", "parser again", "--json")
+    assert found(told, "parser")[1]["hits"] == 2
+    hits, coverage = found(told, "parser", elsewhere)
+    assert [hit["conversation"] for hit in hits] == [elsewhere]
+    assert (coverage["conversation"], coverage["messages"]) == (elsewhere, 1)
+
+
+def test_messages_around_a_hit_are_shown(told):
+    hits, _ = found(told, "overflows", "--context", "1")
+    assert [head["id"] for head in hits[0]["before"]] == [told.first]
+    assert "after" not in hits[0]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "AND", "( )", "-", '"', '""', "***", "a OR", "in:text", "kind:nonsense", "after:nonsense"]
+)
+def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
+    error = told.refused("conv", "search", query, code=2)
+    assert "at character" in error["message"]
+
+
+def test_a_regular_expression_takes_the_whole_query(told):
+    hits, coverage = found(told, r"over\w+s its", "--regex")
+    assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["overflows its"]
+    assert (coverage["hits"], coverage["query"]) == (1, r"over\w+s its")
+    assert "regular expression" in told.refused("conv", "search", "--regex", "(", code=2)["message"]
+
+
+def test_a_cache_that_cannot_be_written_is_a_note(told, monkeypatch, tmp_path):
+    (tmp_path / "cache").write_text("in the way")
+    done = told.within("conv", "search", "parser", "--json")
+    assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["index"]) == (0, "in-memory")
+    assert "the search index cannot be kept" in done.stderr
+
+
+def test_sqlite_is_loaded_by_search_alone():
+    assert "sqlite3" not in imported("conv", "list")
+    assert "rich" not in imported("conv", "search", "x")
+
+
+def test_without_a_store_it_says_so(tmp_path):
+    done = scopes("--store", str(tmp_path / "none.git"), "conv", "search", "x", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (4, "")

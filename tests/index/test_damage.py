@@ -1,0 +1,97 @@
+"""Whatever happens to the file: no error, nothing false, and two at once do each other no harm."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from scopes.search.search import search
+from tests.cli.running import PRODUCT, scopes
+from tests.index.corpus import file_in, standing
+from tests.support.history import history, say
+
+WORDS = ("alpha", "beta", "gamma", "stack overflow", "the parser")
+
+
+@pytest.fixture
+def intact(repository, directory):
+    """A store whose index is whole; returns the bytes of that."""
+    drawn = history(repository, conversation="one")
+    for number in range(30):
+        say(repository, drawn.conversation, f"{WORDS[number % 5]} {number}")
+    standing(repository, directory)
+    with open(file_in(directory), "rb") as file:
+        return file.read()
+
+
+def ask(repository, directory):
+    """Search for every word; returns what was found, in order."""
+    return [[hit.head.id for hit in search(repository, word, index_directory=str(directory)).hits] for word in WORDS]
+
+
+def put(directory, data):
+    """Make the file of the index hold these bytes."""
+    shutil.rmtree(directory)
+    os.mkdir(directory)
+    with open(file_in(directory), "wb") as file:
+        file.write(data)
+
+
+def sweep(repository, directory, intact, tries):
+    """Damage the file in one place after the other; nothing that is found may be false."""
+    right = ask(repository, directory)
+    dice = random.Random(7)
+    rebuilt = 0
+    for _ in range(tries):
+        data = bytearray(intact)
+        at, length = dice.randrange(len(data)), dice.choice([1, 1, 8, 512])
+        data[at : at + length] = dice.randbytes(len(data[at : at + length]))
+        put(directory, data)
+        found = ask(repository, directory)
+        rebuilt += found == right
+        assert all(set(some) <= set(every) for some, every in zip(found, right, strict=True))
+    return rebuilt / tries
+
+
+def test_damage_gives_no_error_and_nothing_false(repository, directory, intact):
+    assert sweep(repository, directory, intact, 40) > 0.8
+
+
+@pytest.mark.sweep
+def test_much_damage_gives_no_error_and_nothing_false(repository, directory, intact):
+    assert sweep(repository, directory, intact, 2000) > 0.8
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
+def test_a_file_that_was_cut_off_is_made_anew(repository, directory, intact, share):
+    right = ask(repository, directory)
+    put(directory, intact[: int(len(intact) * share)])
+    assert ask(repository, directory) == right
+
+
+def test_many_at_once_all_get_the_answer(repository, tmp_path):
+    """The first search of eight processes at the same moment: one builds, nobody fails."""
+    drawn = history(repository, "main: alpha beta")
+
+    def ask_in_a_process(_):
+        words = ("--store", repository.path, "conv", "search", "alpha", "--format", "{id}")
+        return scopes(*words, table=PRODUCT, env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(ask_in_a_process, range(8)))
+    assert {(one.returncode, one.stdout.strip()) for one in done} == {(0, drawn.ids["alpha"])}, [d.stderr for d in done]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_may_not_be_written_is_no_obstacle(repository, directory, intact):
+    os.chmod(directory, 0o500)
+    say(repository, "one", "epsilon")
+    try:
+        assert standing(repository, directory)[0].messages == 31
+    finally:
+        os.chmod(directory, 0o700)

@@ -1,0 +1,147 @@
+"""The index as a file: whatever is wrong with it, the answer is right and no error is seen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+
+import pytest
+
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_conversation
+from scopes.conversation.rewind import rewind
+from scopes.conversation.undo import undo
+from scopes.index.index import index_directory
+from tests.conversation.stores import make_store
+from tests.index.corpus import dump, file_in, matches, opened, standing
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def drawn(repository):
+    """A conversation with two branches."""
+    return history(repository, "main: alpha beta gamma", "fix@beta: delta")
+
+
+def test_it_is_built_once_and_then_fresh(repository, directory, drawn):
+    first, second = standing(repository, directory)[0], standing(repository, directory)[0]
+    assert (first.state, first.read, second.state, second.read) == ("built", 5, "fresh", 0)
+    assert (second.messages, second.branches, second.conversations) == (4, 2, 1)
+
+
+def test_only_what_is_new_is_read(repository, directory, drawn):
+    standing(repository, directory)
+    said = say(repository, f"{drawn.conversation}/fix", "epsilon")
+    seen = standing(repository, directory)[0]
+    assert (seen.state, seen.read, seen.messages) == ("updated", 1, 5)
+    assert matches(repository, directory, "epsilon") == [said.id]
+
+
+def test_only_the_owner_can_read_it(repository, directory, drawn):
+    standing(repository, directory)
+    assert stat.S_IMODE(os.stat(directory).st_mode) == 0o700
+    assert {stat.S_IMODE(os.stat(os.path.join(directory, name)).st_mode) for name in os.listdir(directory)} == {0o600}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda repo, conv: rewind(repo, conv, to=f"{conv}~2"),
+        lambda repo, conv: delete_branch(repo, conv, "fix", force=True),
+        delete,
+        lambda repo, conv: rename_conversation(repo, conv, "login-bug"),
+        lambda repo, conv: (rewind(repo, conv, to=f"{conv}~1"), undo(repo)),
+    ],
+    ids=["rewind", "delete-branch", "delete", "rename", "undo"],
+)
+def test_after_every_change_it_is_what_a_new_one_would_be(repository, directory, drawn, change, tmp_path):
+    history(repository, "main: zeta", conversation="other")
+    standing(repository, directory)
+    change(repository, drawn.conversation)
+    assert dump(repository, directory) == dump(repository, tmp_path / "new")
+    assert standing(repository, directory)[0].state == "fresh"
+
+
+def test_what_no_branch_reaches_is_not_found(repository, directory, drawn):
+    standing(repository, directory)
+    rewind(repository, drawn.conversation, to=f"{drawn.conversation}~1")
+    assert matches(repository, directory, "gamma") == []
+    undo(repository)
+    assert matches(repository, directory, "gamma") == [drawn.ids["gamma"]]
+
+
+def test_a_store_without_messages_has_an_index(repository, directory):
+    new(repository)
+    assert standing(repository, directory)[0].messages == 0
+
+
+def test_an_index_of_another_store_is_not_believed(repository, directory, drawn, tmp_path):
+    other = make_store(tmp_path / "other.git")
+    history(other, "main: alpha secret")
+    standing(other, tmp_path / "theirs")
+    directory.mkdir(parents=True)
+    shutil.copy(file_in(tmp_path / "theirs"), file_in(directory))
+    seen, notes = standing(repository, directory)
+    assert (seen.state, len(notes)) == ("rebuilt", 1)
+    assert "another store" in notes[0]
+    assert matches(repository, directory, "secret") == []
+
+
+def test_an_index_of_another_version_is_made_anew(repository, directory, drawn):
+    standing(repository, directory)
+    connection = sqlite3.connect(file_in(directory))
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    assert standing(repository, directory)[0].state == "rebuilt"
+    assert standing(repository, directory)[0].state == "fresh"
+
+
+@pytest.mark.parametrize("content", [b"no database at all " * 100, b"SQLite format 3\0" + b"\0" * 4080])
+def test_what_is_no_index_is_replaced(repository, directory, drawn, content):
+    directory.mkdir(parents=True)
+    (directory / "index.sqlite").write_bytes(content)
+    seen, notes = standing(repository, directory)
+    assert (seen.state, seen.messages, len(notes)) == ("rebuilt", 4, 1)
+
+
+def test_where_nothing_can_be_kept_it_is_made_in_memory(repository, tmp_path, drawn):
+    (tmp_path / "file").write_text("in the way")
+    seen, notes = standing(repository, tmp_path / "file" / "scopes" / "index")
+    assert (seen.state, seen.messages, len(notes)) == ("in-memory", 4, 1)
+
+
+def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
+    directory.mkdir(parents=True)
+    (tmp_path / "victim").write_text("mine")
+    os.symlink(tmp_path / "victim", file_in(directory))
+    assert standing(repository, directory)[0].state == "in-memory"
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+def test_one_who_cannot_write_because_another_does_answers_all_the_same(repository, directory, drawn, monkeypatch):
+    monkeypatch.setattr("scopes.index.index._BUSY_SECONDS", 0.01)
+    standing(repository, directory)
+    writer = sqlite3.connect(file_in(directory), isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    assert standing(repository, directory)[0].state == "fresh"
+    say(repository, drawn.conversation, "epsilon")
+    seen, notes = standing(repository, directory)
+    writer.close()
+    assert (seen.state, seen.messages) == ("in-memory", 5)
+    assert "locked" in notes[0]
+
+
+def test_two_stores_have_two_indexes(tmp_path):
+    assert index_directory("/cache", "/a.git") != index_directory("/cache", "/b.git")
+    assert index_directory("/cache", "/a.git").startswith("/cache/scopes/")
+
+
+def test_a_query_sees_one_state(repository, directory, drawn):
+    """A reader that began before another writes goes on with what it saw."""
+    with opened(repository, directory) as index:
+        say(repository, drawn.conversation, "epsilon")
+        standing(repository, directory)
+        assert index.standing.messages == 4

@@ -1,0 +1,102 @@
+"""Regular expressions find what they should, and end."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from scopes.errors import Invalid
+from scopes.search import regex
+from scopes.search.regex import TooSlow, compile_regex
+from scopes.search.search import search
+from tests.support.history import history, say
+
+EXPLODING = r"(a+)+$(?<!b)"
+
+
+@pytest.fixture(params=["RE2", "Python's own"])
+def engine(request, monkeypatch):
+    """Search with either engine."""
+    if request.param == "RE2":
+        pytest.importorskip("re2")
+    else:
+        monkeypatch.setattr(regex, "_find_linear", lambda pattern: None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "span"),
+    [
+        (r"TODO\(\w+\)", "see TODO(carol)!", (4, 15)),
+        ("é+", "caféé", (3, 5)),
+        ("(?i)STACK", "a stack", (2, 7)),
+        ("stack", "STACK", None),
+        ("x", "\ud800x", (1, 2)),
+    ],
+)
+def test_a_pattern_is_found_where_it_stands(engine, pattern, text, span):
+    assert compile_regex(pattern)(text) == span
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "*", "a" * 20_000, "(" * 5000 + ")" * 5000])
+def test_what_is_no_pattern_is_refused(engine, pattern):
+    with pytest.raises(Invalid):
+        compile_regex(pattern)
+
+
+def test_re2_ends_at_once_where_others_explode():
+    pytest.importorskip("re2")
+    begin = time.perf_counter()
+    assert compile_regex("(a+)+$")("a" * 50_000 + "b") is None
+    assert time.perf_counter() - begin < 5
+
+
+def test_a_pattern_that_explodes_is_stopped(monkeypatch):
+    monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.1)
+    with pytest.raises(TooSlow):
+        compile_regex(EXPLODING)("a" * 60 + "b")
+    assert compile_regex("(?<!b)a")("a") == (0, 1)
+
+
+def test_the_limit_needs_the_main_thread():
+    refusals = []
+
+    def look():
+        try:
+            compile_regex("(?<!b)a")("a")
+        except Invalid as error:
+            refusals.append(error)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert len(refusals) == 1
+
+
+def test_the_newest_come_first_and_a_limit_ends_the_search(repository, directory, engine):
+    history(repository)
+    ids = [say(repository, "conv-001", f"TODO({name})").id for name in ("a", "b", "c")]
+    ask = lambda **options: search(repository, r"TODO\(\w\)", index_directory=str(directory), regex=True, **options)  # noqa: E731
+    assert [hit.head.id for hit in ask().hits] == ids[::-1]
+    assert (ask().coverage.hits, ask(limit=2).coverage.hits, len(ask(limit=2).hits)) == (3, None, 2)
+    assert [piece.text for piece in ask().hits[0].snippet if piece.found] == ["TODO(c)"]
+
+
+def test_a_part_of_a_query_can_be_a_pattern(repository, directory, engine):
+    history(repository, "main: parser1 parser22 lexer33")
+    found = search(repository, r're:"[0-9]{2}" pars*', index_directory=str(directory))
+    assert [hit.snippet[0].text for hit in found.hits] == ["parser"]
+    with pytest.raises(Invalid, match="outside of OR and NOT"):
+        search(repository, r're:"[0-9]{2}" OR pars*', index_directory=str(directory))
+
+
+def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch):
+    """What was found until then is shown, and the exit code is that of an exhausted budget."""
+    monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.1)
+    history(repository)
+    slow = say(repository, "conv-001", "a" * 60 + "b")
+    quick = say(repository, "conv-001", "aaa")
+    found = search(repository, EXPLODING, index_directory=str(directory), regex=True)
+    assert ([hit.head.id for hit in found.hits], found.coverage.stopped_at, found.exit_code) == ([quick.id], slow.id, 9)
+    assert "took longer" in found.notes[0].text

@@ -1,0 +1,190 @@
+"""Searching finds what a scan of every message finds, names it so that other commands take it, and fixes every tie."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.rewind import rewind
+from scopes.conversation.tag import tag
+from scopes.errors import Invalid, NotFound
+from scopes.search.parse import parse
+from scopes.search.search import search
+from tests.conversation.stores import make_store
+from tests.index.corpus import dump
+from tests.search.corpora import MESSAGES, QUERIES, scan, tell, written
+from tests.support.history import history, say
+
+STEPS = st.lists(st.tuples(st.sampled_from(["say", "say", "fork", "rewind", "drop"]), MESSAGES), min_size=1, max_size=7)
+
+
+@pytest.fixture
+def ask(repository, directory):
+    """Search the store, and return what was found."""
+    return lambda query, **options: search(repository, query, index_directory=str(directory), **options)
+
+
+def ids(found):
+    """Return the ids of what was found, in order."""
+    return [hit.head.id for hit in found.hits]
+
+
+def perform(repository, conversation, steps):
+    """Do something for each step; yields after each."""
+    for number, (what, message) in enumerate(steps):
+        if what == "fork":
+            branch(repository, conversation, name=f"fix-{number}")
+        elif what == "drop" and number > 2:
+            name = f"gone-{number}"
+            branch(repository, conversation, name=name, switch=False)
+            tell(repository, f"{conversation}/{name}", message)
+            yield
+            delete_branch(repository, conversation, name, force=True)
+        tell(repository, conversation, message)
+        if what == "rewind":
+            yield
+            rewind(repository, conversation)
+        yield
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS, queries=st.lists(QUERIES, min_size=4, max_size=4))
+def test_the_index_finds_what_a_scan_finds_and_is_what_a_new_one_would_be(tmp_path_factory, steps, queries):
+    path = tmp_path_factory.mktemp("drawn")
+    repository = make_store(path / "store.git")
+    conversation = history(repository, "main: stack").conversation
+    for _ in perform(repository, conversation, steps):
+        search(repository, "stack", index_directory=str(path / "kept"))
+    for query in queries:
+        found = search(repository, written(query), index_directory=str(path / "kept"), limit=100)
+        assert set(ids(found)) == scan(repository, query), written(query)
+        assert found.coverage.hits == len(found.hits)
+    assert dump(repository, path / "kept") == dump(repository, path / "new")
+
+
+@given(QUERIES)
+def test_a_query_is_read_as_it_was_meant(query):
+    again = parse(written(query))
+    assert written(again).strip("()") == written(query).strip("()")
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_kept_index_and_a_new_one_give_the_same_order(repository, directory, tmp_path, newest_first):
+    made = history(repository, "main: a b c d e", conversation="one")
+    search(repository, "a", index_directory=str(directory))
+    for text in ("stack", "the stack", "stack stack", "stack", "stack"):
+        say(repository, "one", text)
+        search(repository, "a", index_directory=str(directory))
+    rewind(repository, made.conversation)
+    kept, new = (
+        search(repository, "stack", index_directory=str(place), newest_first=newest_first)
+        for place in (directory, tmp_path / "new")
+    )
+    assert kept.hits == new.hits
+    assert len(kept.hits) == 4
+
+
+def test_the_best_come_first_and_of_equals_the_newest(repository, ask):
+    first, often, last = (
+        say(repository, history(repository).conversation, text) for text in ("parser", "parser parser", "parser")
+    )
+    say(repository, "conv-001", "a longer text that says parser among very many other words of no weight at all")
+    assert ids(ask("parser"))[:3] == [often.id, last.id, first.id]
+    assert ids(ask("parser", newest_first=True))[1:] == [last.id, often.id, first.id]
+
+
+def test_what_was_said_counts_more_than_what_a_tool_gave_back(repository, ask):
+    history(repository)
+    said = say(repository, "conv-001", "stack")
+    say(repository, "conv-001", "", parts=[{"type": "tool_result", "call_id": "1", "output": "stack"}])
+    found = ask("stack").hits
+    assert (found[0].head.id, [hit.part for hit in found]) == (said.id, ["text", "tool_result"])
+
+
+def test_a_hit_is_named_by_a_branch_that_reaches_it(repository, ask):
+    drawn = history(repository, "main: alpha beta", "fix@alpha: gamma", "try@gamma: delta")
+    where = {hit.head.id: hit.branch for hit in ask("alpha OR beta OR gamma OR delta").hits}
+    assert where == {
+        drawn.ids["alpha"]: "main",
+        drawn.ids["beta"]: "main",
+        drawn.ids["gamma"]: "fix",
+        drawn.ids["delta"]: "try",
+    }
+    for name, branch_name in where.items():
+        assert cat(repository, name, conversation=f"{drawn.conversation}").head.id == name
+        assert branch_name
+
+
+def test_a_tag_names_the_message_that_it_is_on(repository, ask):
+    drawn = history(repository, "main: alpha beta")
+    tag(repository, drawn.conversation, "v1", drawn.ids["alpha"])
+    assert ids(ask("tag:v1")) == [drawn.ids["alpha"]]
+    assert ids(ask("tag:v2")) == []
+
+
+def test_moments_bound_a_search(repository, ask):
+    history(repository, "main: alpha")
+    early = say(repository, "conv-001", "stack", time="2020-01-01T00:00:00Z")
+    late = say(repository, "conv-001", "stack", time="2020-01-02T00:00:00Z")
+    assert ids(ask("stack before:2020-01-02")) == [early.id]
+    assert ids(ask("stack after:2020-01-02")) == [late.id]
+    assert ids(ask('after:"1 hour ago"'))
+
+
+@pytest.mark.parametrize(
+    ("query", "texts"),
+    [
+        ("京", ["東京タワー", "京都"]),
+        ("タワー", ["東京タワー"]),
+        ("CAFÉ", ["Cafe\u0301 au lait"]),
+        ("\uff30\uff21\uff32\uff33\uff25\uff32", ["parser"]),
+        ("strasse", ["Straße"]),
+        ("🚀", ["🚀 done"]),
+        ("pars*", ["parser"]),
+    ],
+)
+def test_every_script_can_be_searched(repository, ask, query, texts):
+    history(repository)
+    said = {
+        text: say(repository, "conv-001", text).id
+        for text in ("東京タワー", "京都", "Cafe\u0301 au lait", "parser", "Straße", "🚀 done")
+    }
+    found = ask(query)
+    assert set(ids(found)) == {said[text] for text in texts}
+    assert all(any(piece.found for piece in hit.snippet) for hit in found.hits)
+
+
+def test_a_message_in_two_conversations_is_found_once(repository, ask):
+    drawn = history(repository, "main: alpha", conversation="one")
+    repository.git.references.create("refs/heads/two/main", drawn.oids["alpha"])
+    found = ask("alpha").hits
+    assert [(hit.conversation, hit.also) for hit in found] == [("one", ("two",))]
+    assert [hit.conversation for hit in ask("alpha", conversation="two").hits] == ["two"]
+
+
+def test_a_damaged_message_is_left_out_and_said(repository, ask):
+    drawn = history(repository, "main: alpha beta")
+    with open(_loose(repository, drawn.oids["beta"], "message.json"), "wb") as file:
+        file.write(b"damage")
+    found = ask("alpha OR beta")
+    assert ids(found) == [drawn.ids["alpha"]]
+    assert (found.coverage.unreadable, found.coverage.messages) == (1, 1)
+
+
+def _loose(repository, commit, name):
+    oid = str(repository.git[commit].tree[name].id)
+    path = f"{repository.path}/objects/{oid[:2]}/{oid[2:]}"
+    __import__("os").chmod(path, 0o600)
+    return path
+
+
+def test_numbers_and_names_are_checked(ask, repository):
+    history(repository, "main: alpha")
+    with pytest.raises(Invalid):
+        ask("alpha", limit=-1)
+    with pytest.raises(NotFound):
+        ask("alpha", conversation="nowhere")

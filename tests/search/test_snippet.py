@@ -1,0 +1,61 @@
+"""A snippet shows the match, and is a piece of the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.index.words import words
+from scopes.search.parse import parse
+from scopes.search.query import wanted_words
+from scopes.search.snippet import LENGTH, cut_snippet, mark_words
+
+
+def marked(query, text):
+    """Return the stretches of a text that a query marks."""
+    return [text[start:stop] for start, stop in mark_words(wanted_words(parse(query)))(text)]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "found"),
+    [
+        ("stack", "A Stack, a stackful STACK.", ["Stack", "STACK"]),
+        ("stack*", "A stackful", ["stack"]),
+        ('"stack overflow"', "stack, overflow; overflow stack", ["stack, overflow"]),
+        ("user_id", "the user_id", ["user_id"]),
+        ("京", "東京都", ["京"]),
+        ("東京", "東 京", ["東 京"]),
+        ("strasse", "die Straße hier", ["Straße"]),
+        ("fine", "it is \ufb01ne now", ["\ufb01ne"]),
+        ("xyzzy", "nothing", []),
+    ],
+)
+def test_what_was_searched_for_is_marked(query, text, found):
+    assert marked(query, text) == found
+
+
+def test_a_snippet_is_cut_around_the_first_match():
+    text = "before " * 100 + "match " + "after " * 100
+    pieces = cut_snippet(text, mark_words(wanted_words(parse("match")))(text))
+    assert (pieces[0].text, pieces[-1].text) == ("…", "…")
+    assert [piece.text for piece in pieces if piece.found] == ["match"]
+    assert len("".join(piece.text for piece in pieces[1:-1])) == LENGTH
+
+
+def test_without_a_match_it_is_the_beginning():
+    assert [piece.text for piece in cut_snippet("short", ())] == ["short"]
+    assert mark_words(()) is None
+
+
+@given(st.text(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(1, 50)), max_size=5))
+def test_a_snippet_is_always_a_piece_of_the_text(text, drawn):
+    spans = sorted((start, min(start + length, len(text))) for start, length in drawn if start < len(text))
+    shown = "".join(piece.text for piece in cut_snippet(text, spans))
+    assert shown.removeprefix("…").removesuffix("…") in text or shown in text
+
+
+@given(st.text(alphabet="ab \u00e9e\u0301\u00df\ufb01\u6771,", max_size=40))
+def test_a_word_of_a_text_can_be_marked_in_it(text):
+    for word in words(text):
+        assert marked(f'"{word}"', text), (word, text)
