@@ -73,6 +73,10 @@ def _verb(section: str, name: str, summary: str) -> Command:
     return Command(path, section, summary, f"{PACKAGE}.{function}:{function}")
 
 
+def _token(name: str, summary: str) -> Command:
+    return Command(("tokens", name), LOOK, summary, f"{PACKAGE}.tokens_{name}:tokens_{name}")
+
+
 def _top(section: str, name: str, summary: str, quick: str | None = None) -> Command:
     function = "help_" if name == "help" else name
     return Command((name,), section, summary, f"{PACKAGE}.{name}:{function}", quick)
@@ -110,6 +114,9 @@ TABLE = Table(
         _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
+        _token("count", "Count the tokens of a text or a conversation"),
+        _token("status", "Show which encodings can be counted exactly here"),
+        _token("fetch", "Download what exact counts need"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),
         _verb(BRANCH, "switch", "Make another branch the active one"),
         _verb(BRANCH, "rename", "Rename a conversation or a branch"),
@@ -146,6 +153,7 @@ TABLE = Table(
         Group(("conversations",), "Everything about conversations", short="conv"),
         Group(("conversations", "conflicts"), "What branches disagree on, until it is resolved"),
         Group(("conversations", "operations"), "What was done to the store, for undo and redo"),
+        Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
     ),
     lifted=("undo", "redo", "conflicts", "operations"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 # The module that defines a Result: the noun whose modules in `text` and `wire` render it.
 NOUN_OF: dict[str, str] = {
+    "scopes.context.count": "token",
+    "scopes.context.fetch": "token",
+    "scopes.context.status": "token",
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",

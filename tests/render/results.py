@@ -6,6 +6,9 @@ from dataclasses import replace
 from hashlib import sha1
 
 from scopes.clock import format_seconds
+from scopes.context.count import TokenCount
+from scopes.context.fetch import RanksFetched
+from scopes.context.status import EncodingRow, RankFileRow, TokenStatus
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
@@ -605,6 +608,26 @@ SAMPLES = {
             authors={}, kinds={}, models={}, tools={}, tool_errors={}, tokens={}, first=None, last=None, duration_seconds=None,
             active_seconds=None,
         ),
+    },
+    "token": {
+        "text": TokenCount(what="notes.md", tokens=1234, characters=5678, method="exact", encoding="o200k_base"),
+        "conversation": TokenCount(
+            what="conv-001/main", tokens=98_765, characters=400_000, method="estimate", encoding="estimate", messages=120,
+            parts={"text": 60_000, "reasoning": 0, "tool_input": 8_765, "tool_result": 30_000},
+        ),
+        "status": TokenStatus(
+            encodings=(
+                EncodingRow(
+                    name="o200k_base",
+                    files=(
+                        RankFileRow(path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", origin="cache", right=False),
+                        RankFileRow(path="/venv/bpe_openai/data/o200k_base.tiktoken.gz", origin="carrier", right=True),
+                    ),
+                ),
+                EncodingRow(name="cl100k_base", files=()),
+            ),
+        ),
+        "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
     },
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),

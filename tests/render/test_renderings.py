@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scopes.context
 import scopes.conversation
 import scopes.exporters
 import scopes.importers
@@ -27,7 +28,7 @@ from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
-    for package in (scopes.conversation, scopes.exporters, scopes.importers)
+    for package in (scopes.context, scopes.conversation, scopes.exporters, scopes.importers)
     for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
@@ -123,7 +124,7 @@ def test_every_time_is_in_utc_and_every_id_is_whole(noun):
 
 
 @given(st.integers(30, 250))
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_no_row_of_a_box_is_wider_than_the_terminal(width):
     for name, result in EVERY_SAMPLE.items():
         for line in seen(result, width).splitlines():
