@@ -114,6 +114,8 @@ TABLE = Table(
         _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
+        _verb(LOOK, "context", "Give what fits into a number of tokens"),
+        _verb(LOOK, "budget", "Divide a model's context window"),
         _token("count", "Count the tokens of a text or a conversation"),
         _token("status", "Show which encodings can be counted exactly here"),
         _token("fetch", "Download what exact counts need"),

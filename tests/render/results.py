@@ -6,8 +6,11 @@ from dataclasses import replace
 from hashlib import sha1
 
 from scopes.clock import format_seconds
+from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
 from scopes.context.fetch import RanksFetched
+from scopes.context.files import SkippedFile
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.status import EncodingRow, RankFileRow, TokenStatus
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
@@ -376,6 +379,27 @@ KEPT = Note(
     "these branches keep the former messages: idea", f"move one along: scopes conv rebase {CONVERSATION} --branch idea"
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
+CONTEXT = Context(
+    context_id="ctx-8ee16b966731191081b2d2c5", conversation=CONVERSATION, max_tokens=8000, tokens_used=7321, method="exact",
+    formatted_history="# Context of conv-001/main\n\n### 7. User (carol), 2025-12-31T22:30:00Z\n\nWhy does the login fail?\n\n",
+    messages=(
+        ContextMessage(
+            PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
+            truncated=False, relevance=None,
+        ),
+    ),
+    files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
+    files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
+    summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
+    average_relevance=None, sessions_included=1, sessions_excluded=2, turns_included=1, turns_excluded=6,
+    warnings=("Session history limited: 2 older sessions excluded due to token budget",),
+    explained=(
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
+        Explained("turn", "1", None, None, kept=False, reason="older than what fits"),
+        Explained("file", "logo.png", None, None, kept=False, reason="binary"),
+    ),
+    notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
+)  # fmt: skip
 
 SAMPLES = {
     "difference": {
@@ -608,6 +632,15 @@ SAMPLES = {
             authors={}, kinds={}, models={}, tools={}, tool_errors={}, tokens={}, first=None, last=None, duration_seconds=None,
             active_seconds=None,
         ),
+    },
+    "context": {
+        "context": CONTEXT,
+        "messages": replace(CONTEXT, layout="messages"),
+        "as-json": replace(CONTEXT, layout="json"),
+        "explain": replace(CONTEXT, explain=True, method="estimate"),
+        "stats": replace(CONTEXT, stats=True, average_relevance=0.25),
+        "budget": plan_budget(200_000),
+        "budget-zen": plan_budget(1_000_000, "zen", model="gpt-4.1"),
     },
     "token": {
         "text": TokenCount(what="notes.md", tokens=1234, characters=5678, method="exact", encoding="o200k_base"),

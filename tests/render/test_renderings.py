@@ -41,7 +41,7 @@ KINDS = [
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
     if not issubclass(thing, Document)  # which is its own rendering
 ]
-NULLS = {"change", "cherry_pick", "conflict", "merge", "rebase"}
+NULLS = {"context", "change", "cherry_pick", "conflict", "merge", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
@@ -100,7 +100,10 @@ def test_a_document_begins_with_its_version_and_kind(noun):
 
 @each_noun
 def test_what_is_unknown_is_absent(noun):
-    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49)."""
+    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49).
+
+    A context has all its fields, because scripts rely on them.
+    """
     for result in SAMPLES[noun].values():
         for path, value in walk(document(result)):
             assert value is not None or noun in NULLS, path
