@@ -115,6 +115,7 @@ TABLE = Table(
         _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
         _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
         _verb(LOOK, "context", "Give what fits into a number of tokens"),
+        _verb(LOOK, "history", "Write the block of history that goes before a prompt"),
         _verb(LOOK, "budget", "Divide a model's context window"),
         _token("count", "Count the tokens of a text or a conversation"),
         _token("status", "Show which encodings can be counted exactly here"),

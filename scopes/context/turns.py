@@ -26,6 +26,7 @@ class Turn:
     number: int
     session: str
     head: MessageHead
+    message: Message
     role: str
     content: str
     named: bool  # whether the heading tells the session
@@ -54,7 +55,7 @@ def make_turn(number: int, session: str, head: MessageHead, message: Message, *,
     if head.author_kind == "injected" or message.kind in _UNSAID:
         return None
     content = "\n\n".join(_contents(message))
-    return Turn(number, session, head, role_of(head), content, named) if content else None
+    return Turn(number, session, head, message, role_of(head), content, named) if content else None
 
 
 def role_of(head: MessageHead) -> str:

@@ -7,6 +7,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.budget": "context",
     "scopes.context.count": "token",
     "scopes.context.fetch": "token",
+    "scopes.context.prompt": "context",
     "scopes.context.result": "context",
     "scopes.context.status": "token",
     "scopes.conversation.abandon": "branch",

@@ -10,6 +10,7 @@ from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
 from scopes.context.fetch import RanksFetched
 from scopes.context.files import SkippedFile
+from scopes.context.prompt import HistoryBlock
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.status import EncodingRow, RankFileRow, TokenStatus
 from scopes.conversation.abandon import BranchAbandoned
@@ -639,6 +640,14 @@ SAMPLES = {
         "as-json": replace(CONTEXT, layout="json"),
         "explain": replace(CONTEXT, explain=True, method="estimate"),
         "stats": replace(CONTEXT, stats=True, average_relevance=0.25),
+        "history": HistoryBlock(
+            conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
+            messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+        ),
+        "no-history": HistoryBlock(
+            conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",
+            messages=0, total=0, truncated=0, tokens=11, method="estimate", first=None, last=None,
+        ),
         "budget": plan_budget(200_000),
         "budget-zen": plan_budget(1_000_000, "zen", model="gpt-4.1"),
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from scopes.context.budget import Budget
+from scopes.context.prompt import HistoryBlock
 from scopes.context.result import Context, Explained
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.token import amount
@@ -49,6 +50,12 @@ def context(result: Context, view: View) -> None:
     else:
         document = chat_messages(result) if result.layout == "messages" else context_document(result)
         view.exact(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+@render_text.register(HistoryBlock)
+def history_block(result: HistoryBlock, view: View) -> None:
+    """Say the block exactly as it is sent."""
+    view.exact(result.text)
 
 
 def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scopes.context.budget import Budget
+from scopes.context.prompt import HistoryBlock
 from scopes.context.result import Context
 from scopes.context.turns import USER
 from scopes.render.wire.dispatch import to_wire
@@ -53,6 +54,24 @@ def context_document(result: Context) -> dict[str, object]:
     if result.explain:
         document["explained"] = [known(**each._asdict()) for each in result.explained]
     return document
+
+
+@to_wire.register(HistoryBlock)
+def history_block(result: HistoryBlock) -> dict[str, object]:
+    """Lay out a block of history and what it is made of."""
+    return known(
+        kind="history",
+        conversation=result.conversation,
+        branch=result.branch,
+        messages=result.messages,
+        total=result.total,
+        truncated=result.truncated,
+        tokens_used=result.tokens,
+        method=result.method,
+        first_oid=result.first,
+        last_oid=result.last,
+        text=result.text,
+    )
 
 
 def chat_messages(result: Context) -> list[dict[str, str]]:
