@@ -31,9 +31,9 @@ def history(
 ) -> int:
     """Write the block of history that goes before a prompt.
 
-    The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status. The
-    block says that it is recorded data and no instructions, and tags inside it are taken apart. That lowers the risk
-    that an agent obeys what an old tool result says; it does not remove it, so look at the preview.
+    The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
+    The block says that it is recorded data and no instructions, and tags inside it are taken apart. That lowers the
+    risk that an agent obeys what an old tool result says; it does not remove it, so look at the preview.
 
     Examples:
       scopes conv history conv-001 --preview
