@@ -57,7 +57,7 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, c
     tight = wanted.max_tokens < TIGHT_BELOW
     turns = _newest_session(material) if tight else material.turns
     relevance, scores = _scores(turns, wanted.task)
-    header, room = _reserve_header(title, len(turns), wanted.max_tokens, count)
+    header, room = _reserve_header(title, material.messages, wanted.max_tokens, count)
     summary = _fit_summary(material.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _choose_files(material, wanted, tight=tight, room=room, project=project, count=count)

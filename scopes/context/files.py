@@ -113,6 +113,8 @@ def read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
         data = _read_regular(full)
     except (FileNotFoundError, NotADirectoryError):
         return SkippedFile(file.path, "missing")
+    except IsADirectoryError:
+        return SkippedFile(file.path, "not a regular file")
     except OSError as error:
         return SkippedFile(file.path, error.strerror or "cannot be read")
     if project.as_recorded and not _is_recorded(data, file.content_hash):

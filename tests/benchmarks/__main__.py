@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 import scopes
 from scopes.store.repository import library_versions
-from tests.benchmarks import appending, bulk, importing, listing, packing, reading, replaying, startup, writers
+from tests.benchmarks import (
+    appending,
+    bulk,
+    contexts,
+    importing,
+    listing,
+    packing,
+    reading,
+    replaying,
+    startup,
+    writers,
+)
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.workplace import ROOT, Workplace
 
@@ -27,6 +38,7 @@ GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
     "import": importing.measure,
     "read": reading.measure,
     "list": listing.measure,
+    "context": contexts.measure,
     "rebase": replaying.measure,
     "size": packing.measure,
     "writers": writers.measure,

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.context.context import context
+from scopes.context.count import count_conversation
+from scopes.context.prompt import history
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -39,6 +44,12 @@ from tests.render.showing import document, piped, seen
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
+
+def estimated(repo):
+    """The way to count where there is no data."""
+    return choose_tokenizer(Places(repo.path + ".cache"))
+
+
 READS = {
     "list": lambda repo: list_conversations(repo, whole=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
@@ -57,6 +68,9 @@ READS = {
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),
     "config list": lambda repo: list_settings(repo.config),
+    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo)),
+    "context": lambda repo: context(repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path),
+    "history": lambda repo: history(repo, SAMPLE, estimated(repo)),
     "verify": verify,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
