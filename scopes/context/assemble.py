@@ -135,7 +135,7 @@ def _warn(
 ) -> list[str]:
     kept = {turns[position].session for position in selection.kept}
     excluded = len({turn.session for turn in material.turns} - kept)
-    left_out = len(material.turns) - len(selection.kept)
+    left_out = len(material.turns) + material.unread - len(selection.kept)
     warnings = []
     if tight:
         warnings.append(f"a budget of less than {TIGHT_BELOW} tokens has room for the newest session only")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from scopes.context.assemble import Wanted, assemble
 from scopes.context.counts import FileCounts, RememberingTokenizer
 from scopes.context.describe import About, describe
 from scopes.context.files import Project
-from scopes.context.gather import find_sessions, gather
+from scopes.context.gather import Extent, find_sessions, gather
 from scopes.context.kept import KeptContexts, key_of, sign
 from scopes.context.relevance import words_of
 from scopes.context.result import LAYOUTS, MODES, Context
@@ -20,7 +21,8 @@ from scopes.errors import Invalid
 from scopes.result import Note
 from scopes.store.repository import Repository
 
-_ID_LENGTH = 24
+_FILES_FROM = 1000  # messages that are looked through for files, although not all of them fit
+_FEWEST_TOKENS = 8  # no turn has so few, its heading included
 
 
 def context(
@@ -63,9 +65,10 @@ def context(
     kept = KeptContexts(cache)
     found = kept.find(key)
     if found is None:
+        most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
         counts = FileCounts(cache, chosen.tokenizer.name)
         tokenizer = RememberingTokenizer(chosen.tokenizer, counts)
-        material = gather(repository, places, work_item=work_item, every=every)
+        material = gather(repository, places, Extent(every, work_item, most))
         reading = Project(project, as_recorded=at is not None)
         assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer.count)
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)

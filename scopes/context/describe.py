@@ -55,7 +55,7 @@ def describe(about: About, material: Material, made: Assembled, *, explain: bool
         sessions_included=len(sessions),
         sessions_excluded=len({turn.session for turn in material.turns} - sessions),
         turns_included=len(included),
-        turns_excluded=len(material.turns) - len(included),
+        turns_excluded=len(material.turns) + material.unread - len(included),
         warnings=made.warnings,
         explained=tuple(_explain(made)) if explain else (),
         notes=tuple(material.notes),

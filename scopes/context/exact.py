@@ -39,7 +39,9 @@ class ExactTokenizer:
     def _load(self) -> tiktoken.Encoding:
         if self._loaded is None:
             words = self._ranks.split()
-            ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+            ranks = dict(
+                zip(map(a2b_base64, words[::2]), range(len(words) // 2), strict=True)
+            )  # in the order of the file
             made: tiktoken.Encoding = load("tiktoken:Encoding")(
                 self.name, pat_str=self._encoding.pattern, mergeable_ranks=ranks, special_tokens={}
             )

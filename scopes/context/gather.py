@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from scopes.context.files import TouchedFile
 from scopes.context.recorded import as_content
-from scopes.context.turns import Turn, make_turn
+from scopes.context.turns import Turn, make_turn, may_speak
 from scopes.conversation.files import touches_of
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
 from scopes.conversation.lookup import Place, conversation_ids, find_place
 from scopes.conversation.metadata import read_metadata
-from scopes.conversation.revisions import find_revisions, latest
+from scopes.conversation.revisions import Revision, find_revisions, latest
 from scopes.errors import NotFound
-from scopes.ids import ConversationId
+from scopes.ids import ConversationId, MessageId
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.repository import Repository
@@ -26,6 +28,7 @@ _SUMMARISING = frozenset({"compaction", "summary"})
 class Material:
     """Turns oldest first; `filtered` messages were left out of them, `messages` is how many there are in all.
 
+    `unread` ones are older than what could fit, and are turns as far as their commits tell.
     `files` are the last touched first, each once, `sessions` the ids of conversations, the newest last. `summary` is
     what the history before the first turn came to, where a message says that.
     """
@@ -35,6 +38,7 @@ class Material:
     sessions: list[str] = field(default_factory=list)
     messages: int = 0
     filtered: int = 0
+    unread: int = 0
     summary: str | None = None
     notes: list[Note] = field(default_factory=list)
 
@@ -68,49 +72,60 @@ def find_sessions(repository: Repository, where: str | None, work_item: str | No
     return places
 
 
-def gather(repository: Repository, places: Sequence[Place], *, work_item: str | None, every: bool) -> Material:
-    """Read the messages of all sessions; `every` includes those before the last point where a context began anew."""
+class Extent(NamedTuple):
+    """How much of each session is read: from its last compaction or its beginning, at most so many messages."""
+
+    every: bool = False
+    work_item: str | None = None
+    most: int = sys.maxsize
+
+
+def gather(repository: Repository, places: Sequence[Place], extent: Extent) -> Material:
+    """Read the messages of all sessions."""
     material = Material()
     files: dict[str, TouchedFile] = {}
     for place in places:
-        _add_session(repository, place, material, files, named=len(places) > 1, work_item=work_item, every=every)
+        _add_session(repository, place, extent, material, files)
+    for turn in material.turns:
+        turn.named = len(places) > 1
     material.files = list(reversed(files.values()))
     return material
 
 
 def _add_session(
-    repository: Repository,
-    place: Place,
-    material: Material,
-    files: dict[str, TouchedFile],
-    *,
-    named: bool,
-    work_item: str | None,
-    every: bool,
+    repository: Repository, place: Place, extent: Extent, material: Material, files: dict[str, TouchedFile]
 ) -> None:
     heads = list(walk_heads_oldest_first(repository, [place.oid]))
-    start = 0 if every else _find_root(repository, heads)
     material.sessions.append(place.conversation)
     material.messages += len(heads)
-    material.filtered += start
-    revisions = find_revisions(repository, place.oid, heads)
-    for number, head in enumerate(heads[start:], start=start + 1):
-        stored = read_message(repository, head.oid)
-        message = None if stored.amends is not None else latest(stored, revisions)
-        foreign = work_item is not None and stored.work_item not in (None, work_item)
-        turn = None
-        if message is not None and not foreign:
-            _note_files(stored, number, files)
-            if not every and number == start + 1 and _begins_context(stored):
-                material.summary = as_content(message.text)
-                continue
-            turn = make_turn(number, place.conversation, head, message, named=named)
+    if not heads:
+        _describe_empty(repository, place.conversation, material)
+    start = 0
+    root = None if extent.every else _find_root(repository, heads)
+    if root is not None:
+        material.summary = as_content(read_message(repository, heads[root].oid).text)
+        material.filtered += root
+        start = root + 1
+    first = max(start, len(heads) - extent.most)
+    material.unread += sum(map(may_speak, heads[start:first]))
+    revisions = find_revisions(repository, place.oid, heads[first:])
+    for number, head in enumerate(heads[first:], start=first + 1):
+        message = _current(read_message(repository, head.oid), revisions, extent.work_item)
+        if message is not None:
+            _note_files(message, number, files)
+        turn = None if message is None else make_turn(number, place.conversation, head, message)
         if turn is None:
             material.filtered += 1
         else:
             material.turns.append(turn)
-    if not heads:
-        _describe_empty(repository, place.conversation, material)
+
+
+def _current(stored: Message, revisions: Mapping[MessageId, Revision], work_item: str | None) -> Message | None:
+    """Return a message as it is to be read by now; None for one that only revises another, or is for other work."""
+    if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
+        return None
+    now = latest(stored, revisions)
+    return None if now is None else replace(stored, parts=now.parts)
 
 
 def _describe_empty(repository: Repository, conversation: ConversationId, material: Material) -> None:
@@ -122,16 +137,14 @@ def _describe_empty(repository: Repository, conversation: ConversationId, materi
     )
 
 
-def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int:
-    """Return the position of the last message at which a context began anew, or 0."""
+def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
+    """Return the position of the last message at which a context began anew."""
     for position in reversed(range(len(heads))):
-        if heads[position].kind in _SUMMARISING and _begins_context(read_message(repository, heads[position].oid)):
-            return position
-    return 0
-
-
-def _begins_context(message: Message) -> bool:
-    return message.extra.get("context_root") is True or message.kind == "compaction"
+        if heads[position].kind in _SUMMARISING:
+            message = read_message(repository, heads[position].oid)
+            if message.extra.get("context_root") is True or message.kind == "compaction":
+                return position
+    return None
 
 
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:

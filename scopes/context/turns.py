@@ -19,7 +19,7 @@ _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Turn:
     """One message; `number` is its place in its session's whole history, from 1, `session` which one that is."""
 
@@ -29,7 +29,7 @@ class Turn:
     message: Message
     role: str
     content: str
-    named: bool  # whether the heading tells the session
+    named: bool = False  # whether the heading tells the session
 
     @property
     def heading(self) -> str:
@@ -50,12 +50,17 @@ def block_of(turn: Turn, content: str) -> str:
     return f"{turn.heading}\n\n{content}\n\n"
 
 
-def make_turn(number: int, session: str, head: MessageHead, message: Message, *, named: bool = False) -> Turn | None:
+def make_turn(number: int, session: str, head: MessageHead, message: Message) -> Turn | None:
     """Make the turn of a message; None where it says nothing to a model: what programs put in, or nothing at all."""
-    if head.author_kind == "injected" or message.kind in _UNSAID:
+    if not may_speak(head):
         return None
     content = "\n\n".join(_contents(message))
-    return Turn(number, session, head, message, role_of(head), content, named) if content else None
+    return Turn(number, session, head, message, role_of(head), content) if content else None
+
+
+def may_speak(head: MessageHead) -> bool:
+    """Tell, as far as its commit does, whether a message says something to a model."""
+    return head.author_kind != "injected" and head.kind not in _UNSAID
 
 
 def role_of(head: MessageHead) -> str:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scopes.context import context as module
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.lookup import branch_tips
 from scopes.conversation.merge import merge
@@ -24,6 +25,16 @@ def test_what_fits_is_given_whole_and_in_order(repository, exact, tmp_path):
     assert (seen.turns_included, seen.turns_excluded, seen.warnings) == (3, 0, ())
     assert "Showing 3 of 3 turns" in seen.formatted_history
     assert seen.tokens_used == exact.tokenizer.count(seen.formatted_history)
+
+
+def test_of_a_very_long_history_only_what_could_fit_is_read(repository, exact, tmp_path, monkeypatch):
+    new(repository)
+    talk(repository, 30, length=400)
+    whole = built(repository, exact, tmp_path, max_tokens=600)
+    monkeypatch.setattr(module, "_FILES_FROM", 10)
+    monkeypatch.setattr(module, "_FEWEST_TOKENS", 60)
+    part = built(repository, exact, tmp_path / "project", max_tokens=600)
+    assert (part.context_id, part.turns_excluded) == (whole.context_id, whole.turns_excluded)
 
 
 def test_the_newest_turns_are_kept_in_one_piece_oldest_first(repository, exact, tmp_path):

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scopes.context.encodings import ENCODINGS
+from scopes.context.rank_data import Places, walk_rank_files
 from tests.cli.running import environment
+from tests.context.conftest import INSTALLED
 
 lasting = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -34,6 +37,14 @@ def test_a_million_blanks_are_counted(exact):
 
 def test_half_a_surrogate_pair_is_counted_as_what_replaces_it(exact):
     assert exact.tokenizer.count("a\ud800b") == exact.tokenizer.count("a\ufffdb")
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_ranks_of_a_file_are_its_order(name):
+    """What spares reading them."""
+    pytest.importorskip("bpe_openai")
+    found = next(each for each in walk_rank_files(Places("/nowhere", None, INSTALLED), ENCODINGS[name]) if each.data)
+    assert [int(word) for word in (found.data or b"").split()[1::2]] == list(range((found.data or b"").count(b"\n")))
 
 
 @lasting
