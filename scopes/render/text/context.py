@@ -46,16 +46,24 @@ def context(result: Context, view: View) -> None:
         if result.explain:
             view.rows(_EXPLAINED, [_row(result, each) for each in result.explained], title="What was kept, and why")
     elif result.layout == "markdown":
-        view.exact(result.formatted_history)
+        _say_whole(view, result.formatted_history)
     else:
         document = chat_messages(result) if result.layout == "messages" else context_document(result)
-        view.exact(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 @render_text.register(HistoryBlock)
 def history_block(result: HistoryBlock, view: View) -> None:
     """Say the block exactly as it is sent."""
-    view.exact(result.text)
+    _say_whole(view, result.text)
+
+
+def _say_whole(view: View, text: str) -> None:
+    """Say a text to people, and to everything else exactly as it is."""
+    if view.terminal:
+        view.body(text)
+    else:
+        view.exact(text)
 
 
 def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:
