@@ -17,6 +17,8 @@ _PIECE = re.compile(
 )
 _RANDOM, _WORD, _FOREIGN, _PUNCTUATION = 1, 2, 3, 4
 _IDEOGRAPHIC = "\u2e80"
+_LONG_BLANK = 80
+_LONG_WORD = 30
 _MARGIN = 104  # hundredths
 
 
@@ -35,10 +37,15 @@ class EstimatingTokenizer:
             if kind == _WORD:
                 hundredths += 100 + 6 * (length - 3) if length > 3 else 100
             elif kind is None:
-                hundredths += 100 if length <= 80 else 100 + length
+                hundredths += 100 if length <= _LONG_BLANK else _price_blank(found[0])
             else:
                 hundredths += _price(kind, found[0], length)
         return -(-hundredths * _MARGIN // 10_000)
+
+
+def _price_blank(text: str) -> int:
+    """Return the hundredths of a token that a long run of white space costs: much less where it is all the same."""
+    return 100 + len(text) * (1 if text == text[0] * len(text) else 55)
 
 
 def _price(kind: int, text: str, length: int) -> int:
@@ -46,6 +53,7 @@ def _price(kind: int, text: str, length: int) -> int:
     if kind == _RANDOM:
         return 66 * length
     if kind == _FOREIGN:
-        return max(100, length * (35 if max(text) < _IDEOGRAPHIC else 85))
+        each = 35 if max(text) < _IDEOGRAPHIC else 85
+        return max(100, length * each, (length - _LONG_WORD) * 100 if each == 35 else 0)
     foreign = 0 if text.isascii() else sum(100 if c > "\uffff" else 15 for c in text if c > "\x7f")
     return 100 + 14 * max(0, length - 2) + foreign

@@ -27,6 +27,13 @@ def test_every_text_costs_something_and_no_more_than_its_bytes(text):
     assert bool(text) <= count(text) <= 3 * len(text.encode("utf-8", "surrogatepass")) + 2
 
 
+@pytest.mark.parametrize(
+    "text", ["\n " * 5000, " \t" * 5000, "é" * 5000, "ж" * 5000, "x" * 5000, "_" * 5000, "1" * 5000]
+)
+def test_what_nobody_writes_is_not_estimated_too_low_either(exact, text):
+    assert exact.tokenizer.count(text) <= count(text)
+
+
 def test_a_million_blanks_take_no_time_and_few_tokens():
     assert 0 < count(" " * 1_000_000) < 20_000
 
