@@ -54,14 +54,8 @@ def context(
         "mode": wanted.mode, "task": wanted.task, "work_item": work_item, "all": every, "at": at,
     }  # fmt: skip
     tips = [[place.conversation, place.branch, place.oid] for place in places]
-    key = key_of(
-        tips=tips,
-        options=options,
-        max_tokens=max_tokens,
-        encoding=chosen.tokenizer.name,
-        project=project,
-        explain=explain,
-    )
+    by = {"max_tokens": max_tokens, "encoding": chosen.tokenizer.name, "project": project, "explain": explain}
+    key = key_of(tips=tips, options=options, by=by)
     kept = KeptContexts(cache)
     found = kept.find(key)
     if found is None:
