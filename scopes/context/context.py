@@ -68,7 +68,8 @@ def context(
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
         found = describe(about, material, assembled, explain=explain)
         counts.save()
-        kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
+        if material.messages:  # a title may change without any message
+            kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
     said = tuple(Note(warning) for warning in found.warnings)
     return replace(found, notes=(*chosen.notes, *found.notes, *said), explain=explain)
 
