@@ -37,7 +37,9 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
 
 
 def _keys(name: str) -> list[str]:
-    """Return the settings of a name: one for each type of conflict where it leaves the type open."""
+    """Return the settings of a name: one for each type of conflict where it leaves the type open; no model's."""
+    if "<name>" in name:
+        return []
     return [name.replace("<type>", kind) for kind in SEVERITIES] if "<type>" in name else [name]
 
 

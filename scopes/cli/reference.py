@@ -24,6 +24,7 @@ ENVIRONMENT = (
     ("SCOPES_PAGER, GIT_PAGER, PAGER", "The pager, the first that is set; SCOPES_PAGER=cat for none."),
     ("NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR, CLICOLOR", "Whether to color the output, unless --color says it."),
     ("COLUMNS", "The width to print for."),
+    ("TIKTOKEN_CACHE_DIR", "Where tiktoken keeps its data, which exact token counts need."),
     ("XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME", "Where the files below are."),
 )
 
@@ -31,5 +32,6 @@ FILES = (
     (".git/scopes", "The store of a project, made by scopes init."),
     ("~/.local/share/scopes/store.git", "The store of the user, where no other is meant."),
     ("~/.local/state/scopes", "Crash files."),
+    ("~/.cache/scopes", "What may be deleted at any time: token data, contexts."),
     ("~/.gitconfig, ~/.config/git/config", "Settings of the user, keys scopes.*."),
 )

@@ -73,6 +73,10 @@ def _verb(section: str, name: str, summary: str) -> Command:
     return Command(path, section, summary, f"{PACKAGE}.{function}:{function}")
 
 
+def _token(name: str, summary: str) -> Command:
+    return Command(("tokens", name), LOOK, summary, f"{PACKAGE}.tokens_{name}:tokens_{name}")
+
+
 def _top(section: str, name: str, summary: str, quick: str | None = None) -> Command:
     function = "help_" if name == "help" else name
     return Command((name,), section, summary, f"{PACKAGE}.{name}:{function}", quick)
@@ -129,6 +133,12 @@ TABLE = Table(
         _memory("done", "Mark something as done"),
         _memory("stats", "Count what is remembered: by whom, since when"),
         _memory("prune", "Forget old entries; conversations stay as they are"),
+        _verb(LOOK, "context", "Give what fits into a number of tokens"),
+        _verb(LOOK, "history", "Write the block of history that goes before a prompt"),
+        _verb(LOOK, "budget", "Divide a model's context window"),
+        _token("count", "Count the tokens of a text or a conversation"),
+        _token("status", "Show which encodings can be counted exactly here"),
+        _token("fetch", "Download what exact counts need"),
         _verb(BRANCH, "branch", "Create a branch, or list the branches"),
         _verb(BRANCH, "switch", "Make another branch the active one"),
         _verb(BRANCH, "rename", "Rename a conversation or a branch"),
@@ -166,6 +176,7 @@ TABLE = Table(
         Group(("conversations", "conflicts"), "What branches disagree on, until it is resolved"),
         Group(("conversations", "operations"), "What was done to the store, for undo and redo"),
         Group(("memory",), "What is remembered of conversations"),
+        Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
     ),
     lifted=("undo", "redo", "conflicts", "operations"),

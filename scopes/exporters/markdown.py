@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scopes.conversation.heads import MessageHead, read_message
+from scopes.conversation.revisions import Revision, find_revisions
 from scopes.conversation.show import BranchSummary
 from scopes.exporters.extent import Extent, Stretch
 from scopes.exporters.json_text import utf8
 from scopes.exporters.markdown_parts import write_document, write_files, write_part
 from scopes.exporters.markdown_text import code_span, plain, visible
-from scopes.exporters.revisions import Revision, find_revisions
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import Message
 from scopes.store.repository import Repository

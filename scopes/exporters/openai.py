@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.conversation.heads import read_message
+from scopes.conversation.revisions import find_revisions, latest
 from scopes.exporters.extent import Extent
 from scopes.exporters.json_text import json_text, utf8
-from scopes.exporters.revisions import find_revisions, latest
 from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 # The module that defines a Result: the noun whose modules in `text` and `wire` render it.
 NOUN_OF: dict[str, str] = {
+    "scopes.context.budget": "context",
+    "scopes.context.count": "token",
+    "scopes.context.fetch": "token",
+    "scopes.context.prompt": "context",
+    "scopes.context.result": "context",
+    "scopes.context.status": "token",
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",

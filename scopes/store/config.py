@@ -22,6 +22,9 @@ SETTINGS = {
     "scopes.hints": "'false' switches the next-step hints off",
     "scopes.pager": "the pager (a command: your own configuration only)",
     "scopes.merge.rule.<type>": "what becomes of conflicts of a type: first (the target's side), second, skip or fail",
+    "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin so",
+    "scopes.model.<name>.encoding": "the encoding that counts their tokens: o200k_base or cl100k_base",
+    "scopes.model.<name>.factor": "how many of their tokens one of the encoding stands for, such as 1.2",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
     "scopes.summarizer": "writes summaries instead of the built-in one (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
@@ -31,7 +34,10 @@ COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "sco
 _OURS = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _RULE = "scopes.merge.rule."
-_KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+", re.IGNORECASE)
+MODEL_SETTING = re.compile(
+    r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
+)
+_KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{MODEL_SETTING.pattern}", re.IGNORECASE)
 _FORMS = {
     "scopes.durability": re.compile("full|fast"),
     "scopes.hints": re.compile("true|false"),
@@ -41,6 +47,11 @@ _FORMS = {
     "scopes.memoryevery": _WHOLE_NUMBER,
 }
 _FORM_OF_RULES = re.compile("first|second|skip|fail")
+_FORMS_OF_MODELS = {
+    "window": re.compile(r"[1-9][0-9]{0,8}"),
+    "encoding": re.compile("o200k_base|cl100k_base"),
+    "factor": re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
+}
 LEVELS = {
     pygit2.enums.ConfigLevel.SYSTEM: "system",
     pygit2.enums.ConfigLevel.XDG: "user",
@@ -150,10 +161,14 @@ def check_value(key: str, value: str) -> str:
     Raises:
         Invalid: it means nothing; the hint says what does.
     """
-    rule = key.lower().startswith(_RULE)
-    form = _FORM_OF_RULES if rule else _FORMS.get(key.lower())
+    model = MODEL_SETTING.fullmatch(key)
+    name, form = key.lower(), _FORMS.get(key.lower())
+    if name.startswith(_RULE):
+        name, form = f"{_RULE}<type>", _FORM_OF_RULES
+    elif model is not None:
+        field = model["field"].lower()
+        name, form = f"scopes.model.<name>.{field}", _FORMS_OF_MODELS[field]
     if form is not None and not form.fullmatch(value):
-        name = f"{_RULE}<type>" if rule else key.lower()
         about = next(text for known, text in SETTINGS.items() if known.lower() == name)
         raise Invalid(f"{value!a} is no value of {key}", hint=f"it is {about}")
     return value

@@ -18,6 +18,7 @@ from scopes.store.repository import library_versions
 from tests.benchmarks import (
     appending,
     bulk,
+    contexts,
     importing,
     listing,
     merging,
@@ -41,6 +42,7 @@ GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
     "list": listing.measure,
     "merge": merging.measure,
     "search": searching.measure,
+    "context": contexts.measure,
     "rebase": replaying.measure,
     "size": packing.measure,
     "writers": writers.measure,

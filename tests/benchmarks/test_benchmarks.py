@@ -66,3 +66,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones(capsys):
     with pytest.raises(SystemExit):
         main(["nonsense"])
     assert "append" in capsys.readouterr().err
+
+
+def test_contexts_are_measured_cold_and_cached(capsys):
+    assert main(["context", "--quick"]) == 0
+    shown = capsys.readouterr().out
+    assert "exact, counts known" in shown
+    assert shown.count("the whole command, cached") == 2

@@ -6,6 +6,13 @@ from dataclasses import replace
 from hashlib import sha1
 
 from scopes.clock import format_seconds
+from scopes.context.budget import plan_budget
+from scopes.context.count import TokenCount
+from scopes.context.fetch import RanksFetched
+from scopes.context.files import SkippedFile
+from scopes.context.prompt import HistoryBlock
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.status import EncodingRow, RankFileRow, TokenStatus
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
@@ -386,6 +393,27 @@ KEPT = Note(
     "these branches keep the former messages: idea", f"move one along: scopes conv rebase {CONVERSATION} --branch idea"
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
+CONTEXT = Context(
+    context_id="ctx-8ee16b966731191081b2d2c5", conversation=CONVERSATION, max_tokens=8000, tokens_used=7321, method="exact",
+    formatted_history="# Context of conv-001/main\n\n### 7. User (carol), 2025-12-31T22:30:00Z\n\nWhy does the login fail?\n\n",
+    messages=(
+        ContextMessage(
+            PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
+            truncated=False, relevance=None,
+        ),
+    ),
+    files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
+    files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
+    summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
+    average_relevance=None, sessions_included=1, sessions_excluded=2, turns_included=1, turns_excluded=6,
+    warnings=("Session history limited: 2 older sessions excluded due to token budget",),
+    explained=(
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
+        Explained("turn", "1", None, None, kept=False, reason="older than what fits"),
+        Explained("file", "logo.png", None, None, kept=False, reason="binary"),
+    ),
+    notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
+)  # fmt: skip
 
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, ratio=0.2, method="textrank",
@@ -692,6 +720,43 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
+    "context": {
+        "context": CONTEXT,
+        "messages": replace(CONTEXT, layout="messages"),
+        "as-json": replace(CONTEXT, layout="json"),
+        "explain": replace(CONTEXT, explain=True, method="estimate"),
+        "stats": replace(CONTEXT, stats=True, average_relevance=0.25),
+        "history": HistoryBlock(
+            conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
+            messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+        ),
+        "no-history": HistoryBlock(
+            conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",
+            messages=0, total=0, truncated=0, tokens=11, method="estimate", first=None, last=None,
+        ),
+        "budget": plan_budget(200_000),
+        "budget-zen": plan_budget(1_000_000, "zen", model="gpt-4.1"),
+    },
+    "token": {
+        "text": TokenCount(what="notes.md", tokens=1234, characters=5678, method="exact", encoding="o200k_base"),
+        "conversation": TokenCount(
+            what="conv-001/main", tokens=98_765, characters=400_000, method="estimate", encoding="estimate", messages=120,
+            parts={"text": 60_000, "reasoning": 0, "tool_input": 8_765, "tool_result": 30_000},
+        ),
+        "status": TokenStatus(
+            encodings=(
+                EncodingRow(
+                    name="o200k_base",
+                    files=(
+                        RankFileRow(path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", origin="cache", right=False),
+                        RankFileRow(path="/venv/bpe_openai/data/o200k_base.tiktoken.gz", origin="carrier", right=True),
+                    ),
+                ),
+                EncodingRow(name="cl100k_base", files=()),
+            ),
+        ),
+        "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
+    },
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),
         "removed": Tagged(conversation=CONVERSATION, tag="good", oid=None, operation=OPERATION),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.context.context import context
+from scopes.context.count import count_conversation
+from scopes.context.prompt import history
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -36,10 +41,9 @@ from scopes.conversation.verify import verify
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.compact import compact
-from scopes.memory.context import context
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
-from scopes.memory.search import search
+from scopes.memory.search import search as search_memory
 from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summarize import list_summaries, summarize
 from scopes.memory.update import update
@@ -49,6 +53,12 @@ from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
 
 SAMPLE, MERGED = "conv-001", "login-bug"
+
+
+def estimated(repo):
+    """The way to count where there is no data."""
+    return choose_tokenizer(Places(repo.path + ".cache"))
+
 
 READS = {
     "list": lambda repo: list_conversations(repo, whole=True),
@@ -69,6 +79,11 @@ READS = {
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),
     "config list": lambda repo: list_settings(repo.config),
+    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo)),
+    "context": lambda repo: context(
+        repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
+    ),
+    "history": lambda repo: history(repo, SAMPLE, estimated(repo)),
     "verify": verify,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
@@ -85,7 +100,7 @@ WRITES = {
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
-    "memory search": lambda repo: search(repo, "monday"),
+    "memory search": lambda repo: search_memory(repo, "monday"),
     "memory context": context,
     "memory stats": memory_stats,
     "memory actions": list_actions,

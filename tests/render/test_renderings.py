@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scopes.context
 import scopes.conversation
 import scopes.exporters
 import scopes.importers
@@ -29,7 +30,14 @@ from tests.render.showing import document, piped, seen, with_texts
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
-    for package in (scopes.conversation, scopes.exporters, scopes.importers, scopes.memory, scopes.search)
+    for package in (
+        scopes.context,
+        scopes.conversation,
+        scopes.exporters,
+        scopes.importers,
+        scopes.memory,
+        scopes.search,
+    )
     for module in pkgutil.iter_modules(package.__path__)
 ]
 EVERY_SAMPLE = {f"{noun} {name}": result for noun, results in SAMPLES.items() for name, result in results.items()}
@@ -42,7 +50,7 @@ KINDS = [
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
     if not issubclass(thing, Document)  # which is its own rendering
 ]
-NULLS = {"change", "cherry_pick", "conflict", "merge", "rebase"}
+NULLS = {"context", "change", "cherry_pick", "conflict", "merge", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
@@ -101,7 +109,10 @@ def test_a_document_begins_with_its_version_and_kind(noun):
 
 @each_noun
 def test_what_is_unknown_is_absent(noun):
-    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49)."""
+    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49).
+
+    A context has all its fields, because scripts rely on them.
+    """
     for result in SAMPLES[noun].values():
         for path, value in walk(document(result)):
             assert value is not None or noun in NULLS, path
@@ -125,7 +136,7 @@ def test_every_time_is_in_utc_and_every_id_is_whole(noun):
 
 
 @given(st.integers(30, 250))
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_no_row_of_a_box_is_wider_than_the_terminal(width):
     for name, result in EVERY_SAMPLE.items():
         for line in seen(result, width).splitlines():

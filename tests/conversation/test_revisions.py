@@ -6,8 +6,8 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.heads import read_message
+from scopes.conversation.revisions import Revision, find_revisions, latest
 from scopes.exporters.extent import find_extent
-from scopes.exporters.revisions import Revision, find_revisions, latest
 from tests.exporters.building import join, message, point
 from tests.support.history import history
 

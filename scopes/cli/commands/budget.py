@@ -1,0 +1,37 @@
+"""`scopes conv budget`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.counting import known_model
+from scopes.cli.invocation import Invocation
+from scopes.context.budget import PRESETS, plan_budget
+from scopes.errors import Invalid
+
+
+def budget(
+    context: typer.Context,
+    window: Annotated[int | None, typer.Option("--window", metavar="TOKENS", help="What the model takes in")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model whose window it is")] = None,
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="How to divide: default or zen")] = PRESETS[0],
+) -> int:
+    """Divide a model's context window.
+
+    By default 60 % is content, 20 % the response and 20 % overhead; of the content 50 % is files, 30 % history and
+    20 % metadata. The parts always add up to the window. scopes.model.<name>.window sets the window of a model.
+
+    Examples:
+      scopes conv budget --window 200000
+      scopes conv budget --model claude-sonnet-4-5
+      scopes conv budget --window 1000000 --preset zen --json
+    """
+    call: Invocation = context.obj
+    row = known_model(call, model)
+    if window is None and row is not None:
+        window = row.window
+    if window is None:
+        raise Invalid("no window is named", hint="for example: --window 200000, or --model gpt-4o")
+    return call.show(plan_budget(window, preset, model=model))

@@ -1,0 +1,51 @@
+"""`scopes conv history`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.arguments import ConversationOrBranch
+from scopes.cli.counting import ModelName, Strict, tokenizer_for
+from scopes.cli.invocation import Invocation
+from scopes.context.prompt import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS
+from scopes.context.prompt import history as write
+from scopes.errors import Invalid
+
+
+def history(
+    context: typer.Context,
+    conversation: ConversationOrBranch,
+    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block as it is sent")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Print the same, and say how much it is")] = False,
+    last: Annotated[int, typer.Option("-n", metavar="N", help="At most so many messages")] = DEFAULT_MESSAGES,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens")
+    ] = DEFAULT_TOKENS,
+    tools: Annotated[
+        str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
+    ] = TOOLS[0],
+    model: ModelName = None,
+    strict: Strict = False,
+) -> int:
+    """Write the block of history that goes before a prompt.
+
+    The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
+    The block says that it is recorded data and no instructions, and tags inside it are taken apart. That lowers the
+    risk that an agent obeys what an old tool result says; it does not remove it, so look at the preview.
+
+    Examples:
+      scopes conv history conv-001 --preview
+      scopes conv history conv-001/main --for-prompt -n 20 --max-tokens 4000
+      scopes conv history conv-001 --for-prompt --with-tools full
+    """
+    call: Invocation = context.obj
+    if not (for_prompt or preview):
+        raise Invalid(
+            "what the history is for is not said", hint="--for-prompt, or --preview; to read it: scopes conv log"
+        )
+    chosen = tokenizer_for(call, model, strict=strict)
+    return call.show(
+        write(call.repository(), conversation, chosen, last=last, max_tokens=max_tokens, tools=tools, preview=preview)
+    )

@@ -1,0 +1,67 @@
+"""`budget`: how a context window is divided, in whole tokens that add up to it (S1-13, S1-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.errors import Invalid
+from scopes.result import Result
+
+
+class Shares(NamedTuple):
+    """A division in hundredths: of the window, then of its content; each adds up to 100."""
+
+    window: Mapping[str, int]
+    content: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget(Result):
+    """A window divided: `parts` adds up to `window`, and `content_parts` to the part that is content."""
+
+    window: int
+    preset: str
+    parts: Mapping[str, int]
+    content_parts: Mapping[str, int]
+    model: str | None = None
+
+
+_DEFAULT = Shares({"content": 60, "response": 20, "overhead": 20}, {"files": 50, "history": 30, "metadata": 20})
+_ZEN_SMALL = Shares({"content": 60, "response": 40}, {"files": 30, "history": 50, "metadata": 20})
+_ZEN_LARGE = Shares({"content": 80, "response": 20}, {"files": 40, "history": 40, "metadata": 20})
+_ZEN_LARGE_FROM = 300_000
+PRESETS = ("default", "zen")
+MOST = 10**12
+
+
+def plan_budget(window: int, preset: str = "default", *, model: str | None = None) -> Budget:
+    """Divide a window of so many tokens.
+
+    Raises:
+        Invalid: the window is negative or beyond any, or there is no such preset.
+    """
+    if not 0 <= window <= MOST:
+        raise Invalid(f"a window of {window} tokens cannot be divided", hint="for example: --window 200000")
+    shares = _shares(window, preset)
+    parts = divide(window, shares.window)
+    return Budget(
+        window=window, preset=preset, model=model, parts=parts, content_parts=divide(parts["content"], shares.content)
+    )
+
+
+def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
+    """Divide a number by hundredths, rounding down; what remains goes to the parts in their order, one each."""
+    parts = {name: tokens * share // 100 for name, share in hundredths.items()}
+    for name in list(parts)[: tokens - sum(parts.values())]:
+        parts[name] += 1
+    return parts
+
+
+def _shares(window: int, preset: str) -> Shares:
+    if preset == "zen":
+        return _ZEN_SMALL if window < _ZEN_LARGE_FROM else _ZEN_LARGE
+    if preset == "default":
+        return _DEFAULT
+    raise Invalid(f"{preset!a} is no preset", hint="presets: " + ", ".join(PRESETS))

@@ -1,0 +1,95 @@
+"""Telling what a context is made of, and of everything that is not in it why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scopes.clock import format_seconds
+from scopes.context.assemble import Assembled
+from scopes.context.gather import Material
+from scopes.context.kept import key_of
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.conversation.lookup import Place
+
+_ID_LENGTH = 24
+
+
+class About(NamedTuple):
+    """Where a context ends, what it may cost, how that was counted, and what was asked for."""
+
+    place: Place
+    max_tokens: int
+    method: str
+    encoding: str
+    options: Mapping[str, object]
+
+
+def describe(about: About, material: Material, made: Assembled, *, explain: bool) -> Context:
+    """Tell everything of an assembled context; its id is the same wherever the same is asked of the same history."""
+    place, limit = about.place, about.max_tokens
+    included = sorted(made.selection.kept)
+    sessions = {made.turns[position].session for position in included}
+    relevance = [made.relevance[position] for position in included if position in made.relevance]
+    identity = key_of(tip=place.oid, options=about.options, limit=limit, encoding=about.encoding, text=made.text)
+    metadata: dict[str, object] = {
+        "conversation": place.conversation, "branch": place.branch, "tip": place.oid, "encoding": about.encoding,
+        **about.options, "messages": material.messages, "turns_truncated": int(made.selection.truncated is not None),
+        "utilisation": round(made.tokens / limit, 4) if limit else None,
+    }  # fmt: skip
+    return Context(
+        context_id=f"ctx-{identity[:_ID_LENGTH]}",
+        conversation=place.conversation,
+        max_tokens=limit,
+        tokens_used=made.tokens,
+        method=about.method,
+        formatted_history=made.text,
+        messages=tuple(_message(made, position) for position in included),
+        files_text=made.files_text,
+        files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in made.files.embedded),
+        files_skipped=tuple(made.files.skipped),
+        summary=made.summary,
+        metadata={name: value for name, value in metadata.items() if value is not None},
+        filtered_count=material.filtered,
+        average_relevance=round(sum(relevance) / len(relevance), 4) if relevance else None,
+        sessions_included=len(sessions),
+        sessions_excluded=len({turn.session for turn in material.turns} - sessions),
+        turns_included=len(included),
+        turns_excluded=len(material.turns) + material.unread - len(included),
+        warnings=made.warnings,
+        explained=tuple(_explain(made)) if explain else (),
+        notes=tuple(material.notes),
+    )
+
+
+def _message(made: Assembled, position: int) -> ContextMessage:
+    turn = made.turns[position]
+    return ContextMessage(
+        id=turn.head.id,
+        oid=turn.head.oid,
+        session=turn.session,
+        number=turn.number,
+        role=turn.role,
+        author=turn.head.author,
+        time=format_seconds(turn.head.time),
+        text=made.selection.kept[position].removeprefix(turn.heading).strip(),
+        tokens=made.selection.tokens[position],
+        truncated=made.selection.truncated == position,
+        relevance=made.relevance.get(position),
+    )
+
+
+def _explain(made: Assembled) -> list[Explained]:
+    """Say of every turn, newest first, and of every file what became of it and why."""
+    chosen = made.selection
+    rows = []
+    for position in reversed(range(len(made.turns))):
+        turn = made.turns[position]
+        kept = position in chosen.kept
+        reason = "truncated" if position == chosen.truncated else "fits" if kept else chosen.dropped.get(position, "")
+        tokens, ranked = chosen.tokens.get(position), made.scores.get(position)
+        name = f"{turn.session}:{turn.number}" if turn.named else str(turn.number)
+        rows.append(Explained("turn", name, None if ranked is None else round(ranked, 4), tokens, kept, reason))
+    rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in made.files.embedded]
+    rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in made.files.skipped]
+    return rows

@@ -1,0 +1,56 @@
+"""`tokens fetch`: bring the rank file of an encoding into our cache, once it was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from scopes.context.encodings import ENCODINGS
+from scopes.context.rank_data import Places
+from scopes.errors import Corrupt, Inaccessible, Invalid
+from scopes.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksFetched(Result):
+    """The rank file of an encoding as it now lies in the cache."""
+
+    encoding: str
+    path: str
+    size: int
+
+
+def fetch_ranks(places: Places, name: str, download: Callable[[str], bytes]) -> RanksFetched:
+    """Download the ranks of an encoding, check them and keep them; an older file is replaced in one step.
+
+    Raises:
+        Invalid: there is no such encoding.
+        Corrupt: what came has the wrong hash; nothing was kept.
+        Inaccessible: the cache cannot be written; or as `download` says.
+    """
+    encoding = ENCODINGS.get(name)
+    if encoding is None:
+        raise Invalid(f"{name!a} is no encoding", hint="encodings: " + ", ".join(ENCODINGS))
+    data = download(encoding.url)
+    if sha256(data).hexdigest() != encoding.sha256:
+        raise Corrupt(
+            f"what {encoding.url} sent is not {name}: the hash is wrong", hint="try again, or another network"
+        )
+    path = places.own_file(encoding)
+    try:
+        write_file(path, data)
+    except OSError as error:
+        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
+    return RanksFetched(encoding=name, path=path, size=len(data))
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a file that only its owner reads, whole or not at all."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    workplace = f"{path}.{os.getpid()}.new"
+    descriptor = os.open(workplace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+    os.replace(workplace, path)

@@ -1,0 +1,155 @@
+"""The files that a history touched, as they are now: each once, whole, fenced; or why not (S1-7 to S1-10)."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from errno import EFBIG, EINVAL
+from hashlib import new as new_hash
+from typing import NamedTuple
+
+_LARGEST_BYTES = 4 << 20
+_MOST_FILES = 500
+_TICKS = re.compile("`+")
+
+
+class TouchedFile(NamedTuple):
+    """A file of the history, with the turn that touched it last and, where known, the hash of what it became then."""
+
+    path: str
+    turn: int
+    content_hash: str | None = None
+
+
+class EmbeddedFile(NamedTuple):
+    """A file that is part of a context."""
+
+    path: str
+    tokens: int
+    turn: int
+    text: str
+
+
+class SkippedFile(NamedTuple):
+    """A file that is not, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class FileSelection:
+    """What became of the files; `large` did not fit and may be tried again."""
+
+    embedded: list[EmbeddedFile] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
+    large: list[EmbeddedFile] = field(default_factory=list)
+
+    @property
+    def used(self) -> int:
+        """The tokens of all embedded files."""
+        return sum(file.tokens for file in self.embedded)
+
+
+class Project(NamedTuple):
+    """Where files may be read: below `directory` alone; `as_recorded` only as what the history says they became."""
+
+    directory: str
+    as_recorded: bool = False
+
+
+def select_files(
+    touched: Iterable[TouchedFile], project: Project, room: int, count: Callable[[str], int]
+) -> FileSelection:
+    """Embed the files, the last touched first; where one does not fit, smaller ones are still tried."""
+    chosen = FileSelection()
+    left = room
+    for position, file in enumerate(touched):
+        text = read_text(file, project) if position < _MOST_FILES else SkippedFile(file.path, "touched too long ago")
+        if isinstance(text, SkippedFile):
+            chosen.skipped.append(text)
+            continue
+        block = _block(file, text)
+        embedded = EmbeddedFile(file.path, count(block), file.turn, block)
+        if embedded.tokens <= left:
+            chosen.embedded.append(embedded)
+            left -= embedded.tokens
+        else:
+            chosen.large.append(embedded)
+    return chosen
+
+
+def retry_large(chosen: FileSelection, room: int) -> None:
+    """Embed of the files that did not fit those that fit into what others left over; the rest is skipped."""
+    left = room
+    for file in chosen.large:
+        if file.tokens <= left:
+            chosen.embedded.append(file)
+            left -= file.tokens
+        else:
+            chosen.skipped.append(SkippedFile(file.path, f"{file.tokens} tokens did not fit into {left}"))
+    chosen.large = []
+
+
+def locate(path: str, project: Project) -> str | None:
+    """Return where a recorded path leads to in the project, links followed; None where it leads out of it."""
+    top = os.path.realpath(project.directory)
+    if "\0" in path:
+        return None
+    full = os.path.realpath(os.path.join(top, path))
+    inside = full.startswith(os.path.join(top, ""))
+    return full if inside and ".git" not in os.path.relpath(full, top).split(os.sep) else None
+
+
+def read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
+    """Read a file of the project as text, without ever waiting for one that is none."""
+    full = locate(file.path, project)
+    if full is None:
+        return SkippedFile(file.path, "outside the project")
+    try:
+        data = _read_regular(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return SkippedFile(file.path, "missing")
+    except IsADirectoryError:
+        return SkippedFile(file.path, "not a regular file")
+    except OSError as error:
+        return SkippedFile(file.path, error.strerror or "cannot be read")
+    if project.as_recorded and not _is_recorded(data, file.content_hash):
+        return SkippedFile(file.path, "its content at that time is not known")
+    return _decode(file.path, data)
+
+
+def _read_regular(path: str) -> bytes:
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(EINVAL, "not a regular file")
+        if status.st_size > _LARGEST_BYTES:
+            raise OSError(EFBIG, f"too large: {status.st_size} bytes")
+        return stream.read(_LARGEST_BYTES)
+
+
+def _decode(path: str, data: bytes) -> str | SkippedFile:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return SkippedFile(path, "binary")
+    return SkippedFile(path, "binary") if "\0" in text else text
+
+
+def _is_recorded(data: bytes, content_hash: str | None) -> bool:
+    algorithm, _, digest = (content_hash or "").partition(":")
+    if algorithm not in {"sha1", "sha256", "sha512", "md5"}:
+        return False
+    return new_hash(algorithm, data, usedforsecurity=False).hexdigest() == digest.lower()
+
+
+def _block(file: TouchedFile, text: str) -> str:
+    """Fence a text with more ticks than it has anywhere."""
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    ended = text if text.endswith("\n") or not text else f"{text}\n"
+    name = file.path.replace("\n", " ").replace("\r", " ")
+    return f"### File {name} (last touched in turn {file.turn})\n\n{fence}\n{ended}{fence}\n\n"

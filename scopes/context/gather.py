@@ -1,0 +1,155 @@
+"""What a context can be made of: the turns of one conversation, or of all that belong to a work item (S1-18)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from scopes.context.files import TouchedFile
+from scopes.context.recorded import as_content
+from scopes.context.turns import Turn, make_turn, may_speak
+from scopes.conversation.files import touches_of
+from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import Place, conversation_ids, find_place
+from scopes.conversation.metadata import read_metadata
+from scopes.conversation.revisions import Revision, find_revisions, latest
+from scopes.errors import NotFound
+from scopes.ids import ConversationId, MessageId
+from scopes.model.message import Message
+from scopes.result import Note
+from scopes.store.repository import Repository
+
+_SUMMARISING = frozenset({"compaction", "summary"})
+
+
+@dataclass(slots=True)
+class Material:
+    """Turns oldest first; `filtered` messages were left out of them, `messages` is how many there are in all.
+
+    `unread` ones are older than what could fit, and are turns as far as their commits tell.
+    `files` are the last touched first, each once, `sessions` the ids of conversations, the newest last. `summary` is
+    what the history before the first turn came to, where a message says that.
+    """
+
+    turns: list[Turn] = field(default_factory=list)
+    files: list[TouchedFile] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    messages: int = 0
+    filtered: int = 0
+    unread: int = 0
+    summary: str | None = None
+    notes: list[Note] = field(default_factory=list)
+
+
+def find_sessions(repository: Repository, where: str | None, work_item: str | None, at: str | None) -> list[Place]:
+    """Return the points up to which history counts: the one named, or those with the work item, oldest first.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: there is no such conversation or message, or nothing with that work item.
+    """
+    named = None if where is None else find_place(repository, where)
+    if named is not None and at is not None:
+        named = find_place(repository, at, named.conversation)
+    if work_item is None:
+        if named is None:
+            raise NotFound("no conversation is named", hint="name one, or a work item: --work-item ID")
+        return [named]
+    found = []
+    for conversation in conversation_ids(repository):
+        if named is None or conversation != named.conversation:
+            place = find_place(repository, conversation)
+            heads = list(walk_heads_oldest_first(repository, [place.oid]))
+            times = [h.time for h in heads if read_message(repository, h.oid).work_item == work_item]
+            if times:
+                found.append((max(times), place))
+    places = [place for _, place in sorted(found)]
+    if named is not None:
+        places.append(named)
+    if not places:
+        raise NotFound(f"no message is for the work item {work_item!a}", hint="see: scopes conv list")
+    return places
+
+
+class Extent(NamedTuple):
+    """How much of each session is read: from its last compaction or its beginning, at most so many messages."""
+
+    every: bool = False
+    work_item: str | None = None
+    most: int = sys.maxsize
+
+
+def gather(repository: Repository, places: Sequence[Place], extent: Extent) -> Material:
+    """Read the messages of all sessions."""
+    material = Material()
+    files: dict[str, TouchedFile] = {}
+    for place in places:
+        _add_session(repository, place, extent, material, files)
+    for turn in material.turns:
+        turn.named = len(places) > 1
+    material.files = list(reversed(files.values()))
+    return material
+
+
+def _add_session(
+    repository: Repository, place: Place, extent: Extent, material: Material, files: dict[str, TouchedFile]
+) -> None:
+    heads = list(walk_heads_oldest_first(repository, [place.oid]))
+    material.sessions.append(place.conversation)
+    material.messages += len(heads)
+    if not heads:
+        _describe_empty(repository, place.conversation, material)
+    start = 0
+    root = None if extent.every else _find_root(repository, heads)
+    if root is not None:
+        material.summary = as_content(read_message(repository, heads[root].oid).text)
+        material.filtered += root
+        start = root + 1
+    first = max(start, len(heads) - extent.most)
+    material.unread += sum(map(may_speak, heads[start:first]))
+    revisions = find_revisions(repository, place.oid, heads[first:])
+    for number, head in enumerate(heads[first:], start=first + 1):
+        message = _current(read_message(repository, head.oid), revisions, extent.work_item)
+        if message is not None:
+            _note_files(message, number, files)
+        turn = None if message is None else make_turn(number, place.conversation, head, message)
+        if turn is None:
+            material.filtered += 1
+        else:
+            material.turns.append(turn)
+
+
+def _current(stored: Message, revisions: Mapping[MessageId, Revision], work_item: str | None) -> Message | None:
+    """Return a message as it is to be read by now; None for one that only revises another, or is for other work."""
+    if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
+        return None
+    now = latest(stored, revisions)
+    return None if now is None else replace(stored, parts=now.parts)
+
+
+def _describe_empty(repository: Repository, conversation: ConversationId, material: Material) -> None:
+    """Let a session without messages give what there is of it (S1-19)."""
+    title = read_metadata(repository, conversation).title
+    material.summary = material.summary or (None if title is None else as_content(title))
+    material.notes.append(
+        Note(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
+    )
+
+
+def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
+    """Return the position of the last message at which a context began anew."""
+    for position in reversed(range(len(heads))):
+        if heads[position].kind in _SUMMARISING:
+            message = read_message(repository, heads[position].oid)
+            if message.extra.get("context_root") is True or message.kind == "compaction":
+                return position
+    return None
+
+
+def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
+    """Move the files of a message to the end; of one message, the first named comes to stand last (S1-3)."""
+    hashes = {touch.path: touch.content_hash for touch in message.files}
+    for path in reversed(dict.fromkeys(path for path, _ in touches_of(message))):
+        files.pop(path, None)
+        files[path] = TouchedFile(path, number, hashes.get(path))

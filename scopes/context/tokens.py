@@ -1,0 +1,80 @@
+"""Choosing how tokens are counted: exactly where an encoding's ranks are at hand, otherwise by an estimate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from scopes.context.encodings import DEFAULT_ENCODING, ENCODINGS, Encoding
+from scopes.context.estimate import EstimatingTokenizer
+from scopes.context.exact import ExactTokenizer
+from scopes.context.models import Model
+from scopes.context.rank_data import Places, walk_rank_files
+from scopes.errors import Refused
+from scopes.result import Note
+
+FETCH_HINT = "for exact numbers: scopes tokens fetch, or install scopes[tokens]"
+
+
+class Tokenizer(Protocol):
+    """Counts tokens; `method` is exact or estimate, `name` tells counters apart whose numbers differ."""
+
+    method: str
+    name: str
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+
+
+class ScaledTokenizer:
+    """Counts for a model whose encoding is not public: so many tokens of it for each of a known one's."""
+
+    method = "estimate"
+
+    def __init__(self, counter: Tokenizer, factor: int) -> None:
+        """Scale by a factor in hundredths."""
+        self.name = f"{counter.name}*{factor}"
+        self._counter = counter
+        self._factor = factor
+
+    def count(self, text: str) -> int:
+        """Estimate the tokens of a text, rounded up."""
+        return -(-self._counter.count(text) * self._factor // 100)
+
+
+class Chosen(NamedTuple):
+    """A way to count, with what a person should know about it."""
+
+    tokenizer: Tokenizer
+    notes: tuple[Note, ...]
+
+
+def choose_tokenizer(places: Places, model: Model | None = None, *, strict: bool = False) -> Chosen:
+    """Choose how to count for a model; without one as o200k does.
+
+    Raises:
+        Refused: `strict`, and there are no exact numbers to be had.
+    """
+    encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
+    counter, notes = _find_exact(places, encoding)
+    factor = 100 if model is None else model.factor
+    if strict and (counter is None or factor != 100):
+        reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
+        raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
+    if counter is None:
+        said = Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT)
+        estimate: Tokenizer = EstimatingTokenizer()
+        return Chosen(estimate if factor == 100 else ScaledTokenizer(estimate, factor), (*notes, said))
+    if factor != 100 and model is not None:
+        said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {encoding.name}'s")
+        return Chosen(ScaledTokenizer(counter, factor), (*notes, said))
+    return Chosen(counter, notes)
+
+
+def _find_exact(places: Places, encoding: Encoding) -> tuple[ExactTokenizer | None, tuple[Note, ...]]:
+    notes: list[Note] = []
+    for found in walk_rank_files(places, encoding):
+        if found.data is not None:
+            return ExactTokenizer(encoding, found.data), tuple(notes)
+        hint = "bring it again: scopes tokens fetch"
+        notes.append(Note(f"{found.candidate.path} is not {encoding.name} and was not used", hint))
+    return None, tuple(notes)

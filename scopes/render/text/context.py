@@ -1,0 +1,89 @@
+"""Contexts for people, and for the models that they are piped to: their text and nothing beside it."""
+
+from __future__ import annotations
+
+import json
+
+from scopes.context.budget import Budget
+from scopes.context.prompt import HistoryBlock
+from scopes.context.result import Context, Explained
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.token import amount
+from scopes.render.text.wording import say_field
+from scopes.render.view import Column, Span, View
+from scopes.render.wire.context import chat_messages, context_document
+
+_EXPLAINED = (
+    Column("What"),
+    Column("Name", flexible=True),
+    Column("Score", align="right"),
+    Column("Tokens", align="right"),
+    Column("Kept"),
+    Column("Reason", flexible=True),
+)
+_PARTS = (Column("Part"), Column("Tokens", align="right"))
+
+
+@render_text.register(Budget)
+def budget(result: Budget, view: View) -> None:
+    """Say every part and, below the content, its own."""
+    rows = [("window", result.window)] if not view.terminal else []
+    for name, tokens in result.parts.items():
+        rows.append((name, tokens))
+        if name == "content":
+            indent = "  " if view.terminal else "content."
+            rows += [(f"{indent}{part}", count) for part, count in result.content_parts.items()]
+    title = f"{result.window:,} tokens" + (f" of {result.model}" if result.model is not None else "")
+    view.rows(_PARTS, [(n, f"{count:,}" if view.terminal else str(count)) for n, count in rows], title=title)
+
+
+@render_text.register(Context)
+def context(result: Context, view: View) -> None:
+    """Say the context itself, or what became of all that could be in it, or how much of the budget it took."""
+    if result.stats or result.explain:
+        if result.stats:
+            _say_stats(result, view)
+        if result.explain:
+            view.rows(_EXPLAINED, [_row(result, each) for each in result.explained], title="What was kept, and why")
+    elif result.layout == "markdown":
+        _say_whole(view, result.formatted_history)
+    else:
+        document = chat_messages(result) if result.layout == "messages" else context_document(result)
+        _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+@render_text.register(HistoryBlock)
+def history_block(result: HistoryBlock, view: View) -> None:
+    """Say the block exactly as it is sent."""
+    _say_whole(view, result.text)
+
+
+def _say_whole(view: View, text: str) -> None:
+    """Say a text to people, and to everything else exactly as it is."""
+    if view.terminal:
+        view.body(text)
+    else:
+        view.exact(text)
+
+
+def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:
+    tokens = "" if each.tokens is None else amount(each.tokens, result.method)
+    score = "" if each.score is None else f"{each.score:.3f}"
+    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason
+
+
+def _say_stats(result: Context, view: View) -> None:
+    tokens = amount(result.tokens_used, result.method)
+    rows = {
+        "Context": result.context_id,
+        "Tokens": f"{tokens} of {result.max_tokens:,} ({result.utilisation:.1%})",
+        "Counted": result.method,
+        "Turns": f"{result.turns_included:,}, {result.turns_excluded:,} left out",
+        "Sessions": f"{result.sessions_included:,}, {result.sessions_excluded:,} left out",
+        "Files": f"{len(result.files_embedded):,}, {len(result.files_skipped):,} left out",
+        "Filtered": f"{result.filtered_count:,}",
+    }
+    if result.average_relevance is not None:
+        rows["Average relevance"] = f"{result.average_relevance:.3f}"
+    for name, value in rows.items():
+        say_field(view, name, value)

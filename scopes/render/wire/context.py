@@ -1,0 +1,84 @@
+"""Contexts as JSON, and as the message list that chat interfaces take."""
+
+from __future__ import annotations
+
+from scopes.context.budget import Budget
+from scopes.context.prompt import HistoryBlock
+from scopes.context.result import Context
+from scopes.context.turns import USER
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known
+
+
+@to_wire.register(Budget)
+def budget(result: Budget) -> dict[str, object]:
+    """Lay out a window and its parts."""
+    return known(
+        kind="budget",
+        window=result.window,
+        model=result.model,
+        preset=result.preset,
+        parts=dict(result.parts),
+        content=dict(result.content_parts),
+    )
+
+
+@to_wire.register(Context)
+def context(result: Context) -> dict[str, object]:
+    """Lay out a context; scripts rely on every field being there, so what there is none of is null."""
+    return context_document(result)
+
+
+def context_document(result: Context) -> dict[str, object]:
+    """Lay out a context with, where it was asked for, what became of everything."""
+    document: dict[str, object] = {
+        "kind": "context",
+        "tokens_used": result.tokens_used,
+        "max_tokens": result.max_tokens,
+        "method": result.method,
+        "messages": [known(**message._asdict()) for message in result.messages],
+        "files_embedded": [file._asdict() for file in result.files_embedded],
+        "files_skipped": [file._asdict() for file in result.files_skipped],
+        "summary": result.summary,
+        "metadata": dict(result.metadata),
+        "filtered_count": result.filtered_count,
+        "average_relevance": result.average_relevance,
+        "sessions_included": result.sessions_included,
+        "sessions_excluded": result.sessions_excluded,
+        "turns_included": result.turns_included,
+        "turns_excluded": result.turns_excluded,
+        "formatted_history": result.formatted_history,
+        "warnings": list(result.warnings),
+        "context_id": result.context_id,
+    }
+    if result.explain:
+        document["explained"] = [known(**each._asdict()) for each in result.explained]
+    return document
+
+
+@to_wire.register(HistoryBlock)
+def history_block(result: HistoryBlock) -> dict[str, object]:
+    """Lay out a block of history and what it is made of."""
+    return known(
+        kind="history",
+        conversation=result.conversation,
+        branch=result.branch,
+        messages=result.messages,
+        total=result.total,
+        truncated=result.truncated,
+        tokens_used=result.tokens,
+        method=result.method,
+        first_oid=result.first,
+        last_oid=result.last,
+        text=result.text,
+    )
+
+
+def chat_messages(result: Context) -> list[dict[str, str]]:
+    """Lay out the same content as messages: summary and files as the user's first words, then the turns."""
+    first = "\n\n".join(filter(None, (result.summary, result.files_text.strip())))
+    found = [{"role": "user", "content": first}] if first else []
+    return found + [
+        {"role": "user" if message.role == USER else "assistant", "content": message.text}
+        for message in result.messages
+    ]

@@ -1,0 +1,67 @@
+"""Contexts of 8,000 tokens from a short and a long conversation: whole processes, and the operation by itself.
+
+The budget is a fixed time: 200 ms for a hundred turns, cold (S1-30).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+
+from scopes.context.context import context
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
+from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, wall
+from tests.benchmarks.stores import open_store
+from tests.benchmarks.workplace import Workplace
+
+_BAR = Samples((0.200,))
+_AGAINST = "200 ms (S1-30)"
+
+
+def measure(work: Workplace) -> Iterator[Row]:
+    """Yield an estimated and an exact context, cold, with the counts known, and from the cache, of both lengths."""
+    for messages in (100, 10_000):
+        store, amount = work.store_of(1, messages), work.amount(messages)
+        budget = 1.0 if messages == 100 else None
+        for method, packages in (("estimated", ()), ("exact", tuple(filter(None, sys.path)))):
+            cache = os.path.join(work.directory, f"cache-{messages}-{method}")
+            for state, prepare in _states(cache):
+                name = f"context of {amount:,}, {method}, {state}"
+                yield _row(work, name, lambda s=store, c=cache, p=packages: _build(s, c, p), prepare, budget)
+        command = [sys.executable, "-m", "scopes", "--store", store, "conv", "context", "conv-001", "--quiet"]
+        for state, prepare in _states(os.path.join(work.directory, "cache", "scopes")):
+            environment = {**work.environment, "XDG_CACHE_HOME": os.path.join(work.directory, "cache")}
+            act = lambda c=command, e=environment: process_wall(c, e)  # noqa: E731  timed as it is
+            yield _row(work, f"  the whole command, {state}", act, prepare, None, timed=True)
+
+
+def _states(cache: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    yield "cold", lambda: shutil.rmtree(cache, ignore_errors=True)
+    yield "counts known", lambda: shutil.rmtree(os.path.join(cache, "contexts"), ignore_errors=True)
+    yield "cached", lambda: None
+
+
+def _row(
+    work: Workplace,
+    name: str,
+    act: Callable[[], float],
+    prepare: Callable[[], None],
+    budget: float | None,
+    *,
+    timed: bool = False,
+) -> Row:
+    def once() -> float:
+        prepare()
+        return act() if timed else wall(act)
+
+    [ours] = by_turns(work.repetitions(5), once)
+    return Row(operation=name, ours=ours, reference=_BAR, against=_AGAINST, budget=budget)
+
+
+def _build(store: str, cache: str, packages: tuple[str, ...]) -> int:
+    chosen = choose_tokenizer(Places(cache, None, packages))
+    made = context(open_store(store), "conv-001", chosen, max_tokens=8000, cache=cache, project=cache)
+    return made.tokens_used

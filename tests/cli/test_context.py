@@ -1,0 +1,125 @@
+"""`scopes conv context`, `budget` and `history`, the whole commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.import_sample import import_sample
+from tests.cli.running import PRODUCT, imported, scopes
+from tests.conversation.stores import make_store
+
+KEYS = {
+    "scopes", "kind", "tokens_used", "max_tokens", "method", "messages", "files_embedded", "files_skipped", "summary",
+    "metadata", "filtered_count", "average_relevance", "sessions_included", "sessions_excluded", "turns_included",
+    "turns_excluded", "formatted_history", "warnings", "context_id", "notes",
+}  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with the sample conversation."""
+    import_sample(make_store(tmp_path / "store.git"))
+    return str(tmp_path / "store.git")
+
+
+@pytest.fixture
+def conv(store, tmp_path):
+    """Run a verb on the store, with its cache and directory in the test's own."""
+
+    def run(*words):
+        return scopes(
+            "--store", store, "conv", *words, table=PRODUCT, cwd=str(tmp_path), env={"XDG_CACHE_HOME": str(tmp_path)}
+        )
+
+    return run
+
+
+def test_the_document_has_exactly_the_fields_that_scripts_rely_on(conv):
+    seen = json.loads(conv("context", "conv-001", "--json").stdout)
+    assert set(seen) == KEYS
+    assert (seen["kind"], seen["max_tokens"], seen["average_relevance"]) == ("context", 8000, None)
+    assert seen["tokens_used"] <= seen["max_tokens"]
+
+
+def test_standard_output_is_the_context_alone(conv):
+    done = conv("context", "conv-001", "--max-tokens", "600")
+    assert done.stdout.startswith("# Context of conv-001/main\n")
+    assert "files left out" in done.stderr
+
+
+def test_messages_are_what_chat_interfaces_take(conv):
+    seen = json.loads(conv("context", "conv-001", "--format", "messages").stdout)
+    assert {frozenset(message) for message in seen} == {frozenset({"role", "content"})}
+    assert seen[0]["role"] == "user"
+
+
+def test_the_format_json_is_the_document(conv):
+    assert json.loads(conv("context", "conv-001", "--format", "json").stdout)["kind"] == "context"
+
+
+def test_a_task_is_explained_in_rows(conv):
+    rows = [
+        line.split("\t") for line in conv("context", "conv-001", "--task", "Safari", "--explain").stdout.splitlines()
+    ]
+    assert {row[0] for row in rows} == {"turn", "file"}
+    assert {row[4] for row in rows} == {"kept", "dropped"}
+
+
+def test_statistics_tell_how_the_budget_is_used(conv):
+    assert "of 8,000" in conv("context", "conv-001", "--stats").stdout
+
+
+def test_the_budget_of_a_model_is_the_content_of_its_window(conv):
+    assert json.loads(conv("context", "conv-001", "--model", "gpt-4", "--json").stdout)["max_tokens"] == 4916
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("conv-001", "--max-tokens", "-1"), 2), (("conv-404",), 4), (("conv-001", "--model", "llama"), 2), ((), 4),
+        (("conv-001", "--mode", "magic"), 2), (("conv-001", "--format", "xml"), 2), (("conv-001", "--task", "?"), 2),
+        (("conv-001", "--model", "claude", "--strict-tokens"), 1),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(conv, words, code):
+    done = conv("context", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+
+
+def test_a_budget_of_nothing_is_an_empty_context(conv):
+    done = conv("context", "conv-001", "--max-tokens", "0")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_example_of_the_budget(conv):
+    """S1-13."""
+    seen = json.loads(conv("budget", "--window", "200000", "--json").stdout)
+    assert seen["parts"] == {"content": 120_000, "response": 40_000, "overhead": 40_000}
+    assert seen["content"] == {"files": 60_000, "history": 36_000, "metadata": 24_000}
+
+
+def test_a_budget_is_that_of_a_model_too(conv):
+    assert conv("budget", "--model", "claude-opus-4-5").stdout.splitlines()[0] == "window\t200000"
+    assert conv("budget").returncode == 2
+    assert conv("budget", "--window", "-1").returncode == 2
+
+
+def test_a_preview_is_the_block_that_is_sent(conv):
+    sent, seen = conv("history", "conv-001", "--for-prompt"), conv("history", "conv-001", "--preview")
+    assert sent.stdout == seen.stdout
+    assert sent.stdout.startswith("<conversation_history>\n")
+    assert " messages, 0 of them truncated: " in seen.stderr
+    assert "truncated" not in sent.stderr
+
+
+def test_a_history_without_a_purpose_is_refused(conv):
+    assert conv("history", "conv-001").returncode == 2
+
+
+def test_a_cached_context_loads_no_tokenizer(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    words = ("conv", "context", "conv-001", "--store", store)
+    assert "conv-001" in scopes(*words, table=PRODUCT).stdout
+    assert imported(*words) & {"tiktoken", "regex", "rich", "pydantic", "sqlite3"} == set()

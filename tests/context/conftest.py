@@ -1,0 +1,48 @@
+"""What the tests of this layer share: a store, and the ways to count."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from hashlib import sha256
+
+import pytest
+
+from scopes import clock
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
+from tests.conversation.stores import make_store
+
+INSTALLED = tuple(filter(None, sys.path))
+
+
+@pytest.fixture(autouse=True)
+def spread_dice(sealed_world, monkeypatch):
+    """Hash the count of the sealed dice, so that ids differ from the first letter on."""
+    rolls = itertools.count(1)
+    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+
+
+@pytest.fixture
+def repository(tmp_path, spread_dice):
+    """A store of its own."""
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.fixture
+def nowhere(tmp_path):
+    """Places without any rank file."""
+    return Places(str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def exact(tmp_path_factory):
+    """The real o200k, from the carrier that the extra `tokens` installs."""
+    pytest.importorskip("bpe_openai")
+    return choose_tokenizer(Places(str(tmp_path_factory.mktemp("cache")), None, INSTALLED))
+
+
+@pytest.fixture
+def estimate(nowhere):
+    """The way to count where there is no data."""
+    return choose_tokenizer(nowhere)

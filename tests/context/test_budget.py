@@ -1,0 +1,52 @@
+"""`budget`: a window divided."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.context.budget import MOST, PRESETS, plan_budget
+from scopes.errors import Invalid
+
+
+def test_the_example_of_200_000_tokens():
+    """S1-13."""
+    seen = plan_budget(200_000)
+    assert seen.parts == {"content": 120_000, "response": 40_000, "overhead": 40_000}
+    assert seen.content_parts == {"files": 60_000, "history": 36_000, "metadata": 24_000}
+
+
+def test_the_preset_zen_changes_at_300_000_tokens():
+    """S1-14."""
+    small, large = plan_budget(200_000, "zen"), plan_budget(1_000_000, "zen")
+    assert (small.parts, large.parts) == (
+        {"content": 120_000, "response": 80_000},
+        {"content": 800_000, "response": 200_000},
+    )
+    assert (small.content_parts["history"], large.content_parts["history"]) == (60_000, 320_000)
+    assert plan_budget(300_000, "zen").parts["content"] == 240_000
+
+
+@given(st.integers(0, 10_000_000), st.sampled_from(PRESETS))
+def test_the_parts_add_up_to_every_window(window, preset):
+    seen = plan_budget(window, preset)
+    assert sum(seen.parts.values()) == window
+    assert sum(seen.content_parts.values()) == seen.parts["content"]
+    assert min(*seen.parts.values(), *seen.content_parts.values()) >= 0
+
+
+def test_what_remains_goes_to_the_first_parts():
+    assert plan_budget(7).parts == {"content": 5, "response": 1, "overhead": 1}
+
+
+@pytest.mark.parametrize("window", [-1, MOST + 1])
+def test_a_window_that_cannot_be_is_refused(window):
+    with pytest.raises(Invalid):
+        plan_budget(window)
+
+
+def test_an_unknown_preset_is_refused_with_those_there_are():
+    with pytest.raises(Invalid) as refusal:
+        plan_budget(1, "big")
+    assert refusal.value.hint == "presets: default, zen"

@@ -1,0 +1,153 @@
+"""Files in a context: their own share, newest content, and everything that is no file of the project."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+import pytest
+
+from scopes.conversation.new import new
+from tests.context.building import built, numbers, put, talk
+from tests.support.history import say
+
+
+def touch(repository, *paths, op="edit", text="x", **fields):
+    say(repository, "conv-001", text, files=[{"path": path, "op": op, **fields} for path in paths])
+
+
+def paths(found):
+    return [file.path for file in found.files_embedded]
+
+
+def reasons(found):
+    return {file.path: file.reason for file in found.files_skipped}
+
+
+def test_the_list_of_the_document_is_newest_first_each_once(repository, exact, tmp_path):
+    """S1-3: the document's own example."""
+    new(repository)
+    for name in ("auth.py", "oauth.py", "test_auth.py", "config.py"):
+        put(tmp_path, name, name)
+    touch(repository, "test_auth.py", "config.py")
+    touch(repository, "auth.py", "oauth.py", "test_auth.py")
+    assert paths(built(repository, exact, tmp_path)) == ["auth.py", "oauth.py", "test_auth.py", "config.py"]
+
+
+def test_the_list_of_zen_is_newest_first_each_once(repository, exact, tmp_path):
+    """S1-3: Zen's own example."""
+    new(repository)
+    for name in ("main.py", "config.py", "test.py", "utils.py"):
+        put(tmp_path, name, name)
+    touch(repository, "main.py", "utils.py")
+    touch(repository, "test.py")
+    touch(repository, "main.py", "config.py")
+    assert paths(built(repository, exact, tmp_path)) == ["main.py", "config.py", "test.py", "utils.py"]
+
+
+def test_a_file_is_embedded_once_as_it_is_now(repository, exact, tmp_path):
+    """S1-8."""
+    new(repository)
+    touch(repository, "a.py")
+    touch(repository, "a.py", op="read")
+    put(tmp_path, "a.py", "print('```')")
+    seen = built(repository, exact, tmp_path)
+    assert seen.formatted_history.count("### File a.py (last touched in turn 2)") == 1
+    assert "\n````\nprint('```')\n````\n" in seen.formatted_history
+
+
+def test_a_big_file_cannot_evict_turns(repository, exact, tmp_path):
+    """S1-7, and the first flaw of Zen."""
+    new(repository)
+    talk(repository, 10, length=100)
+    put(tmp_path, "big.py", "word " * 50_000)
+    touch(repository, "big.py")
+    seen = built(repository, exact, tmp_path, max_tokens=2000)
+    assert numbers(seen) == list(range(1, 12))
+    assert "did not fit" in reasons(seen)["big.py"]
+    assert "files left out: 1 too large" in seen.warnings
+
+
+def test_a_file_that_does_not_fit_is_passed_over_for_smaller_ones(repository, exact, tmp_path):
+    """S1-10."""
+    new(repository)
+    put(tmp_path, "big.py", "word " * 5000)
+    put(tmp_path, "small.py", "word")
+    touch(repository, "big.py", "small.py")
+    assert paths(built(repository, exact, tmp_path, max_tokens=2000)) == ["small.py"]
+
+
+def test_what_history_leaves_over_goes_to_files_and_the_reverse(repository, exact, tmp_path):
+    """S1-15."""
+    new(repository)
+    put(tmp_path, "half.py", "word " * 1300)
+    touch(repository, "half.py")
+    assert paths(built(repository, exact, tmp_path, max_tokens=2000)) == ["half.py"]
+    (tmp_path / "project" / "half.py").write_text("word")
+    talk(repository, 40)
+    assert built(repository, exact, tmp_path, max_tokens=2000).utilisation > 0.85
+
+
+def test_missing_binary_and_foreign_files_are_skipped_with_their_reason(repository, exact, tmp_path):
+    """S1-9."""
+    new(repository)
+    put(tmp_path, "zero", b"a\0b")
+    put(tmp_path, "latin", b"\xe9t\xe9")
+    put(tmp_path, ".git/config", "[core]")
+    (tmp_path / "secret").write_text("secret")
+    os.symlink(tmp_path / "secret", tmp_path / "project" / "link")
+    os.mkfifo(tmp_path / "project" / "pipe")
+    os.mkdir(tmp_path / "project" / "directory")
+    touch(
+        repository, "gone.py", "zero", "latin", ".git/config", "link", "pipe", "directory", "../secret",
+        str(tmp_path / "secret"), "a/\0b",
+    )  # fmt: skip
+    seen = built(repository, exact, tmp_path)
+    outside = dict.fromkeys(
+        (".git/config", "link", "../secret", str(tmp_path / "secret"), "a/\0b"), "outside the project"
+    )
+    assert reasons(seen) == outside | {
+        "gone.py": "missing", "zero": "binary", "latin": "binary", "pipe": "not a regular file", "directory": "not a regular file",
+    }  # fmt: skip
+    assert "secret" not in seen.files_text
+    assert seen.warnings == ("files left out: 2 binary, 1 missing, 2 not a regular file, 5 outside the project",)
+
+
+def test_an_absolute_path_inside_the_project_is_a_file_of_it(repository, exact, tmp_path):
+    new(repository)
+    full = put(tmp_path, "src/a.py", "word")
+    touch(repository, str(full))
+    assert paths(built(repository, exact, tmp_path)) == [str(full)]
+
+
+def test_at_an_earlier_message_only_content_that_is_known_to_be_of_then_counts(repository, exact, tmp_path):
+    """S1-8."""
+    new(repository)
+    for name in ("same.py", "changed.py", "unknown.py"):
+        put(tmp_path, name, "now")
+    touch(repository, "same.py", content_hash=f"sha256:{sha256(b'now').hexdigest()}")
+    touch(repository, "changed.py", content_hash=f"sha256:{sha256(b'then').hexdigest()}")
+    touch(repository, "unknown.py")
+    seen = built(repository, exact, tmp_path, at="main")
+    assert paths(seen) == ["same.py"]
+    assert set(reasons(seen).values()) == {"its content at that time is not known"}
+
+
+@pytest.mark.parametrize("tokens", [100, 499])
+def test_a_very_tight_budget_has_no_room_for_files(repository, exact, tmp_path, tokens):
+    """S1-16."""
+    new(repository)
+    put(tmp_path, "a.py", "word")
+    touch(repository, "a.py")
+    seen = built(repository, exact, tmp_path, max_tokens=tokens)
+    assert (paths(seen), seen.turns_included) == ([], 1)
+    assert seen.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
+
+
+def test_the_mode_files_gives_them_the_larger_share(repository, exact, tmp_path):
+    new(repository)
+    talk(repository, 40)
+    put(tmp_path, "a.py", "word " * 1300)
+    touch(repository, "a.py")
+    assert paths(built(repository, exact, tmp_path, max_tokens=2000)) == []
+    assert paths(built(repository, exact, tmp_path, max_tokens=2000, mode="files")) == ["a.py"]

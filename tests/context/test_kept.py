@@ -1,0 +1,108 @@
+"""Contexts are kept: by all that they depend on, for a while, and never when they are damaged."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from scopes.context import context as module
+from scopes.context import kept
+from scopes.conversation.new import new
+from tests.context.building import built, put
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The number of times that a context was really put together."""
+    calls = []
+    original = module.assemble
+    monkeypatch.setattr(module, "assemble", lambda *words: calls.append(1) or original(*words))
+    return calls
+
+
+def entries(tmp_path):
+    return sorted((tmp_path / "cache" / "contexts").iterdir())
+
+
+def test_the_second_time_it_is_taken_from_the_cache_and_equal(repository, exact, tmp_path, made):
+    new(repository)
+    put(tmp_path, "a.py", "word")
+    say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}, {"path": "gone", "op": "read"}])
+    options = {"task": "word", "explain": True}
+    first, second = (built(repository, exact, tmp_path, **options) for _ in range(2))
+    assert first == second
+    assert made == [1]
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": 700}, {"task": "login"}, {"every": True}, {"mode": "files"}])
+def test_another_budget_task_or_option_is_another_context(repository, exact, tmp_path, made, options):
+    history(repository, "main: a")
+    built(repository, exact, tmp_path)
+    built(repository, exact, tmp_path, **options)
+    assert made == [1, 1]
+
+
+def test_another_way_to_count_is_another_context(repository, exact, estimate, tmp_path, made):
+    history(repository, "main: a")
+    methods = {built(repository, chosen, tmp_path).method for chosen in (exact, estimate)}
+    assert methods == {"exact", "estimate"}
+
+
+def test_a_new_message_and_a_changed_file_are_noticed(repository, exact, tmp_path, made):
+    new(repository)
+    put(tmp_path, "a.py", "word")
+    say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}])
+    built(repository, exact, tmp_path)
+    put(tmp_path, "a.py", "another word")
+    assert "another word" in built(repository, exact, tmp_path).formatted_history
+    say(repository, "conv-001", "y")
+    assert built(repository, exact, tmp_path).turns_included == 2
+    assert made == [1, 1, 1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 100, "flip", "cut", "json"])
+def test_a_damaged_entry_is_a_miss(repository, exact, tmp_path, made, damage):
+    history(repository, "main: a")
+    first = built(repository, exact, tmp_path)
+    [entry] = entries(tmp_path)
+    data = entry.read_bytes()
+    broken = {"flip": data[:20] + b"\xff" + data[21:], "cut": data[:-9], "json": kept.zlib.compress(b'{"key": 1}')}
+    entry.write_bytes(damage if isinstance(damage, bytes) else broken[damage])
+    assert built(repository, exact, tmp_path) == first
+    assert made == [1, 1]
+
+
+def test_an_entry_of_last_month_is_too_old(repository, exact, tmp_path, made):
+    history(repository, "main: a")
+    built(repository, exact, tmp_path)
+    old = time.time() - 31 * 86_400
+    os.utime(entries(tmp_path)[0], (old, old))
+    built(repository, exact, tmp_path)
+    assert made == [1, 1]
+
+
+def test_the_oldest_go_when_there_are_too_many(repository, exact, tmp_path, monkeypatch):
+    history(repository, "main: a")
+    for number in range(4):
+        built(repository, exact, tmp_path, max_tokens=8000 + number)
+        for age, entry in enumerate(entries(tmp_path)):
+            os.utime(entry, (time.time() - age, time.time() - age))
+    size = max(entry.stat().st_size for entry in entries(tmp_path))
+    monkeypatch.setattr(kept, "_LARGEST_BYTES", 2 * size + 10)
+    built(repository, exact, tmp_path, max_tokens=9000)
+    assert len(entries(tmp_path)) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(repository, exact, tmp_path):
+    history(repository, "main: a")
+    (tmp_path / "cache").write_text("a file")
+    assert built(repository, exact, tmp_path).turns_included == 1
+
+
+def test_only_the_owner_can_read_what_is_kept(repository, exact, tmp_path):
+    history(repository, "main: a")
+    built(repository, exact, tmp_path)
+    assert entries(tmp_path)[0].stat().st_mode & 0o077 == 0

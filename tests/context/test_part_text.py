@@ -1,0 +1,36 @@
+"""The text that parts of a message are to a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.context.part_text import part_text, texts_of
+from scopes.model.message import Author, Message, Part
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (Part("text", {"text": "hello"}), "hello"),
+        (Part("tool_call", {"name": "bash", "input": {"command": "é"}}), 'bash {"command": "é"}'),
+        (Part("tool_call", {"name": "patch", "input_text": "*** Begin"}), "patch *** Begin"),
+        (Part("tool_call", {}), ""),
+        (Part("tool_result", {"output_text": "done"}), "done"),
+        (Part("tool_result", {"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}), "a\nb"),
+        (Part("tool_result", {"output": {"exit": 1}}), '{"exit": 1}'),
+        (Part("tool_result", {"output": None}), ""),
+        (Part("text", {"text": 5}), ""),
+    ],
+)
+def test_a_part_has_the_text_that_a_model_reads(part, text):
+    assert part_text(part) == text
+
+
+def test_empty_and_unknown_parts_have_no_category():
+    parts = (Part("text", {"text": ""}), Part("raw", {"text": "x"}), Part("image", {"data": "eA=="}))
+    assert texts_of(Message(id="m", author=Author("a"), parts=parts)) == []
+
+
+def test_a_document_stands_for_a_text_that_is_missing():
+    message = Message(id="m", author=Author("a"), parts=(), payload={"goal": "ship"})
+    assert texts_of(message) == [("text", '{"goal": "ship"}')]

@@ -1,0 +1,86 @@
+"""What is relevant to a task, and in which order turns are chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.context.relevance import score, words_of
+from scopes.conversation.new import new
+from scopes.errors import Invalid
+from tests.context.building import built, numbers
+from tests.support.history import say
+
+
+def ranked(texts, task):
+    """Positions, the best first."""
+    scores = score(texts, task)
+    return sorted(range(len(texts)), key=lambda p: (-scores[p][1], -p))
+
+
+def test_what_speaks_of_the_task_comes_first():
+    texts = ["the cookie is lost", "lunch at noon", "Safari drops the cookie", "nothing"]
+    assert ranked(texts, "why does Safari drop the cookie")[:2] == [2, 0]
+
+
+def test_rare_words_weigh_more_than_common_ones():
+    texts = ["error one", "error two", "error three", "deadlock", "error four"]
+    assert ranked(texts, "error deadlock")[0] == 3
+
+
+def test_of_two_equals_the_newer_comes_first():
+    assert ranked(["cookie", "cookie"], "cookie") == [1, 0]
+
+
+def test_a_word_is_found_in_its_longer_forms_and_in_any_case():
+    assert [pair[0] > 0 for pair in score(["Logins fail", "blogging"], "login")] == [True, False]
+
+
+def test_without_a_match_only_recency_ranks():
+    assert ranked(["a", "b", "c"], "zebra") == [2, 1, 0]
+    assert [pair[0] for pair in score(["a", "b"], "zebra")] == [0, 0]
+
+
+def test_common_words_count_only_where_there_are_no_others():
+    assert words_of("Why does the login fail?") == ["fail", "login"]
+    assert words_of("to be or not to be") == ["be", "not", "or", "to"]
+
+
+@pytest.mark.parametrize("task", ["", "  ", "?!", "a"])
+def test_a_task_without_words_is_refused(task):
+    with pytest.raises(Invalid):
+        words_of(task)
+
+
+def test_no_turns_have_no_scores():
+    assert score([], "login") == []
+
+
+def test_relevant_turns_are_given_in_their_order(repository, exact, tmp_path):
+    new(repository)
+    for number in range(60):
+        say(repository, "conv-001", f"about {'Safari cookies' if number in (5, 20, 40) else 'lunch'} " + "word " * 60)
+    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
+    assert {6, 21, 41} <= set(numbers(seen))
+    assert numbers(seen) == sorted(numbers(seen))
+    assert 0 < (seen.average_relevance or 0) <= 1
+
+
+def test_a_turn_that_does_not_fit_is_passed_over(repository, exact, tmp_path):
+    """The second flaw of Zen: one huge turn must not drop everything."""
+    new(repository)
+    say(repository, "conv-001", "Safari")
+    say(repository, "conv-001", "Safari cookie " * 3000)
+    say(repository, "conv-001", "lunch")
+    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
+    assert {1, 3} <= set(numbers(seen))
+
+
+def test_it_is_explained_what_was_kept_and_why(repository, exact, tmp_path):
+    new(repository)
+    for text in ("Safari", "lunch", "x " * 5000):
+        say(repository, "conv-001", text)
+    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari", explain=True)
+    rows = {row.name: row for row in seen.explained}
+    assert (rows["1"].kept, rows["1"].reason, rows["3"].reason) == (True, "fits", "truncated")
+    assert (rows["1"].score or 0) > (rows["2"].score or 0)
+    assert all(row.tokens is not None for row in seen.explained if row.kept)

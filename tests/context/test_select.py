@@ -1,0 +1,96 @@
+"""Choosing turns for a number of tokens, by hand-made turns whose tokens are their words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.context.select import select_newest, select_relevant
+from scopes.context.turns import Turn
+from scopes.conversation.heads import MessageHead
+from scopes.model.message import Author, Message
+
+HEADING_WORDS = 5
+
+
+def turn(number, words):
+    """A turn of so many words below its heading."""
+    head = MessageHead(f"m{number}", "0" * 40, (), "carol", "human", "plain", 0, "", ())
+    message = Message(id=head.id, author=Author("carol"), parts=())
+    return Turn(number, "conv-001", head, message, "User", " ".join(["word"] * words))
+
+
+def words(text):
+    return len(text.split())
+
+
+def turns(*lengths):
+    return [turn(number, length) for number, length in enumerate(lengths, start=1)]
+
+
+def test_a_block_has_the_words_of_its_heading_too():
+    assert words(turn(1, 3).block) == HEADING_WORDS + 3
+
+
+def test_the_newest_are_kept_while_they_fit():
+    chosen = select_newest(turns(5, 5, 5), 20, words)
+    assert (sorted(chosen.kept), chosen.used) == ([1, 2], 20)
+    assert chosen.dropped == {0: "older than what fits"}
+
+
+def test_the_turn_at_the_edge_is_cut_where_much_would_be_left():
+    chosen = select_newest(turns(100, 5), 40, words)
+    assert (sorted(chosen.kept), chosen.truncated) == ([0, 1], 0)
+    assert 36 <= chosen.used <= 40
+
+
+def test_nothing_is_cut_where_nearly_all_is_used():
+    chosen = select_newest(turns(100, 30), 36, words)
+    assert (sorted(chosen.kept), chosen.truncated) == ([1], None)
+
+
+def test_turns_beyond_the_edge_are_not_counted():
+    counted = []
+    select_newest(turns(*[5] * 100), 25, lambda text: counted.append(1) or words(text))
+    assert len(counted) < 20
+
+
+def test_the_best_are_kept_and_what_does_not_fit_is_passed_over():
+    chosen = select_relevant(turns(5, 500, 5, 5), {0: 0.9, 1: 1.0, 2: 0.1, 3: 0.8}, 20, words)
+    assert sorted(chosen.kept) == [0, 3]
+    assert "did not fit" in chosen.dropped[1]
+
+
+def test_of_two_equal_scores_the_newer_wins():
+    assert sorted(select_relevant(turns(5, 5, 5), dict.fromkeys(range(3), 0.5), 10, words).kept) == [2]
+
+
+def test_after_many_misses_no_more_are_counted():
+    counted = []
+    lengths = [500] * 300
+    select_relevant(turns(*lengths), dict.fromkeys(range(300), 1.0), 4, lambda text: counted.append(1) or words(text))
+    assert len(counted) < 100
+
+
+@pytest.mark.parametrize("room", [0, 1, 5])
+def test_without_room_nothing_is_kept(room):
+    assert select_newest(turns(50), room, words).kept == {}
+
+
+@given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 200))
+def test_what_is_kept_never_exceeds_the_room_and_is_one_piece(lengths, room):
+    drawn = turns(*lengths)
+    chosen = select_newest(drawn, room, words)
+    assert sum(words(text) for text in chosen.kept.values()) == chosen.used <= room
+    assert sorted(chosen.kept) == list(range(len(drawn) - len(chosen.kept), len(drawn)))
+    assert set(chosen.kept) | set(chosen.dropped) == set(range(len(drawn)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), max_size=12), st.integers(0, 200))
+def test_relevant_turns_never_exceed_the_room_and_each_is_accounted_for(drawn, room):
+    made = turns(*(length for length, _ in drawn))
+    chosen = select_relevant(made, {p: value for p, (_, value) in enumerate(drawn)}, room, words)
+    assert sum(words(text) for text in chosen.kept.values()) == chosen.used <= room
+    assert set(chosen.kept) | set(chosen.dropped) == set(range(len(made)))
+    assert not set(chosen.kept) & set(chosen.dropped)

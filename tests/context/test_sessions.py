@@ -1,0 +1,59 @@
+"""Contexts over several conversations: all that was said for one work item."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.new import new
+from scopes.errors import NotFound
+from tests.context.building import built, talk
+from tests.support.history import say
+
+
+@pytest.fixture
+def three(repository):
+    """Three conversations for one work item, and one for another."""
+    for name, item in (("first", "SHOP-1"), ("other", "SHOP-2"), ("second", "SHOP-1"), ("third", "SHOP-1")):
+        new(repository, conversation_id=name)
+        talk(repository, 3, conversation=name, work_item=item)
+    return repository
+
+
+def test_every_session_of_a_work_item_is_in_it_oldest_first(three, exact, tmp_path):
+    """S1-18."""
+    seen = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert list(dict.fromkeys(m.session for m in seen.messages)) == ["first", "second", "third"]
+    assert (seen.sessions_included, seen.sessions_excluded) == (3, 0)
+    assert "### first 1. User (carol)" in seen.formatted_history
+
+
+def test_older_sessions_that_do_not_fit_are_counted_in_the_warning(three, exact, tmp_path):
+    """S1-12."""
+    seen = built(three, exact, tmp_path, None, work_item="SHOP-1", max_tokens=250)
+    assert {m.session for m in seen.messages} == {"third"}
+    assert "Session history limited: 2 older sessions excluded due to token budget" in seen.warnings
+    assert seen.sessions_excluded == 2
+
+
+def test_a_conversation_that_is_named_comes_last(three, exact, tmp_path):
+    seen = built(three, exact, tmp_path, "first", work_item="SHOP-1")
+    assert seen.messages[-1].session == "first"
+    assert seen.conversation == "first"
+
+
+def test_messages_for_another_work_item_are_left_out(three, exact, tmp_path):
+    say(three, "third", "lunch", work_item="SHOP-2")
+    say(three, "third", "no item")
+    texts = [m.text for m in built(three, exact, tmp_path, "third", work_item="SHOP-1").messages]
+    assert "lunch" not in texts
+    assert "no item" in texts
+
+
+def test_a_work_item_nobody_speaks_of_is_not_found(three, exact, tmp_path):
+    with pytest.raises(NotFound):
+        built(three, exact, tmp_path, None, work_item="SHOP-9")
+
+
+def test_something_has_to_be_named(three, exact, tmp_path):
+    with pytest.raises(NotFound):
+        built(three, exact, tmp_path, None)

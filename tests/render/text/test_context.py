@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from tests.render.results import SAMPLES
+from tests.render.showing import document, piped, seen_lines
+
+CONTEXTS = SAMPLES["context"]
+
+
+def test_a_pipe_gets_the_context_to_the_byte():
+    found = replace(CONTEXTS["context"], formatted_history="a\tb\x1b[1m\n\n")
+    assert piped(found).startswith("a\tb")
+    assert piped(CONTEXTS["context"]) == CONTEXTS["context"].formatted_history
+
+
+def test_messages_begin_with_summary_and_files_in_the_user_s_words():
+    first, second = json.loads(piped(CONTEXTS["messages"]))
+    assert first["role"] == second["role"] == "user"
+    assert first["content"].startswith("They looked for the cause.\n\n### File src/login.py")
+
+
+def test_what_there_is_none_of_is_null_so_that_every_field_is_there():
+    assert document(CONTEXTS["context"])["average_relevance"] is None
+
+
+def test_an_estimate_is_marked_wherever_tokens_are_said():
+    rows = [line.split("\t") for line in piped(CONTEXTS["explain"]).splitlines()]
+    assert [row[3] for row in rows] == ["~24", "", ""]
+
+
+def test_statistics_say_how_much_of_the_budget_is_used():
+    assert "Tokens: 7,321 of 8,000 (91.5%)" in seen_lines(CONTEXTS["stats"])
+
+
+def test_a_piped_budget_names_the_parts_of_the_content():
+    rows = dict(line.split("\t") for line in piped(CONTEXTS["budget"]).splitlines())
+    assert (rows["window"], rows["content"], rows["content.files"]) == ("200000", "120000", "60000")
+
+
+def test_a_history_is_its_block_alone():
+    assert piped(CONTEXTS["history"]) == CONTEXTS["history"].text
+    assert document(CONTEXTS["no-history"])["messages"] == 0
+    assert "first_oid" not in document(CONTEXTS["no-history"])
