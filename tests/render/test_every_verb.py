@@ -41,6 +41,7 @@ from scopes.conversation.verify import verify
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.compact import compact
+from scopes.memory.context import context as memory_context
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
 from scopes.memory.search import search as search_memory
@@ -101,7 +102,7 @@ WRITES = {
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
     "memory search": lambda repo: search_memory(repo, "monday"),
-    "memory context": context,
+    "memory context": memory_context,
     "memory stats": memory_stats,
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
