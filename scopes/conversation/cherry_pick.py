@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.conversation.heads import message_id_of
-from scopes.conversation.lookup import Place, branch_tips, find_both, find_place
+from scopes.conversation.lookup import branch_tips, find_both, find_place_anywhere
 from scopes.conversation.merging.course import (
     Course,
     details_of,
@@ -136,7 +136,7 @@ def _prepare(
     require_free(repository, chosen, name)
     tip = branch_tips(repository, chosen)[name]
     require_settled(repository, tip, f"the branch {name}")
-    found = dict.fromkeys(_find_message(repository, text, chosen).oid for text in messages)
+    found = dict.fromkeys(find_place_anywhere(repository, text, chosen).oid for text in messages)
     commits = [read_commit(repository, oid) for oid in found]
     for commit in commits:
         _refuse_unfit(repository, commit)
@@ -147,17 +147,6 @@ def _prepare(
     source = ", ".join(identity[:8] for identity in fresh) or "nothing"
     course = Course(kind=KIND, conversation=chosen, branch=name, original=tip, source=source, target=name, onto=tip)
     return course, list(fresh.values()), notes
-
-
-def _find_message(repository: Repository, text: str, conversation: ConversationId) -> Place:
-    """Find a message in the conversation itself, or else anywhere in the store."""
-    try:
-        return find_place(repository, text, conversation)
-    except NotFound as error:
-        try:
-            return find_place(repository, text)
-        except NotFound:
-            raise error from None
 
 
 def _refuse_unfit(repository: Repository, commit: Commit) -> None:

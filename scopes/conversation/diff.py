@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.conversation.heads import MessageHead, head_of, is_root, read_message
-from scopes.conversation.lookup import Place, find_conversation, find_place
+from scopes.conversation.lookup import Place, find_conversation, find_place, find_place_anywhere
 from scopes.conversation.merging.positions import claim_value
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.merging.subjects import agent_of, subject_of
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Invalid
 from scopes.ids import Oid
 from scopes.model import canonical
-from scopes.model.claims import content_hash
+from scopes.model.claims import content_of
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.graph import list_merge_bases, list_new_commits
@@ -115,19 +115,8 @@ def _places(repository: Repository, left: str, right: str | None) -> tuple[Compa
         conversation = None if right is None else find_conversation(repository, left)
     first = Compared(name=one or left, place=find_place(repository, one or left, conversation))
     name = two.removeprefix(".") or first.place.conversation
-    second = Compared(name=name, place=_find_beside(repository, name, first.place))
+    second = Compared(name=name, place=find_place_anywhere(repository, name, first.place.conversation))
     return (_common(repository, first, second), second) if two.startswith(".") else (first, second)
-
-
-def _find_beside(repository: Repository, text: str, first: Place) -> Place:
-    """Find the second place: in the conversation of the first one, or else anywhere."""
-    try:
-        return find_place(repository, text, first.conversation)
-    except NotFound as error:
-        try:
-            return find_place(repository, text)
-        except NotFound:
-            raise error from None
 
 
 def _common(repository: Repository, first: Compared, second: Compared) -> Compared:
@@ -142,12 +131,8 @@ def _common(repository: Repository, first: Compared, second: Compared) -> Compar
 def _changed(repository: Repository, pairs: Iterable[tuple[MessageHead, MessageHead]]) -> Iterable[MessageDiffers]:
     for left, right in pairs:
         ours, theirs = (read_message(repository, head.oid) for head in (left, right))
-        if _content(ours) != _content(theirs):
+        if content_of(ours) != content_of(theirs):
             yield MessageDiffers(head=left, left=ours, right=theirs)
-
-
-def _content(message: Message) -> tuple[object, ...]:
-    return content_hash(message), message.author, message.kind, message.payload
 
 
 def _claims(repository: Repository, left: Oid, right: Oid) -> list[ClaimDiffers]:

@@ -134,6 +134,20 @@ def find_place(repository: Repository, text: str, conversation: ConversationId |
     return Place(place.conversation, place.branch, _step_back(repository, place, steps)) if steps else place
 
 
+def find_place_anywhere(repository: Repository, text: str, conversation: ConversationId) -> Place:
+    """Resolve a point inside a conversation or, where it has none of that name, anywhere in the store; raises as above.
+
+    Where there is none at all, what is said is about the conversation.
+    """
+    try:
+        return find_place(repository, text, conversation)
+    except NotFound as error:
+        try:
+            return find_place(repository, text)
+        except NotFound:
+            raise error from None
+
+
 def _split_steps(text: str) -> tuple[str, int]:
     """Split `main~2^` into the name and the number of steps back, without a regular expression's backtracking."""
     tail = text[len(text.rstrip("~^0123456789")) :]

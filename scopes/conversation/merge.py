@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from scopes.clock import now
 from scopes.conversation.branch import active_change
-from scopes.conversation.lookup import Place, branch_tips, find_active_branch, find_both, find_place
+from scopes.conversation.lookup import (
+    Place,
+    branch_tips,
+    find_active_branch,
+    find_both,
+    find_place,
+    find_place_anywhere,
+)
 from scopes.conversation.merging.commits import write_merge_commit, write_notice
 from scopes.conversation.merging.pending import (
     PURPOSE,
@@ -25,7 +32,7 @@ from scopes.conversation.merging.settling import read_policy
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.conversation.operating import perform
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
@@ -135,7 +142,7 @@ class _Merging:
 
 def _prepare(repository: Repository, conversation: str, source: str, target: str | None) -> _Merging:
     chosen, name = find_both(repository, conversation, target)
-    place = _find_source(repository, source, chosen)
+    place = find_place_anywhere(repository, source, chosen)
     old = find_place(repository, name, chosen).oid
     if place.conversation == chosen and place.branch == name and place.oid == old:
         raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
@@ -159,17 +166,6 @@ def _refuse_second(repository: Repository, merging: _Merging) -> None:
                 f"a merge of {merging.source} into {merging.target} waits on {pending.branch}",
                 hint=f"go on with it, or give it up: scopes conv merge {merging.conversation} --abort",
             )
-
-
-def _find_source(repository: Repository, text: str, conversation: ConversationId) -> Place:
-    """Find the source in the conversation itself, or else anywhere in the store."""
-    try:
-        return find_place(repository, text, conversation)
-    except NotFound as error:
-        try:
-            return find_place(repository, text)
-        except NotFound:
-            raise error from None
 
 
 def _foreseen(merging: _Merging, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:

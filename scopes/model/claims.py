@@ -57,6 +57,11 @@ def parts_hash(parts: Iterable[Part]) -> str:
     return "sha256:" + hashlib.sha256(canonical.dump(said)).hexdigest()
 
 
+def content_of(message: Message) -> tuple[Any, ...]:
+    """Return everything by which two messages of one id may differ and be told apart: who, what kind, and what."""
+    return content_hash(message), message.author, message.kind, message.payload
+
+
 def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Claim what a payload says; one from elsewhere that is not as `schema` wants it claims nothing."""
     match kind, payload:

@@ -15,7 +15,7 @@ from scopes.conversation.merging.states import Divergence, Move, Moves, Side
 from scopes.conversation.merging.subjects import MESSAGES, group_of, message_key, type_of
 from scopes.ids import MessageId, Oid
 from scopes.model import canonical
-from scopes.model.claims import content_hash
+from scopes.model.claims import content_of
 from scopes.model.keys import leaf
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
@@ -154,7 +154,7 @@ def _on_content(objects: Objects, target: Side, source: Side) -> Iterator[Contes
     ours = _by_id(target.commits)
     theirs = _by_id(source.commits)
     for identity in ours.keys() & theirs.keys():
-        mine, other = (_content(objects, side[identity]) for side in (ours, theirs))
+        mine, other = (content_of(read_message(objects, side[identity].oid)) for side in (ours, theirs))
         if mine != other:
             nothing = {leaf(MESSAGES, identity): Move(None, None)}
             places = (ours[identity].oid,), (theirs[identity].oid,)
@@ -163,8 +163,3 @@ def _on_content(objects: Objects, target: Side, source: Side) -> Iterator[Contes
 
 def _by_id(commits: tuple[Commit, ...]) -> dict[MessageId, Commit]:
     return {message_id_of(commit): commit for commit in commits}
-
-
-def _content(objects: Objects, commit: Commit) -> object:
-    message = read_message(objects, commit.oid)
-    return content_hash(message), message.author, message.kind, message.payload

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.conversation.lookup import branch_tips
-from scopes.conversation.merging.positions import blob_at
 from scopes.conversation.merging.states import state_of
 from scopes.conversation.metadata import read_metadata
 from scopes.errors import Ambiguous, Conflicted, NotFound
@@ -173,8 +172,3 @@ def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str,
         count += 1
         name = f"{stem}-{count}"
     return parse_branch_name(name)
-
-
-def recorded(objects: Objects, tip: Oid, path: str) -> Oid | None:
-    """Return the blob at a path of a tip's state."""
-    return blob_at(objects, state_of(objects, tip), path)

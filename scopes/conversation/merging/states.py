@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from scopes.conversation.heads import STATE_DIRECTORY, message_id_of
@@ -165,8 +164,3 @@ def _last_common_message(repository: Repository, target: Oid, source: Oid) -> tu
         if found is not None:
             return commit.oid, found
     return None
-
-
-def is_line(commits: Iterable[Commit]) -> bool:
-    """Tell whether each of the commits, oldest first, stands on the one before it alone."""
-    return all(newer.parents == (older.oid,) for older, newer in pairwise(commits))
