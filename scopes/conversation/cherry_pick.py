@@ -13,19 +13,19 @@ from scopes.conversation.heads import message_id_of
 from scopes.conversation.lookup import branch_tips, find_both, find_place_anywhere
 from scopes.conversation.merging.course import (
     Course,
+    ReplayOutcome,
     details_of,
     end_changes,
     require_free,
     stop_changes,
 )
 from scopes.conversation.merging.pending import open_conflicts_at, require_settled
-from scopes.conversation.merging.replaying import Line, Moved, Stop, replay_line
+from scopes.conversation.merging.replaying import Line, Stop, replay_line
 from scopes.conversation.merging.settling import Policy, read_policy
 from scopes.conversation.operating import perform
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.conflict import Conflict
-from scopes.result import Note, Result
+from scopes.ids import BranchName, MessageId, Oid, OperationId
+from scopes.result import Note
 from scopes.store.bulk import bulk_objects
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -36,26 +36,10 @@ KIND = "cherry-pick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CherryPickOutcome(Result):
-    """What picking messages for `target` came to; `branch` is where the result stands.
+class CherryPickOutcome(ReplayOutcome):
+    """What picking messages for `target` came to."""
 
-    `moved` are the picked messages with their commits. `conflicts` holds the open ones and those that were settled on
-    the way. With `dry_run` nothing has happened.
-    """
-
-    conversation: ConversationId
     target: BranchName
-    branch: BranchName
-    tip: Oid | None
-    moved: tuple[Moved, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    dry_run: bool = False
-    operation: OperationId | None = None
-
-    @property
-    def messages(self) -> tuple[MessageId, ...]:
-        """The ids of what was picked."""
-        return tuple(moved.id for moved in self.moved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

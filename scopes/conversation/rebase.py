@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from scopes.conversation.lookup import MAIN, Place, branch_tips, find_both, find_place
 from scopes.conversation.merging.course import (
     Course,
+    ReplayOutcome,
     details_of,
     end_changes,
     require_free,
@@ -18,14 +19,13 @@ from scopes.conversation.merging.course import (
 )
 from scopes.conversation.merging.pending import require_settled
 from scopes.conversation.merging.rebasing import RebasePlan, plan_rebase
-from scopes.conversation.merging.replaying import Moved, Stop
+from scopes.conversation.merging.replaying import Stop
 from scopes.conversation.merging.settling import read_policy
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.operating import perform
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.conflict import Conflict
+from scopes.ids import BranchName, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
-from scopes.result import Note, Result
+from scopes.result import Note
 from scopes.store.bulk import bulk_objects
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
@@ -35,27 +35,11 @@ KIND = "rebase"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RebaseOutcome(Result):
-    """What a rebase of `source` onto `onto` came to; `branch` is where its result stands.
+class RebaseOutcome(ReplayOutcome):
+    """What a rebase of `source` onto `onto` came to; `messages` are the branch's own."""
 
-    `messages` are the branch's own that stand at their new place, oldest first, and `moved` their commits. `conflicts`
-    holds the open ones and those that were settled on the way. With `dry_run` nothing has happened.
-    """
-
-    conversation: ConversationId
     source: BranchName
     onto: str
-    branch: BranchName
-    tip: Oid | None
-    moved: tuple[Moved, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    dry_run: bool = False
-    operation: OperationId | None = None
-
-    @property
-    def messages(self) -> tuple[MessageId, ...]:
-        """The ids of what was moved."""
-        return tuple(moved.id for moved in self.moved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,9 +26,11 @@ from scopes.conversation.merging.pending import (
 from scopes.conversation.merging.replaying import Moved, Stop
 from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
+from scopes.result import Result
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository, read_commit
@@ -62,6 +64,28 @@ class Course:
         if self.pending is None:
             raise NotFound(f"no {self.kind} waits in {self.conversation}")
         return self.pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOutcome(Result):
+    """What putting messages on top of another place came to; `branch` is where the result stands.
+
+    `moved` are the messages that stand at their new place, oldest first, with their commits. `conflicts` holds the open
+    ones and those that were settled on the way. With `dry_run` nothing has happened.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    tip: Oid | None
+    moved: tuple[Moved, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dry_run: bool = False
+    operation: OperationId | None = None
+
+    @property
+    def messages(self) -> tuple[MessageId, ...]:
+        """The ids of what stands at its new place."""
+        return tuple(moved.id for moved in self.moved)
 
 
 def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
