@@ -15,7 +15,8 @@ from scopes.conversation.heads import (
     message_id_of,
     read_message,
 )
-from scopes.conversation.list import known_created, not_before, participants_of, read_root
+from scopes.conversation.list import participants_of, read_root
+from scopes.conversation.listed import known_created, not_before
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
 from scopes.conversation.sub_agent import SubAgent, find_sub_agent

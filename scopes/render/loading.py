@@ -29,7 +29,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.gc": "store",
     "scopes.conversation.import_sample": "imported",
     "scopes.conversation.init": "store",
-    "scopes.conversation.list": "conversation",
+    "scopes.conversation.listed": "listing",
     "scopes.conversation.log": "log",
     "scopes.conversation.merge": "merge",
     "scopes.conversation.merge_resume": "merge",

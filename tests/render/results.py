@@ -33,7 +33,7 @@ from scopes.conversation.gc import Collected
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
-from scopes.conversation.list import ConversationList, ConversationSummary
+from scopes.conversation.listed import ConversationList
 from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.lookup import Place
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
@@ -56,6 +56,7 @@ from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import choose
@@ -480,10 +481,11 @@ SAMPLES = {
             ),
         ),
     },
-    "conversation": {
+    "listing": {
         "list": ConversationList(conversations=SUMMARIES),
         "empty-list": ConversationList(conversations=()),
-        "summary": SUMMARIES[0],
+    },
+    "conversation": {
         "show": VIEW,
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],

@@ -62,7 +62,7 @@ def estimated(repo):
 
 
 READS = {
-    "list": lambda repo: list_conversations(repo, whole=True),
+    "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
