@@ -64,7 +64,7 @@ def context(
         tokenizer = RememberingTokenizer(chosen.tokenizer, counts)
         material = gather(repository, places, Extent(every, work_item, most))
         reading = Project(project, as_recorded=at is not None)
-        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer.count)
+        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
         found = describe(about, material, assembled, explain=explain)
         counts.save()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Protocol
@@ -93,11 +94,19 @@ class RememberingTokenizer:
         self._tokenizer = tokenizer
         self._counts = counts
 
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, as far as they were not counted before."""
+        self._tokenizer.prepare(text for text in texts if self._counts.find(_digest(text)) is None)
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
-        digest = sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+        digest = _digest(text)
         known = self._counts.find(digest)
         if known is None:
             known = self._tokenizer.count(text)
             self._counts.remember(digest, known)
         return known
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from scopes.context.encodings import DEFAULT_ENCODING, ENCODINGS, Encoding
+from scopes.context.encodings import DEFAULT_ENCODING, ENCODINGS
 from scopes.context.estimate import EstimatingTokenizer
 from scopes.context.exact import ExactTokenizer
 from scopes.context.models import Model
-from scopes.context.rank_data import Places, walk_rank_files
+from scopes.context.rank_data import Places
+from scopes.context.vocabulary import find_vocabulary
 from scopes.errors import Refused
 from scopes.result import Note
 
+_CHARACTERS_A_TOKEN = 5  # rather more than text has on average
 FETCH_HINT = "for exact numbers: scopes tokens fetch, or install scopes[tokens]"
 
 
@@ -21,8 +24,23 @@ class Tokenizer(Protocol):
     method: str
     name: str
 
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, which makes counting them faster."""
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
+
+
+def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
+    """Announce of the texts, given in the order they are tried in, those that so many tokens could have room for."""
+    likely = []
+    left = room * _CHARACTERS_A_TOKEN
+    for text in texts:
+        likely.append(text)
+        left -= len(text)
+        if left < 0:
+            break
+    tokenizer.prepare(likely)
 
 
 class ScaledTokenizer:
@@ -35,6 +53,10 @@ class ScaledTokenizer:
         self.name = f"{counter.name}*{factor}"
         self._counter = counter
         self._factor = factor
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted."""
+        self._counter.prepare(texts)
 
     def count(self, text: str) -> int:
         """Estimate the tokens of a text, rounded up."""
@@ -55,7 +77,8 @@ def choose_tokenizer(places: Places, model: Model | None = None, *, strict: bool
         Refused: `strict`, and there are no exact numbers to be had.
     """
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
-    counter, notes = _find_exact(places, encoding)
+    vocabulary, notes = find_vocabulary(places, encoding)
+    counter = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
     factor = 100 if model is None else model.factor
     if strict and (counter is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
@@ -68,13 +91,3 @@ def choose_tokenizer(places: Places, model: Model | None = None, *, strict: bool
         said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {encoding.name}'s")
         return Chosen(ScaledTokenizer(counter, factor), (*notes, said))
     return Chosen(counter, notes)
-
-
-def _find_exact(places: Places, encoding: Encoding) -> tuple[ExactTokenizer | None, tuple[Note, ...]]:
-    notes: list[Note] = []
-    for found in walk_rank_files(places, encoding):
-        if found.data is not None:
-            return ExactTokenizer(encoding, found.data), tuple(notes)
-        hint = "bring it again: scopes tokens fetch"
-        notes.append(Note(f"{found.candidate.path} is not {encoding.name} and was not used", hint))
-    return None, tuple(notes)
