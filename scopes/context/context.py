@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.context.assemble import Wanted, assemble
-from scopes.context.counts import FileCounts, RememberingTokenizer
+from scopes.context.counts import KeptCounts, RememberingTokenizer
 from scopes.context.describe import About, describe
 from scopes.context.files import Project
 from scopes.context.gather import Extent, find_sessions, gather
@@ -60,7 +60,7 @@ def context(
     found = kept.find(key)
     if found is None:
         most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
-        counts = FileCounts(cache, chosen.tokenizer.name)
+        counts = KeptCounts(cache)
         tokenizer = RememberingTokenizer(chosen.tokenizer, counts)
         material = gather(repository, places, Extent(every, work_item, most))
         reading = Project(project, as_recorded=at is not None)

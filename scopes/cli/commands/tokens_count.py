@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import ModelName, Strict, tokenizer_for
+from scopes.cli.counting import ModelName, Strict, cache_directory, tokenizer_for
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.context.count import count_conversation, count_text
@@ -36,4 +36,4 @@ def tokens_count(
     if what == STANDARD_INPUT or os.path.lexists(what):
         with open_input(call, what) as file:
             return call.show(count_text(what, file.read(), chosen))
-    return call.show(count_conversation(call.repository(), what, chosen))
+    return call.show(count_conversation(call.repository(), what, chosen, cache_directory(call)))
