@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.context.counts import KeptCounts, RememberingTokenizer
+from scopes.context.calibrate import calibrate
+from scopes.context.counts import KeptCounts, remembering
 from scopes.context.part_text import CATEGORIES, texts_of
 from scopes.context.tokens import Chosen
 from scopes.conversation.heads import read_message, walk_heads_newest_first
@@ -55,7 +56,7 @@ def count_conversation(repository: Repository, where: str, chosen: Chosen, cache
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
     counts = KeptCounts(cache)
-    tokenizer = RememberingTokenizer(chosen.tokenizer, counts)
+    tokenizer, notes = calibrate(repository, place, remembering(chosen, counts))
     heads = walk_heads_newest_first(repository, [place.oid])
     while batch := list(islice(heads, _BATCH)):
         messages += len(batch)
@@ -69,9 +70,9 @@ def count_conversation(repository: Repository, where: str, chosen: Chosen, cache
         what=f"{place.conversation}/{place.branch}" if place.branch else where,
         tokens=sum(parts.values()),
         characters=characters,
-        method=chosen.tokenizer.method,
-        encoding=chosen.tokenizer.name,
+        method=tokenizer.method,
+        encoding=tokenizer.name,
         messages=messages,
         parts=parts,
-        notes=chosen.notes,
+        notes=notes,
     )

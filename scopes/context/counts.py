@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
-from scopes.context.tokens import Tokenizer
+from scopes.context.tokens import Chosen, ScaledTokenizer, Tokenizer
 from scopes.loading import load
 
 if TYPE_CHECKING:
@@ -84,6 +84,14 @@ class RememberingTokenizer:
     def _key(self, text: str) -> bytes:
         """Name a text as this tokenizer counts it; no name of a tokenizer has a zero byte in it."""
         return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
+
+
+def remembering(chosen: Chosen, counts: Counts) -> Chosen:
+    """Let a way to count remember; of one that scales another, it is the other's counts that are kept."""
+    tokenizer = chosen.tokenizer
+    if isinstance(tokenizer, ScaledTokenizer):
+        return chosen._replace(tokenizer=tokenizer.over(RememberingTokenizer(tokenizer.counter, counts)))
+    return chosen._replace(tokenizer=RememberingTokenizer(tokenizer, counts))
 
 
 def _open(path: str) -> CountFile:

@@ -48,19 +48,25 @@ class ScaledTokenizer:
 
     method = "estimate"
 
-    def __init__(self, counter: Tokenizer, factor: int) -> None:
-        """Scale by a factor in hundredths."""
+    def __init__(self, counter: Tokenizer, factor: int, family: str, *, fixed: bool = False) -> None:
+        """Scale by a factor in hundredths, for a family of models; `fixed` is one that a person has set."""
         self.name = f"{counter.name}*{factor}"
-        self._counter = counter
+        self.family = family
+        self.fixed = fixed
+        self.counter = counter
         self._factor = factor
+
+    def over(self, counter: Tokenizer, factor: int | None = None) -> ScaledTokenizer:
+        """Return the same over another counter, or with another factor."""
+        return ScaledTokenizer(counter, factor or self._factor, self.family, fixed=self.fixed)
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Announce texts that will be counted."""
-        self._counter.prepare(texts)
+        self.counter.prepare(texts)
 
     def count(self, text: str) -> int:
         """Estimate the tokens of a text, rounded up."""
-        return -(-self._counter.count(text) * self._factor // 100)
+        return -(-self.counter.count(text) * self._factor // 100)
 
 
 class Chosen(NamedTuple):
@@ -78,16 +84,15 @@ def choose_tokenizer(places: Places, model: Model | None = None, *, strict: bool
     """
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
     vocabulary, notes = find_vocabulary(places, encoding)
-    counter = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
     factor = 100 if model is None else model.factor
+    counter = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
     if strict and (counter is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
     if counter is None:
-        said = Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT)
-        estimate: Tokenizer = EstimatingTokenizer()
-        return Chosen(estimate if factor == 100 else ScaledTokenizer(estimate, factor), (*notes, said))
-    if factor != 100 and model is not None:
-        said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {encoding.name}'s")
-        return Chosen(ScaledTokenizer(counter, factor), (*notes, said))
-    return Chosen(counter, notes)
+        notes += (Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT),)
+    known = counter or EstimatingTokenizer()
+    if model is None or factor == 100:
+        return Chosen(known, notes)
+    said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {known.name}'s")
+    return Chosen(ScaledTokenizer(known, factor, model.name, fixed=model.fixed), (*notes, said))

@@ -24,7 +24,9 @@ def tokens_count(
     """Count the tokens of a text or a conversation.
 
     What names a file is one; everything else is a conversation, a branch or a message, counted from its beginning. A
-    number with ~ is an estimate. Without a model, tokens are those of o200k.
+    number with ~ is an estimate. Without a model, tokens are those of o200k. Those of Claude and Gemini are o200k's
+    times a factor: by how much their counts grew in this conversation, where it records that, else 1.3 and 1.1, or
+    what scopes.model.claude.factor says.
 
     Examples:
       scopes tokens count README.md
