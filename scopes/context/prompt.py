@@ -15,7 +15,7 @@ from scopes.context.fitting import cut_to_fit
 from scopes.context.gather import Extent, find_sessions, gather
 from scopes.context.part_text import part_text
 from scopes.context.recorded import clip, neutralise
-from scopes.context.tokens import Chosen
+from scopes.context.tokens import Chosen, prepare_for_room
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
@@ -80,6 +80,7 @@ def history(
     said = [(turn, text) for turn in material.turns if (text := _said(turn, outcomes, full=tools == "full"))]
     pieces = [(turn, _entry(turn.role, clip(text, LONGEST_MESSAGE))) for turn, text in said[-last:]]
     summary = _entry("Summary", clip(material.summary, LONGEST_MESSAGE)) if material.summary else ""
+    prepare_for_room(chosen.tokenizer, (text for _, text in reversed(pieces)), max_tokens)
     room = max_tokens - count(_framed(summary))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")

@@ -80,7 +80,7 @@ READS = {
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),
     "config list": lambda repo: list_settings(repo.config),
-    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo)),
+    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
         repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
     ),
