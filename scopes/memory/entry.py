@@ -33,7 +33,10 @@ class Sources(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10."""
+    """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10.
+
+    `method` tells what wrote the summary: textrank, or command for the user's own.
+    """
 
     id: MessageId
     agent: AgentName
@@ -47,6 +50,7 @@ class Entry:
     decisions: tuple[str, ...] = ()
     action_items: tuple[ActionItem, ...] = ()
     sources: Sources = field(default_factory=Sources)
+    method: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -70,6 +74,7 @@ def encode_entry(entry: Entry) -> bytes:
         "timestamp": entry.time,
         "importance": entry.importance,
         "sources": {"messages": list(entry.sources.messages), **({"tip": tip} if (tip := entry.sources.tip) else {})},
+        **({} if entry.method is None else {"method": entry.method}),
         **entry.extra,
     }
     text = json.dumps(document, indent=2, ensure_ascii=False)
@@ -89,7 +94,9 @@ def decode_entry(data: bytes) -> Entry:
     rest: dict[str, Any] = document
     rest.pop("v", None)
     identity, agent, summary, time = (rest.pop(name) for name in texts)
-    names = {key: rest.pop(key) for key in ("conversation", "uuid", "branch") if isinstance(rest.get(key), str)}
+    names = {
+        key: rest.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(rest.get(key), str)
+    }
     importance = rest.pop("importance", USUAL)
     return Entry(
         id=identity,

@@ -8,7 +8,7 @@ Plain git reads and merges it; an operation moves the ref, so that undo brings e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scopes.conversation.metadata import write_metadata
@@ -33,9 +33,10 @@ class Memory:
     entries: tuple[Entry, ...] = ()
     covered: Mapping[str, Oid] = field(default_factory=dict)
 
-    def covered_of(self, uuid: str) -> list[Oid]:
-        """Return the commits up to which a conversation's branches are covered."""
-        return [tip for path, tip in self.covered.items() if path.startswith(f"{_COVERED}{uuid}/")]
+    def walk_covered(self) -> Iterator[tuple[str, Oid]]:
+        """Yield the commits up to which branches are covered, each with its conversation's uuid."""
+        for path, tip in self.covered.items():
+            yield path.split("/")[1], tip
 
 
 def read_memory(repository: Repository) -> Memory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import known, staleness, utc
 from scopes.render.wire.message_shape import head_object
 
 
@@ -62,6 +62,7 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         active=branch.active,
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,
+        summary=staleness(branch.newer) or None,
     )
 
 
