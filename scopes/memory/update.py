@@ -18,6 +18,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.covered import Said, heads_beyond, read_said
 from scopes.memory.entry import Entry
 from scopes.memory.registry import Memory, change_memory, covered_change, entry_change, read_memory
+from scopes.memory.settling import settle
 from scopes.memory.telling import Teller, Told
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
@@ -131,12 +132,17 @@ def _store(repository: Repository, made: list[tuple[_Branch, Entry]]) -> tuple[l
     with writing(repository):
         memory = read_memory(repository)
         remembered = _remembered(memory)
-        kept = []
+        kept: list[Entry] = []
+        known = {entry.id: entry for entry in memory.entries}
         changes: dict[str, Change] = {}
         for branch, entry in made:
             if remembered.get(branch.uuid, _Known()).messages.isdisjoint(entry.sources.messages):
-                changes |= entry_change(entry) | covered_change(branch.uuid, branch.name, branch.tip)
-                kept.append(entry)
+                settled, older = settle(entry, known.values())
+                known |= {each.id: each for each in (*older, settled)}
+                for each in (*older, settled):
+                    changes |= entry_change(each)
+                changes |= covered_change(branch.uuid, branch.name, branch.tip)
+                kept.append(settled)
         if not kept:
             return [], None
         what = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in kept[:3])}"
