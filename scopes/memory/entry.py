@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scopes.clock import parse_time
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model import canonical
 
@@ -59,6 +59,17 @@ class Entry:
         return parse_time(self.time) or 0, self.id
 
 
+def check_importance(importance: int) -> int:
+    """Accept a number from 1 to 10 (S0-13).
+
+    Raises:
+        Invalid: it is none.
+    """
+    if not LEAST <= importance <= MOST:
+        raise Invalid(f"the importance is {importance}", hint=f"from {LEAST} (trivial) to {MOST} (critical)")
+    return importance
+
+
 def encode_entry(entry: Entry) -> bytes:
     """Write an entry as JSON that people can read with plain git."""
     known = {"conversation": entry.conversation, "uuid": entry.uuid, "branch": entry.branch}
@@ -106,7 +117,7 @@ def decode_entry(data: bytes) -> Entry:
         importance=min(max(importance, LEAST), MOST) if isinstance(importance, int) else USUAL,
         topics=_texts(rest.pop("topics", None)),
         decisions=_texts(rest.pop("decisions", None)),
-        action_items=_items(rest.pop("action_items", None)),
+        action_items=_items(rest.pop("action_items", None), identity),
         sources=_sources(rest.pop("sources", None)),
         extra=rest,
         **names,
@@ -117,12 +128,14 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def _items(value: object) -> tuple[ActionItem, ...]:
-    found = []
+def _items(value: object, entry: str) -> tuple[ActionItem, ...]:
+    """Read things to do; one whose id could not be told from another entry's gets one by its place."""
+    found: list[ActionItem] = []
     for item in value if isinstance(value, list) else ():
         match item:
             case {"id": str(identity), "text": str(text), **rest}:
-                found.append(ActionItem(identity, text, rest.get("done") is True))
+                own = identity if identity.startswith(f"{entry}.") else f"{entry}.{len(found) + 1}"
+                found.append(ActionItem(own, text, rest.get("done") is True))
     return tuple(found)
 
 
