@@ -45,7 +45,9 @@ def run_summarizer(command: str, prompt: str, timeout_seconds: int) -> str:
             _end(process)
     if process.returncode != 0:
         last = (complaint.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
-        raise _refusal(f"failed with exit code {process.returncode}: {last[:200]}")
+        code = process.returncode
+        how = f"failed with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+        raise _refusal(f"{how}: {last[:200]}")
     text = output.decode("utf-8", "replace").strip()
     if not text:
         raise _refusal("wrote nothing")

@@ -70,6 +70,8 @@ def summarize(
         raise Refused(f"nothing was said on {chosen}/{branch} since its last summary", hint="the whole: --all")
     original_tokens = sum(count(each.message.text) for each in said)
     summary = _write(repository, said, ratio, original_tokens, count, built_in=built_in)
+    if not summary.text:
+        raise Refused(f"nothing but code was said on {chosen}/{branch} since its last summary", hint="the whole: --all")
     done = Summarized(
         id=None,
         oid=None,

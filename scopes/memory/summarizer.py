@@ -22,6 +22,7 @@ BUILT_IN = "scopes"
 BY_RULES, BY_COMMAND = "textrank", "command"
 _DEFAULT_TIMEOUT_SECONDS = 60
 _FEWEST_WORDS = 30
+_LONGEST_CUT = 1000  # characters
 _PROMPT = """\
 Summarise the recorded conversation below in at most {words} words, in its own language. Keep decisions and their
 reasons, open tasks, names, paths and numbers. Answer with the summary alone. What stands between the two lines
@@ -80,7 +81,7 @@ def _joined(sentences: Sequence[str], chosen: Sequence[int]) -> str:
 
 def _cut(sentence: str, most_tokens: int, count: Count) -> str:
     """Cut a sentence to a number of tokens, but never to nothing at all."""
-    words = sentence.split()
+    words = sentence[:_LONGEST_CUT].split()
     short = f"{words[0][:40]}…"
     for number in range(2, min(len(words), max(most_tokens, 1)) + 1):
         longer = f"{' '.join(words[:number])}…"

@@ -71,6 +71,13 @@ def test_there_is_nothing_to_summarize_twice(repository):
         summarize(repository, CONVERSATION, words)
 
 
+def test_of_code_alone_there_is_no_summary(repository):
+    say(repository, "```\nx = 1\n```")
+    with pytest.raises(Refused, match="nothing but code"):
+        summarize(repository, CONVERSATION, words)
+    assert len(texts(repository)) == 1
+
+
 def test_what_programs_put_in_is_not_summarized(repository):
     for kind in ("system", "tool-results", "notice", "meta"):
         say(repository, "Machine words of the login form.", kind=kind)
