@@ -56,6 +56,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.prune": "memory",
     "scopes.memory.search": "memory",
     "scopes.memory.stats": "memory",
+    "scopes.memory.summaries": "summary",
     "scopes.memory.summarize": "summary",
     "scopes.memory.update": "memory",
     "scopes.search.search": "search",

@@ -12,7 +12,7 @@ from scopes.loading import load
 from scopes.model.message import Message
 from scopes.render.relative_time import ago
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import UNKNOWN_TIME, author, counted, say_field, subject
+from scopes.render.text.wording import UNKNOWN_TIME, author, counted, overtaken, say_field, subject
 from scopes.render.view import Span, View
 
 _WIDE = 100
@@ -72,6 +72,9 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
     for count, what in ((branch.compactions, "compaction"), (branch.interrupts, "interrupt")):
         if count:
             yield Span(f" · {counted(count, what)}", "warn")
+    if branch.newer is not None:
+        yield Span(" · summary", "dim")
+        yield from overtaken(branch.newer)
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
         yield load("scopes.render.text.origin:origin")(*branch.sub_agent)

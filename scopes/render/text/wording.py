@@ -54,6 +54,11 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {one if number == 1 else plural}"
 
 
+def overtaken(newer: int | None) -> tuple[Span, ...]:
+    """Say that a summary is stale, where messages came after it (S4-47)."""
+    return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
+
+
 def size(count_bytes: int) -> str:
     """Say a number of bytes: `512 B`, `1.5 MiB`."""
     amount, unit = float(count_bytes), 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import known, staleness, utc
 from scopes.render.wire.message_shape import head_object
 
 
@@ -49,4 +49,5 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         active=branch.active,
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,
+        summary=staleness(branch.newer) or None,
     )
