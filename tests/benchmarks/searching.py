@@ -13,7 +13,7 @@ from scopes.index.index import FILE, index_directory, open_index
 from scopes.search.describe import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
-from tests.benchmarks.agentsview import Agentsview, agentsview
+from tests.benchmarks.agentsview import Agentsview, agentsview, find_program
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
 from tests.benchmarks.stores import open_store
@@ -37,7 +37,8 @@ def measure(work: Workplace) -> Iterator[Row]:
         drawn = work.store_of(max(1, work.messages // 1000), min(work.messages, 1000), 300)
         yield from _index(work, drawn)
         folder = work.new_path("drawn")
-        write_sessions(open_store(drawn), folder)
+        if find_program() is not None:
+            write_sessions(open_store(drawn), folder)
         with agentsview(work, folder) as peer:
             for kind, word in _words(work, drawn):
                 yield from _answer(work, drawn, kind, word, peer)
