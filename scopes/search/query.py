@@ -52,3 +52,9 @@ def wanted_words(node: Node) -> Iterator[Words]:
     elif isinstance(node, Both | Either):
         for item in node.items:
             yield from wanted_words(item)
+
+
+def written(term: Words) -> str:
+    """Write words the way they are typed."""
+    text = " ".join(term.words)
+    return (f'"{text}"' if len(term.words) > 1 else text) + "*" * term.prefix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,7 +18,7 @@ from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Reader
 from scopes.search.parse import parse
-from scopes.search.query import Field, Node, wanted_words
+from scopes.search.query import Both, Either, Field, Node, Words, wanted_words, written
 from scopes.search.regex import LIMIT_SECONDS, Find, compile_regex
 from scopes.search.snippet import Piece, mark_words
 from scopes.store.repository import Repository
@@ -144,13 +144,28 @@ def _answer(repository: Repository, index: Index, request: _Request) -> Search:
     if not request.finds:
         total = count_rows(index, request.plan)
     coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
-    notes = index.notes
+    notes = index.notes if hits else (*index.notes, *_advise(repository, index, request))
     if sieve.stopped_at is not None:
         text = (
             f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         )
         notes = (*notes, Note(text, "make it simpler, or: pip install 'scopes[regex]'"))
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
+
+
+def _advise(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
+    """Say what fewer words would find, where no message has all of them."""
+    items = request.query.items if isinstance(request.query, Both) else ()
+    said = tuple(item for item in items if isinstance(item, Words))
+    if len(said) < 2 or request.finds or not request.limit:
+        return
+    rest = tuple(item for item in items if item not in said)
+    query = Both((Either(said), *rest)) if rest else Either(said)
+    plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged(repository, tag))
+    found = count_rows(index, plan)
+    if found:
+        which = " OR ".join(written(words) for words in said)
+        yield Note(f"no message has all of these words; with some of them: {found:,}", f"as in: {which}")
 
 
 def _hit(found: Found, score: float | None) -> SearchHit:

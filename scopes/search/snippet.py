@@ -72,11 +72,14 @@ def spans_of(terms: Sequence[Words], text: str) -> list[tuple[int, int]]:
     """Return where the words of a query stand in a text, as far as a snippet can show them."""
     text = text[:_LOOKED_AT]
     folded = fold(text)
+    begin = min((at for at in (folded.find(term.words[0]) for term in terms) if at >= 0), default=None)
+    if begin is None:
+        return []  # told at a hundredth of what looking for the patterns in a megabyte costs
     pattern = _pattern(terms, _LETTER)
-    first = pattern.search(folded)
-    if first is None and folded and max(folded) >= FIRST_SINGLE:
+    first = pattern.search(folded, begin)
+    if first is None and max(folded) >= FIRST_SINGLE:
         pattern = _pattern(terms, _LETTER_BESIDE_SINGLES)  # a word may end where a script without spaces begins
-        first = pattern.search(folded)
+        first = pattern.search(folded, begin)
     if first is None:
         return []
     found = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]

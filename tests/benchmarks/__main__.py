@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import os
 import platform
 import subprocess
@@ -25,6 +26,7 @@ from tests.benchmarks import (
     packing,
     reading,
     replaying,
+    retrieval,
     searching,
     startup,
     writers,
@@ -42,6 +44,7 @@ GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
     "list": listing.measure,
     "merge": merging.measure,
     "search": searching.measure,
+    "retrieval": retrieval.measure,
     "context": contexts.measure,
     "rebase": replaying.measure,
     "size": packing.measure,
@@ -112,7 +115,7 @@ def _document(row: Row) -> dict[str, object]:
         "against": row.against,
         "ours": {"best": row.ours.best, "median": row.ours.median, "all": row.ours.values},
         "reference": {"best": row.reference.best, "median": row.reference.median, "all": row.reference.values},
-        "ratio": row.ratio,
+        "ratio": row.ratio if math.isfinite(row.ratio) else None,
         "budget": row.budget,
         "met": row.met,
     }

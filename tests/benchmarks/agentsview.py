@@ -21,10 +21,15 @@ class Agentsview(NamedTuple):
     environment: dict[str, str]
 
 
+def find_program() -> str | None:
+    """Return where it is installed; None where it is not."""
+    return os.environ.get(FIND) or shutil.which("agentsview")
+
+
 @contextmanager
 def agentsview(work: Workplace, folder: str) -> Iterator[Agentsview | None]:
     """Let it read a folder of transcripts, and run its daemon, without which it does not search; None where it is not."""
-    program = os.environ.get(FIND) or shutil.which("agentsview")
+    program = find_program()
     if program is None:
         work.notes.append(f"beside agentsview: not installed ({FIND} names the program)")
         yield None

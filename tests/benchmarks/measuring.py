@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import resource
 import statistics
 import subprocess
@@ -43,7 +44,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        return self.ours.best / self.reference.best
+        return self.ours.best / self.reference.best if self.reference.best else math.inf
 
     @property
     def met(self) -> bool | None:

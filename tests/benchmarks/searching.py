@@ -15,14 +15,15 @@ from scopes.index.schema import LAYOUT
 from scopes.search.describe import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
-from tests.benchmarks.agentsview import Agentsview, agentsview
+from tests.benchmarks.agentsview import Agentsview, agentsview, find_program
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
 from tests.benchmarks.stores import open_store
-from tests.benchmarks.transcripts import make_material
+from tests.benchmarks.transcripts import make_material, write_sessions
 from tests.benchmarks.workplace import Workplace, python
 
 _MEGABYTE = 1_000_000
+_MANY = 500_000  # messages: so many that one repetition takes minutes
 
 
 def measure(work: Workplace) -> Iterator[Row]:
@@ -37,8 +38,12 @@ def measure(work: Workplace) -> Iterator[Row]:
     if work.messages:
         drawn = work.store_of(max(1, work.messages // 1000), min(work.messages, 1000), 300)
         yield from _index(work, drawn)
-        for kind, word in _words(work, drawn):
-            yield from _answer(work, drawn, kind, word, None)
+        folder = work.new_path("drawn")
+        if find_program() is not None:
+            write_sessions(open_store(drawn), folder)
+        with agentsview(work, folder) as peer:
+            for kind, word in _words(work, drawn):
+                yield from _answer(work, drawn, kind, word, peer)
 
 
 def _words(work: Workplace, store: str) -> list[tuple[str, str]]:
@@ -66,7 +71,7 @@ def _index(work: Workplace, store: str) -> Iterator[Row]:
         shutil.rmtree(directory, ignore_errors=True)
         _open(repository, directory)
 
-    built = Samples(tuple(wall(build) for _ in range(work.repetitions(2))))
+    built = Samples(tuple(wall(build) for _ in range(work.repetitions(1 if messages > _MANY else 2))))
     alone = Samples((reading,))
     yield Row(operation=f"index of {messages:,} messages", ours=built, reference=alone, against="reading them alone")
     yield Row(

@@ -10,12 +10,16 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
+from scopes.clock import format_seconds
+from scopes.conversation.heads import read_message, walk_heads_oldest_first
+from scopes.conversation.lookup import branch_tips, conversation_ids
+from scopes.store.repository import Repository
 from tests.benchmarks.stores import Speech
 
 BESIDE = Path(__file__).parents[3] / "shared" / "transcripts"
@@ -115,6 +119,31 @@ def _other_id(copy: int, match: re.Match[bytes]) -> bytes:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}".encode()
 
 
+def write_sessions(repository: Repository, folder: str) -> None:
+    """Write every conversation as a session of Claude Code, below `claude-code`: what each message says, and when."""
+    place = os.path.join(folder, "claude-code", "-home-carol-shop")
+    os.makedirs(place)
+    for number, conversation in enumerate(conversation_ids(repository)):
+        session, before = f"{number:08x}-0000-4000-8000-000000000000", None
+        tips = branch_tips(repository, conversation)
+        with open(os.path.join(place, f"{session}.jsonl"), "wb") as file:
+            for turn, head in enumerate(walk_heads_oldest_first(repository, [*tips.values()])):
+                content = [{"type": "text", "text": read_message(repository, head.oid).text}]
+                uuid, role = f"{number:08x}-0000-4000-8000-{turn:012x}", "assistant" if turn % 2 else "user"
+                message = {"role": role, "content": content, "id": f"msg_{number:08x}{turn:08x}"}
+                file.write(_line(session, before, uuid, format_seconds(head.time), message))
+                before = uuid
+
+
+def _line(session: str, before: str | None, uuid: str, time: str, message: Mapping[str, object]) -> bytes:
+    """Write a message the way Claude Code does."""
+    record = {
+        "parentUuid": before, "isSidechain": False, "cwd": "/home/carol/shop", "sessionId": session,
+        "type": message["role"], "version": "2.1.32", "message": message, "uuid": uuid, "timestamp": time,
+    }  # fmt: skip
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
 def drawn_session(number: int) -> Original:
     """Draw a session of Claude Code: prompts, calls of a tool with their results, answers."""
     speech = Speech(f"transcript {number}", 1200)
@@ -134,10 +163,7 @@ def drawn_session(number: int) -> Original:
         for step, (role, content) in enumerate(contents):
             uuid = f"{number:08x}-{step:04x}-4000-8000-{turn:012x}"
             message = {"role": role, "content": content, "id": f"msg_{number:08x}{turn:08x}{step:08x}"}
-            record = {
-                "parentUuid": before, "isSidechain": False, "cwd": "/home/carol/shop", "sessionId": session, "type": role,
-                "version": "2.1.32", "message": message, "uuid": uuid, "timestamp": f"2026-01-01T{turn // 60 % 24:02}:{turn % 60:02}:{step:02}.000Z",
-            }  # fmt: skip
-            lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            time = f"2026-01-01T{turn // 60 % 24:02}:{turn % 60:02}:{step:02}.000Z"
+            lines.append(_line(session, before, uuid, time, message))
             before = uuid
     return Original("claude-code", f"-home-carol-shop/{session}.jsonl", b"".join(lines))

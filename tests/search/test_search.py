@@ -188,3 +188,32 @@ def test_numbers_and_names_are_checked(ask, repository):
         ask("alpha", limit=-1)
     with pytest.raises(NotFound):
         ask("alpha", conversation="nowhere")
+
+
+def test_where_no_message_has_all_words_it_is_said_that_some_have_some(repository, ask):
+    history(repository)
+    for text in ("the parser failed", "the login failed"):
+        say(repository, "conv-001", text)
+    found = ask("parser login*")
+    assert found.exit_code == 1
+    assert [(note.text, note.hint) for note in found.notes if "words" in note.text] == [
+        ("no message has all of these words; with some of them: 2", "as in: parser OR login*")
+    ]
+    assert {hit.head.id for hit in ask("parser OR login*").hits} == {hit.head.id for hit in ask("failed").hits}
+
+
+@pytest.mark.parametrize(
+    "query", ["parser", "xyzzy", "xyzzy plugh", "parser -failed", "parser failed", "kind:answer login"]
+)
+def test_nothing_is_said_where_other_words_would_find_no_more(repository, ask, query):
+    history(repository)
+    say(repository, "conv-001", "the parser failed")
+    assert [note for note in ask(query).notes if "words" in note.text] == []
+
+
+def test_fields_still_narrow_what_other_words_would_find(repository, ask):
+    history(repository)
+    say(repository, "conv-001", "the parser failed", kind="answer")
+    say(repository, "conv-001", "the login failed")
+    [note] = [note for note in ask("kind:answer parser login").notes if "words" in note.text]
+    assert note.text.endswith("with some of them: 1")

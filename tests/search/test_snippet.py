@@ -21,6 +21,8 @@ def marked(query, text):
     ("query", "text", "found"),
     [
         ("stack", "A Stack, a stackful STACK.", ["Stack", "STACK"]),
+        ("stack", "haystacks, a haystack, a stack", ["stack"]),
+        ("pile stack", "haystacks and a pile", ["pile"]),
         ("stack*", "A stackful", ["stack"]),
         ('"stack overflow"', "stack, overflow; overflow stack", ["stack, overflow"]),
         ("user_id", "the user_id", ["user_id"]),
