@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scopes.clock import format_seconds
 from scopes.context.assemble import Assembled
 from scopes.context.gather import Material
 from scopes.context.kept import key_of
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.conversation.heads import time_told
 from scopes.conversation.lookup import Place
 
 _ID_LENGTH = 24
@@ -34,7 +34,7 @@ def describe(about: About, material: Material, made: Assembled, *, explain: bool
     identity = key_of(tip=place.oid, options=about.options, limit=limit, encoding=about.encoding, text=made.text)
     metadata: dict[str, object] = {
         "conversation": place.conversation, "branch": place.branch, "tip": place.oid, "encoding": about.encoding,
-        **about.options, "messages": material.messages, "turns_truncated": int(made.selection.truncated is not None),
+        **about.options, "messages": material.messages, "turns_truncated": sum(_is_cut(made, p) for p in included),
         "utilisation": round(made.tokens / limit, 4) if limit else None,
     }  # fmt: skip
     return Context(
@@ -71,12 +71,17 @@ def _message(made: Assembled, position: int) -> ContextMessage:
         number=turn.number,
         role=turn.role,
         author=turn.head.author,
-        time=format_seconds(turn.head.time),
+        time=time_told(turn.head),
         text=made.selection.kept[position].removeprefix(turn.heading).strip(),
         tokens=made.selection.tokens[position],
-        truncated=made.selection.truncated == position,
+        truncated=_is_cut(made, position),
         relevance=made.relevance.get(position),
     )
+
+
+def _is_cut(made: Assembled, position: int) -> bool:
+    """Tell whether not all of a turn is there."""
+    return made.selection.truncated == position or made.turns[position].clipped_at(made.selection.limit)
 
 
 def _explain(made: Assembled) -> list[Explained]:

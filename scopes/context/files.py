@@ -11,6 +11,7 @@ from errno import EFBIG, EINVAL
 from hashlib import new as new_hash
 from typing import NamedTuple
 
+from scopes.context.recorded import neutralise, neutralise_file
 from scopes.context.tokens import Tokenizer, prepare_for_room
 
 _LARGEST_BYTES = 4 << 20
@@ -85,8 +86,8 @@ def select_files(touched: Iterable[TouchedFile], project: Project, room: int, to
     return chosen
 
 
-def retry_large(chosen: FileSelection, room: int) -> None:
-    """Embed of the files that did not fit those that fit into what others left over; the rest is skipped."""
+def retry_large(chosen: FileSelection, room: int) -> int:
+    """Embed of the files that did not fit those that fit into what others left over, and return what that costs."""
     left = room
     for file in chosen.large:
         if file.tokens <= left:
@@ -95,6 +96,7 @@ def retry_large(chosen: FileSelection, room: int) -> None:
         else:
             chosen.skipped.append(SkippedFile(file.path, f"{file.tokens} tokens did not fit into {left}"))
     chosen.large = []
+    return room - left
 
 
 def locate(path: str, project: Project) -> str | None:
@@ -153,6 +155,6 @@ def _is_recorded(data: bytes, content_hash: str | None) -> bool:
 def _block(file: TouchedFile, text: str) -> str:
     """Fence a text with more ticks than it has anywhere."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-    ended = text if text.endswith("\n") or not text else f"{text}\n"
-    name = file.path.replace("\n", " ").replace("\r", " ")
+    ended = neutralise_file(text if text.endswith("\n") or not text else f"{text}\n")
+    name = neutralise(" ".join(file.path.splitlines()))
     return f"### File {name} (last touched in turn {file.turn})\n\n{fence}\n{ended}{fence}\n\n"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import NamedTuple
 
 from scopes.context.fitting import cut_to_fit
 from scopes.context.gather import Extent, find_sessions, gather
 from scopes.context.part_text import part_text
-from scopes.context.recorded import clip, neutralise
+from scopes.context.recorded import clip, fence, mark_of, neutralise
 from scopes.context.tokens import Chosen, prepare_for_room
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
@@ -147,9 +146,8 @@ def _block(summary: str, kept: Iterable[_Piece]) -> str:
 
 def _framed(body: str) -> str:
     """Put the introduction and the fence around entries; the mark depends on all that is inside."""
-    mark = sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    begin, end = f"----- recorded history {mark} begins -----", f"----- recorded history {mark} ends -----"
-    return f"<conversation_history>\n{INTRODUCTION}\n\n{begin}\n\n{body}{end}\n</conversation_history>\n"
+    begin, end = fence(mark_of(body))
+    return f"<conversation_history>\n{INTRODUCTION}\n\n{begin}{body}{end}</conversation_history>\n"
 
 
 def _entry(role: str, text: str) -> str:

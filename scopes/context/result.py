@@ -23,7 +23,7 @@ class ContextMessage(NamedTuple):
     number: int
     role: str
     author: str
-    time: str
+    time: str | None
     text: str
     tokens: int
     truncated: bool

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isqrt
 
 from scopes.context.fitting import cut_to_fit
-from scopes.context.turns import Turn, block_of
+from scopes.context.turns import LONGEST, Turn, block_of, contents_of
 
 _WORTH_FILLING = 90  # hundredths of the room; below that a turn that does not fit is cut
-_MOST_MISSES = 64  # turns that are counted although there is little room left
+_TRIES = 8  # each halves what is open, on a scale of powers
+_FEWEST_TOKENS = 8  # no turn has so few, its heading included
+_MOST_CHARACTERS = 8  # of a token, on the average of a whole turn
 
 
 @dataclass(slots=True)
 class Selection:
-    """What was chosen: the text and tokens of each kept turn by its position, and why the others were dropped."""
+    """What was chosen: the text and tokens of each kept turn by its position, and why the others were dropped.
+
+    `limit` is at how many characters what tools gave is cut.
+    """
 
     kept: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, int] = field(default_factory=dict)
     used: int = 0
     truncated: int | None = None
+    limit: int = LONGEST
     dropped: dict[int, str] = field(default_factory=dict)
 
     def keep(self, position: int, text: str, tokens: int) -> None:
@@ -58,18 +65,19 @@ def select_relevant(
     """Keep the turns with the highest scores, the newer one of two equals; what does not fit is passed over."""
     chosen = Selection()
     skipped: int | None = None
-    missed = 0
     for position in best_first(scores):
-        left = room - chosen.used
-        if left <= 0 or missed == _MOST_MISSES:
+        left, block = room - chosen.used, turns[position].block
+        if left <= _FEWEST_TOKENS and chosen.kept:
             chosen.dropped[position] = "less relevant than what fits"
             continue
-        tokens = chosen.tokens[position] = count(turns[position].block)
-        if tokens <= left:
-            chosen.keep(position, turns[position].block, tokens)
+        large = len(block) > max(left, 0) * _MOST_CHARACTERS  # and not worth the counting
+        tokens = None if large else count(block)
+        if tokens is not None:
+            chosen.tokens[position] = tokens
+        if tokens is not None and tokens <= left:
+            chosen.keep(position, block, tokens)
         else:
-            chosen.dropped[position] = f"{tokens} tokens did not fit into {left}"
-            missed += 1
+            chosen.dropped[position] = f"did not fit into {left} tokens"
             skipped = position if skipped is None else skipped
     if skipped is not None:
         fill(chosen, turns, skipped, room, count)
@@ -88,3 +96,36 @@ def fill(chosen: Selection, turns: Sequence[Turn], position: int, room: int, cou
         chosen.keep(position, text, count(text))
         chosen.truncated = position
         chosen.dropped.pop(position, None)
+
+
+def widen(
+    turns: Sequence[Turn], chosen: Selection, room: int, count: Callable[[str], int]
+) -> tuple[list[Turn], Selection]:
+    """Cut what tools gave no more than the room demands, where all turns are kept and something was cut (S1-28)."""
+    found = list(turns), chosen
+    low, high = LONGEST, max((turn.longest for turn in turns), default=0)
+    guess = high
+    for _ in range(_TRIES):
+        if guess <= low:
+            break
+        wider = [replace(t, content=contents_of(t.message, guess)) if t.clipped_at(LONGEST) else t for t in turns]
+        kept = _keep_all(wider, room, count)
+        if kept is None:
+            high = guess
+        else:
+            kept.limit = low = guess
+            found = wider, kept
+        guess = isqrt(low * high)
+    return found
+
+
+def _keep_all(turns: Sequence[Turn], room: int, count: Callable[[str], int]) -> Selection | None:
+    """Keep every turn; None where they do not fit, which is seen without counting where it is plain."""
+    if sum(len(turn.content) for turn in turns) > room * _MOST_CHARACTERS:
+        return None
+    chosen = Selection()
+    for position, turn in enumerate(turns):
+        chosen.keep(position, turn.block, count(turn.block))
+        if chosen.used > room:
+            return None
+    return chosen

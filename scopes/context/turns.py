@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scopes.clock import format_seconds
 from scopes.context.part_text import part_text, texts_of
 from scopes.context.recorded import as_content, clip
-from scopes.conversation.heads import MessageHead
-from scopes.model.message import Message
+from scopes.conversation.heads import MessageHead, time_told
+from scopes.model.message import Message, Part
 
-_LONGEST_CALL = 300
-_LONGEST_RESULT = 1000
+LONGEST = 1000  # characters of a tool's result; of what it was called with three tenths of that
+_CALL_TENTHS = 3
 _UNSAID = frozenset({"meta", "notice", "system"})
 _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
@@ -30,14 +29,19 @@ class Turn:
     role: str
     content: str
     named: bool = False  # whether the heading tells the session
+    longest: int = 0  # characters of its longest part of those that are clipped
+
+    def clipped_at(self, limit: int) -> bool:
+        """Tell whether a part of it is cut where parts have at most so many characters."""
+        return self.longest > limit
 
     @property
     def heading(self) -> str:
         """Who speaks, and when."""
         which = f"{self.session} " if self.named else ""
-        return (
-            f"### {which}{self.number}. {self.role} ({_one_line(self.head.author)}), {format_seconds(self.head.time)}"
-        )
+        time = time_told(self.head)
+        when = "" if time is None else f", {time}"
+        return f"### {which}{self.number}. {self.role} ({_one_line(self.head.author)}){when}"
 
     @property
     def block(self) -> str:
@@ -54,8 +58,9 @@ def make_turn(number: int, session: str, head: MessageHead, message: Message) ->
     """Make the turn of a message; None where it says nothing to a model: what programs put in, or nothing at all."""
     if not may_speak(head):
         return None
-    content = "\n\n".join(_contents(message))
-    return Turn(number, session, head, message, role_of(head), content) if content else None
+    content = contents_of(message, LONGEST)
+    longest = max(map(_tool_length, message.parts), default=0)
+    return Turn(number, session, head, message, role_of(head), content, longest=longest) if content else None
 
 
 def may_speak(head: MessageHead) -> bool:
@@ -68,15 +73,27 @@ def role_of(head: MessageHead) -> str:
     return USER if head.author_kind == "human" and head.kind != "tool-results" else ASSISTANT
 
 
-def _contents(message: Message) -> Iterable[str]:
+def contents_of(message: Message, limit: int) -> str:
+    """Return what a message says to a model, what tools gave cut at a number of characters."""
+    return "\n\n".join(_contents(message, limit))
+
+
+def _tool_length(part: Part) -> int:
+    """Return the characters of what a tool got or gave, as the limit counts them."""
+    if part.type == "tool_call":
+        return -(-len(part_text(part)) * 10 // _CALL_TENTHS)
+    return len(part_text(part)) if part.type == "tool_result" else 0
+
+
+def _contents(message: Message, limit: int) -> Iterable[str]:
     for part in message.parts:
         if part.type == "text":
             said = as_content(part.text)
         elif part.type == "tool_call":
-            said = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), _LONGEST_CALL))}"
+            said = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
         elif part.type == "tool_result":
             failed = " failed" if part.fields.get("is_error") is True else ""
-            said = f"[tool result{failed}] {as_content(clip(part_text(part), _LONGEST_RESULT))}".rstrip()
+            said = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()
         else:
             said = ""
         if said:

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.select import select_newest, select_relevant
-from scopes.context.turns import Turn
+from scopes.context.select import select_newest, select_relevant, widen
+from scopes.context.turns import Turn, make_turn
 from scopes.conversation.heads import MessageHead
-from scopes.model.message import Author, Message
+from scopes.model.message import Author, Message, Part
 
 HEADING_WORDS = 5
 
 
 def turn(number, words):
     """A turn of so many words below its heading."""
-    head = MessageHead(f"m{number}", "0" * 40, (), "carol", "human", "plain", 0, "", ())
+    head = MessageHead(f"m{number}", "0" * 40, (), "carol", "human", "plain", 1, "", ())
     message = Message(id=head.id, author=Author("carol"), parts=())
     return Turn(number, "conv-001", head, message, "User", " ".join(["word"] * words))
 
@@ -66,11 +66,47 @@ def test_of_two_equal_scores_the_newer_wins():
     assert sorted(select_relevant(turns(5, 5, 5), dict.fromkeys(range(3), 0.5), 10, words).kept) == [2]
 
 
-def test_after_many_misses_no_more_are_counted():
+def test_what_is_plainly_too_long_is_not_counted_and_does_not_end_the_scan():
+    """S4-38: a message that does not fit is skipped and the scan goes on."""
     counted = []
-    lengths = [500] * 300
-    select_relevant(turns(*lengths), dict.fromkeys(range(300), 1.0), 4, lambda text: counted.append(1) or words(text))
+    lengths = [500] * 300 + [5]
+    scores = {position: 1.0 - position / 1000 for position in range(301)}
+    chosen = select_relevant(turns(*lengths), scores, 60, lambda text: counted.append(1) or words(text))
+    assert 300 in chosen.kept
     assert len(counted) < 100
+
+
+def with_result(number, characters):
+    """A turn with the result of a tool."""
+    head = MessageHead(f"m{number}", "0" * 40, (), "bash", "tool", "tool-results", 1, "", ())
+    part = Part("tool_result", {"call_id": "1", "output": "word " * (characters // 5)})
+    message = Message(id=head.id, author=Author("bash", "tool"), parts=(part,))
+    return make_turn(number, "conv-001", head, message)
+
+
+def test_results_are_cut_no_more_than_the_room_demands():
+    """S1-28."""
+    given = [with_result(1, 20_000), with_result(2, 3_000), with_result(3, 500)]
+    chosen = select_newest(given, 3000, words)
+    wider, selection = widen(given, chosen, 3000, words)
+    assert 0.85 * 3000 <= selection.used <= 3000
+    assert [turn.clipped_at(selection.limit) for turn in wider] == [True, False, False]
+
+
+def test_results_that_fit_whole_are_whole():
+    given = [with_result(1, 4_000), with_result(2, 500)]
+    wider, selection = widen(given, select_newest(given, 3000, words), 3000, words)
+    assert not any(turn.clipped_at(selection.limit) for turn in wider)
+    assert "truncated" not in selection.kept[0]
+
+
+@given(st.lists(st.integers(10, 9000), min_size=1, max_size=6), st.integers(0, 4000))
+def test_widening_never_takes_more_than_the_room(lengths, room):
+    given = [with_result(number, length) for number, length in enumerate(lengths, start=1)]
+    before = select_newest(given, room, words)
+    _, after = widen(given, before, room, words)
+    assert after.used <= room
+    assert after.used >= before.used
 
 
 @pytest.mark.parametrize("room", [0, 1, 5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scopes.context.budget import Budget
 from scopes.context.prompt import HistoryBlock
+from scopes.context.recorded import RECORDED
 from scopes.context.result import Context
 from scopes.context.turns import USER
 from scopes.render.wire.dispatch import to_wire
@@ -75,8 +76,16 @@ def history_block(result: HistoryBlock) -> dict[str, object]:
 
 
 def chat_messages(result: Context) -> list[dict[str, str]]:
-    """Lay out the same content as messages: summary and files as the user's first words, then the turns."""
-    first = "\n\n".join(filter(None, (result.summary, result.files_text.strip())))
+    """Lay out the same content as messages: what it is, with summary and files, and then the turns.
+
+    What files hold and tools gave is nobody's word: the first message says so, and no turn of a tool is the user's.
+    """
+    parts = (result.summary, result.files_text.strip())
+    follows = (
+        "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
+    )
+    label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("#") else ""
+    first = "\n\n".join(filter(None, (label, *parts)))
     found = [{"role": "user", "content": first}] if first else []
     return found + [
         {"role": "user" if message.role == USER else "assistant", "content": message.text}
