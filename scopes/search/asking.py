@@ -15,6 +15,9 @@ from scopes.search.snippet import Mark
 _RANKED = """
     SELECT message.number, message.id, bm25(full_text, 4.0, 1.0, 1.0, 1.0) AS score
     FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
+_MATCHING = """
+    SELECT message.number, message.id, NULL AS score
+    FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
 _LISTED = "SELECT message.number, message.id, NULL AS score FROM message WHERE "
 _BEST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
 _NEWEST = " ORDER BY message.time DESC, message.id LIMIT ?"
@@ -23,6 +26,7 @@ _COUNT_RANKED = """
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_LISTED = "SELECT count(*) FROM message WHERE "
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
+_MANY = 10_000  # messages: to rank fewer takes no time
 
 
 class Row(NamedTuple):
@@ -61,7 +65,10 @@ class Sieve:
 
 def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
     """Yield what fits the plan, but for its patterns; what was said weighs four times as much as thoughts and tools."""
-    start, order = (_LISTED, _NEWEST) if plan.match is None else (_RANKED, _NEWEST if newest_first else _BEST)
+    if plan.match is None:
+        start, order = _LISTED, _NEWEST
+    else:
+        start, order = (_MATCHING, _NEWEST) if newest_first else (_RANKED, _BEST)
     most = -1 if plan.patterns else limit
     rows = index.walk(
         start + plan.condition + order, (*_matched(plan), *plan.parameters, most), (int, str, float | None)
@@ -76,6 +83,14 @@ def count_rows(index: Index, plan: Plan) -> int:
     else:
         statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT_RANKED + plan.condition
     return int(index.rows(statement, (*_matched(plan), *plan.parameters))[0][0])
+
+
+def can_rank(index: Index, plan: Plan, fitting: int) -> bool:
+    """Tell whether BM25 tells messages apart: a word that most of them say weighs nothing by it, and takes the longest.
+
+    Where one word of several is enough, those that few say may still be among them.
+    """
+    return plan.alternatives or fitting <= _MANY or 2 * fitting <= index.standing.messages
 
 
 def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:

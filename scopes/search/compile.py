@@ -33,13 +33,15 @@ IN_CONVERSATION = """message.number IN (
 class Plan(NamedTuple):
     """What to ask the index: `match` ranks and may be None; `condition` has a place for each parameter.
 
-    `patterns` are regular expressions that every message has to fit besides, which no index can tell.
+    `alternatives` tells whether a message may lack a word of `match`. `patterns` are regular expressions that every
+    message has to fit besides, which no index can tell.
     """
 
     match: str | None
     condition: str
     parameters: tuple[object, ...]
     patterns: tuple[str, ...]
+    alternatives: bool = False
 
 
 def compile_query(
@@ -51,7 +53,7 @@ def compile_query(
         Invalid: a value means nothing.
     """
     compiler = _Compiler(text, tagged)
-    ranked: list[str] = []
+    ranked: dict[str, Node] = {}
     conditions: list[str] = []
     items = query.items if isinstance(query, Both) else (query,)
     patterns = tuple(item.value for item in items if isinstance(item, Field) and item.name == "re")
@@ -63,12 +65,14 @@ def compile_query(
         if expression is None:
             conditions.append(compiler.condition(item, columns))
         else:
-            ranked.append(expression)
+            ranked[expression] = item
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
         compiler.parameters.append(conversation)
     match = " AND ".join(f"({expression})" for expression in ranked) or None
-    return Plan(match, " AND ".join(f"({c})" for c in conditions) or "TRUE", tuple(compiler.parameters), patterns)
+    condition = " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
+    alternatives = any(map(_has_alternatives, ranked.values()))
+    return Plan(match, condition, tuple(compiler.parameters), patterns, alternatives)
 
 
 def full_text(node: Node, columns: tuple[str, ...]) -> str | None:
@@ -173,6 +177,10 @@ class _Compiler:
             return parse_moment(field.value, now_nanoseconds()) // 1_000_000_000
         except Invalid as error:
             raise trouble(self._text, field.at, error.message, error.hint or "") from error
+
+
+def _has_alternatives(node: Node) -> bool:
+    return isinstance(node, Either) or (isinstance(node, Both) and any(map(_has_alternatives, node.items)))
 
 
 def _has_words(node: Node) -> bool:

@@ -13,7 +13,7 @@ from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.asking import Sieve, count_conversation, count_rows, mark_first, walk_rows
+from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, mark_first, walk_rows
 from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Reader
@@ -106,6 +106,8 @@ def search(
 ) -> Search:
     """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
 
+    A word that more than half of very many messages say is none to rank by.
+
     With `regex` the whole query is one regular expression.
 
     Raises:
@@ -137,12 +139,12 @@ def _with_index(repository: Repository, directory: str, answer: Callable[[Index]
 def _answer(repository: Repository, index: Index, request: _Request) -> Search:
     reader = Reader(repository, index, request.conversation, request.context)
     sieve = Sieve(request.finds, reader)
-    rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=request.newest_first))
+    fitting = None if request.finds else count_rows(index, request.plan)
+    newest_first = request.newest_first or (fitting is not None and not can_rank(index, request.plan, fitting))
+    rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=newest_first))
     mark = mark_first(request.finds[0]) if request.finds else mark_words(wanted_words(request.query))
     hits = tuple(_hit(reader.read(row.number, row.id, mark), row.score) for row in islice(rows, request.limit))
-    total: int | None = len(hits) if sieve.finished else None
-    if not request.finds:
-        total = count_rows(index, request.plan)
+    total = len(hits) if request.finds and sieve.finished else fitting
     coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
     notes = index.notes if hits else (*index.notes, *_advise(repository, index, request))
     if sieve.stopped_at is not None:

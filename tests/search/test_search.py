@@ -12,6 +12,7 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.errors import Invalid, NotFound
+from scopes.search import asking
 from scopes.search.parse import parse
 from scopes.search.search import search
 from tests.conversation.stores import make_store
@@ -95,6 +96,18 @@ def test_the_best_come_first_and_of_equals_the_newest(repository, ask):
     say(repository, "conv-001", "a longer text that says parser among very many other words of no weight at all")
     assert ids(ask("parser"))[:3] == [often.id, last.id, first.id]
     assert ids(ask("parser", newest_first=True))[1:] == [last.id, often.id, first.id]
+
+
+@pytest.mark.parametrize(("query", "best_first"), [("the", False), ("the parser", True), ("the OR parser", True)])
+def test_of_very_many_messages_what_most_of_them_say_ranks_none(repository, ask, monkeypatch, query, best_first):
+    monkeypatch.setattr(asking, "_MANY", 2)
+    history(repository)
+    for text in ("the the parser", "the parser and more", "the lexer", "the login, at length and with many words"):
+        say(repository, "conv-001", text)
+    found, newest = ask(query), ask(query, newest_first=True)
+    assert sorted(ids(found)) == sorted(ids(newest))
+    assert (ids(found) != ids(newest)) is best_first
+    assert all((hit.score is not None) is best_first for hit in found.hits)
 
 
 def test_what_was_said_counts_more_than_what_a_tool_gave_back(repository, ask):
