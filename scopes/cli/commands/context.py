@@ -41,7 +41,8 @@ def context(
 
     The newest turns in one piece, oldest first, from the last compaction on; and the files that they touched, as they
     are now in the project around the current directory, from a share of their own. With --task the most relevant turns
-    instead. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart.
+    instead. At an earlier message files are as the tools of the conversation recorded them by then, never as they are
+    today. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
