@@ -11,9 +11,10 @@ from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
 from scopes.context.recorded import as_content
 from scopes.context.turns import Turn, make_turn, may_speak
+from scopes.context.work import find_work
 from scopes.conversation.files import touches_of
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import Place, conversation_ids, find_place
+from scopes.conversation.lookup import Place, find_place
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.revisions import Revision, find_revisions, latest
 from scopes.errors import NotFound
@@ -58,15 +59,8 @@ def find_sessions(repository: Repository, where: str | None, work_item: str | No
         if named is None:
             raise NotFound("no conversation is named", hint="name one, or a work item: --work-item ID")
         return [named]
-    found = []
-    for conversation in conversation_ids(repository):
-        if named is None or conversation != named.conversation:
-            place = find_place(repository, conversation)
-            heads = list(walk_heads_oldest_first(repository, [place.oid]))
-            times = [h.time for h in heads if read_message(repository, h.oid).work_item == work_item]
-            if times:
-                found.append((max(times), place))
-    places = [place for _, place in sorted(found)]
+    known = None if named is None else named.conversation
+    places = [place for place in find_work(repository, work_item) if place.conversation != known]
     if named is not None:
         places.append(named)
     if not places:
