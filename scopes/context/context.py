@@ -77,6 +77,8 @@ def context(
         if material.messages:  # a title may change without any message
             kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
     said = tuple(Note(warning) for warning in found.warnings)
+    if kept.damaged:
+        said = (Note("the kept context was damaged: it was made anew"), *said)
     return replace(found, notes=(*found.notes, *said), explain=explain)
 
 

@@ -20,7 +20,9 @@ def context(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", metavar="N", help="At most so many; 8000, or the model's content"),
+        typer.Option(
+            "--max-tokens", metavar="N", help="At most so many; 8000, 4000 for a task, or the model's content"
+        ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
     mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
@@ -53,7 +55,7 @@ def context(
     call: Invocation = context.obj
     found = build(
         call.repository(), conversation, tokenizer_for(call, model, strict=strict),
-        max_tokens=budget_for(call, max_tokens, model), cache=cache_directory(call), project=project_directory(call),
-        mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
+        max_tokens=budget_for(call, max_tokens, model, task), cache=cache_directory(call),
+        project=project_directory(call), mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
     )  # fmt: skip
     return call.show(replace(found, layout=check_layout(layout), stats=stats))
