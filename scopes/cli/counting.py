@@ -19,7 +19,7 @@ ModelName: TypeAlias = Annotated[
     typer.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
 ]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse where tokens could only be estimated")]
-DEFAULT_BUDGET = 8_000
+DEFAULT_BUDGET, DEFAULT_TASK_BUDGET = 8_000, 4_000
 
 
 def cache_directory(call: Invocation) -> str:
@@ -43,12 +43,14 @@ def tokenizer_for(call: Invocation, name: str | None, *, strict: bool) -> Chosen
     return choose_tokenizer(token_places(call), known_model(call, name), strict=strict)
 
 
-def budget_for(call: Invocation, max_tokens: int | None, model: str | None) -> int:
-    """Return the tokens that a context may have: as named, else the content of the model's window, else 8000."""
+def budget_for(call: Invocation, max_tokens: int | None, model: str | None, task: str | None) -> int:
+    """Return the tokens that a context may have: as named, the content of the window, else 8000, 4000 for a task."""
     if max_tokens is not None:
         return max_tokens
     row = known_model(call, model)
-    return DEFAULT_BUDGET if row is None else plan_budget(row.window).parts["content"]
+    if row is not None:
+        return plan_budget(row.window).parts["content"]
+    return DEFAULT_BUDGET if task is None else DEFAULT_TASK_BUDGET
 
 
 def project_directory(call: Invocation) -> str:

@@ -17,7 +17,7 @@ from scopes.context.kept import KeptContexts, key_of, sign
 from scopes.context.relevance import words_of
 from scopes.context.result import LAYOUTS, MODES, Context
 from scopes.context.tokens import Chosen
-from scopes.conversation.lookup import Place
+from scopes.conversation.lookup import Place, branch_tips
 from scopes.errors import Invalid
 from scopes.result import Note
 from scopes.store.repository import Repository
@@ -66,8 +66,9 @@ def context(
         most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
         counts = KeptCounts(cache)
         tokenizer, told = calibrate(repository, places[-1], remembering(chosen, counts))
-        material = gather(repository, places, Extent(every, work_item, most))
-        reading = Project(project, as_recorded=at is not None)
+        earlier = at is not None or _is_past(repository, places[-1])
+        material = gather(repository, places, Extent(every, work_item, most, as_recorded=earlier))
+        reading = Project(project, as_recorded=earlier)
         assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
         found = describe(about, material, assembled, explain=explain)
@@ -76,6 +77,8 @@ def context(
         if material.messages:  # a title may change without any message
             kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
     said = tuple(Note(warning) for warning in found.warnings)
+    if kept.damaged:
+        said = (Note("the kept context was damaged: it was made anew"), *said)
     return replace(found, notes=(*found.notes, *said), explain=explain)
 
 
@@ -101,6 +104,11 @@ def _check(max_tokens: int, mode: str | None, task: str | None) -> Wanted:
     if task is not None:
         words_of(task)
     return Wanted(max_tokens, chosen, None if chosen == "history" else task)
+
+
+def _is_past(repository: Repository, place: Place) -> bool:
+    """Tell whether a branch has gone on since, so that the project of today may be another one."""
+    return place.oid not in branch_tips(repository, place.conversation).values()
 
 
 def _title(places: Sequence[Place], work_item: str | None) -> str:

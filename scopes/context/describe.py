@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.context.assemble import Assembled
@@ -51,7 +51,7 @@ def describe(about: About, material: Material, made: Assembled, *, explain: bool
         summary=made.summary,
         metadata={name: value for name, value in metadata.items() if value is not None},
         filtered_count=material.filtered,
-        average_relevance=round(sum(relevance) / len(relevance), 4) if relevance else None,
+        average_relevance=_average(relevance) if about.options.get("task") is not None else None,
         sessions_included=len(sessions),
         sessions_excluded=len({turn.session for turn in material.turns} - sessions),
         turns_included=len(included),
@@ -60,6 +60,11 @@ def describe(about: About, material: Material, made: Assembled, *, explain: bool
         explained=tuple(_explain(made)) if explain else (),
         notes=tuple(material.notes),
     )
+
+
+def _average(relevance: Sequence[float]) -> float:
+    """Return the mean, and 0 where nothing was selected (S4-39)."""
+    return round(sum(relevance) / len(relevance), 4) if relevance else 0.0
 
 
 def _message(made: Assembled, position: int) -> ContextMessage:

@@ -8,23 +8,28 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from errno import EFBIG, EINVAL
-from hashlib import new as new_hash
 from typing import NamedTuple
 
+from scopes.context.file_states import has_hash
 from scopes.context.recorded import neutralise, neutralise_file
 from scopes.context.tokens import Tokenizer, prepare_for_room
 
 _LARGEST_BYTES = 4 << 20
 _MOST_FILES = 500
+_UNKNOWN = "its content at that time is not known"
 _TICKS = re.compile("`+")
 
 
 class TouchedFile(NamedTuple):
-    """A file of the history, with the turn that touched it last and, where known, the hash of what it became then."""
+    """A file of the history, with the turn that touched it last and, where known, the hash of what it became then.
+
+    `content` is what it contained at an earlier message, where that was asked for and is known.
+    """
 
     path: str
     turn: int
     content_hash: str | None = None
+    content: str | None = None
 
 
 class EmbeddedFile(NamedTuple):
@@ -69,7 +74,7 @@ def select_files(touched: Iterable[TouchedFile], project: Project, room: int, to
     chosen = FileSelection()
     blocks: list[tuple[TouchedFile, str]] = []
     for position, file in enumerate(touched):
-        text = read_text(file, project) if position < _MOST_FILES else SkippedFile(file.path, "touched too long ago")
+        text = _text_of(file, project) if position < _MOST_FILES else SkippedFile(file.path, "touched too long ago")
         if isinstance(text, SkippedFile):
             chosen.skipped.append(text)
         else:
@@ -122,9 +127,16 @@ def read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
         return SkippedFile(file.path, "not a regular file")
     except OSError as error:
         return SkippedFile(file.path, error.strerror or "cannot be read")
-    if project.as_recorded and not _is_recorded(data, file.content_hash):
-        return SkippedFile(file.path, "its content at that time is not known")
+    if project.as_recorded and not has_hash(data, file.content_hash):
+        return SkippedFile(file.path, _UNKNOWN)
     return _decode(file.path, data)
+
+
+def _text_of(file: TouchedFile, project: Project) -> str | SkippedFile:
+    if file.content is None:
+        unknown = project.as_recorded and file.content_hash is None
+        return SkippedFile(file.path, _UNKNOWN) if unknown else read_text(file, project)
+    return SkippedFile(file.path, "binary") if "\0" in file.content else file.content
 
 
 def _read_regular(path: str) -> bytes:
@@ -145,16 +157,10 @@ def _decode(path: str, data: bytes) -> str | SkippedFile:
     return SkippedFile(path, "binary") if "\0" in text else text
 
 
-def _is_recorded(data: bytes, content_hash: str | None) -> bool:
-    algorithm, _, digest = (content_hash or "").partition(":")
-    if algorithm not in {"sha1", "sha256", "sha512", "md5"}:
-        return False
-    return new_hash(algorithm, data, usedforsecurity=False).hexdigest() == digest.lower()
-
-
 def _block(file: TouchedFile, text: str) -> str:
     """Fence a text with more ticks than it has anywhere."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
     ended = neutralise_file(text if text.endswith("\n") or not text else f"{text}\n")
     name = neutralise(" ".join(file.path.splitlines()))
-    return f"### File {name} (last touched in turn {file.turn})\n\n{fence}\n{ended}{fence}\n\n"
+    when = f"last touched in turn {file.turn}" if file.content is None else f"as recorded up to turn {file.turn}"
+    return f"### File {name} ({when})\n\n{fence}\n{ended}{fence}\n\n"

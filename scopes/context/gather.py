@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
 from scopes.context.recorded import as_content
 from scopes.context.turns import Turn, make_turn, may_speak
+from scopes.context.work import find_work
 from scopes.conversation.files import touches_of
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import Place, conversation_ids, find_place
+from scopes.conversation.lookup import Place, find_place
 from scopes.conversation.metadata import read_metadata
 from scopes.conversation.revisions import Revision, find_revisions, latest
 from scopes.errors import NotFound
@@ -21,6 +23,7 @@ from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.repository import Repository
 
+_READING = frozenset({"read", "mention"})
 _SUMMARISING = frozenset({"compaction", "summary"})
 
 
@@ -56,15 +59,8 @@ def find_sessions(repository: Repository, where: str | None, work_item: str | No
         if named is None:
             raise NotFound("no conversation is named", hint="name one, or a work item: --work-item ID")
         return [named]
-    found = []
-    for conversation in conversation_ids(repository):
-        if named is None or conversation != named.conversation:
-            place = find_place(repository, conversation)
-            heads = list(walk_heads_oldest_first(repository, [place.oid]))
-            times = [h.time for h in heads if read_message(repository, h.oid).work_item == work_item]
-            if times:
-                found.append((max(times), place))
-    places = [place for _, place in sorted(found)]
+    known = None if named is None else named.conversation
+    places = [place for place in find_work(repository, work_item) if place.conversation != known]
     if named is not None:
         places.append(named)
     if not places:
@@ -78,6 +74,7 @@ class Extent(NamedTuple):
     every: bool = False
     work_item: str | None = None
     most: int = sys.maxsize
+    as_recorded: bool = False  # whether files are wanted as they were, not as they are
 
 
 def gather(repository: Repository, places: Sequence[Place], extent: Extent) -> Material:
@@ -89,6 +86,8 @@ def gather(repository: Repository, places: Sequence[Place], extent: Extent) -> M
     for turn in material.turns:
         turn.named = len(places) > 1
     material.files = list(reversed(files.values()))
+    if extent.as_recorded:
+        _add_states(repository, places[-1], material)
     return material
 
 
@@ -120,6 +119,17 @@ def _add_session(
             material.turns.append(turn)
 
 
+def _add_states(repository: Repository, place: Place, material: Material) -> None:
+    """Give the files the content that they had at a message."""
+    heads = walk_heads_oldest_first(repository, [place.oid])
+    states = file_states(read_message(repository, head.oid) for head in heads)
+    material.files = [file._replace(content=states.get(file.path)) for file in material.files]
+    if any(file.content is not None for file in material.files):
+        material.notes.append(
+            Note("files are as the tools of this conversation recorded them; what else changed them is not known")
+        )
+
+
 def _current(stored: Message, revisions: Mapping[MessageId, Revision], work_item: str | None) -> Message | None:
     """Return a message as it is to be read by now; None for one that only revises another, or is for other work."""
     if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
@@ -149,7 +159,9 @@ def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int | No
 
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
     """Move the files of a message to the end; of one message, the first named comes to stand last (S1-3)."""
-    hashes = {touch.path: touch.content_hash for touch in message.files}
+    touched = {touch.path: touch for touch in message.files}
     for path in reversed(dict.fromkeys(path for path, _ in touches_of(message))):
-        files.pop(path, None)
-        files[path] = TouchedFile(path, number, hashes.get(path))
+        before, touch = files.pop(path, None), touched.get(path)
+        unchanged = before is not None and (touch is None or touch.op in _READING)
+        known = None if touch is None else touch.content_hash
+        files[path] = TouchedFile(path, number, known or (before.content_hash if before and unchanged else None))

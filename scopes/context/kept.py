@@ -1,6 +1,6 @@
-"""Contexts that were made before, by what they were made from: compressed, for a week, and not too many.
+"""Contexts that were made before, by what they were made from: compressed, for ten minutes (S4-42), and not too many.
 
-A damaged or foreign entry is as if it were not there; a disk that is full costs only the time of the next one.
+A damaged or foreign entry is a miss, which `damaged` tells; a disk that is full costs only the time of the next one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scopes.context.storing import write_file
 from scopes.result import Note
 
 _VERSION = 1
-_KEPT_SECONDS = 7 * 86_400
+_KEPT_SECONDS = 600
 _LARGEST_BYTES = 64 << 20
 _ROWS: Mapping[str, Any] = {
     "messages": ContextMessage, "files_embedded": ContextFile, "files_skipped": SkippedFile, "explained": Explained,
@@ -37,6 +37,7 @@ class KeptContexts:
 
     def __init__(self, directory: str) -> None:
         self._directory = os.path.join(directory, "contexts")
+        self.damaged = False
 
     def find(self, key: str) -> Context | None:
         """Return a context, unless it is too old, damaged, or one of its files has changed since."""
@@ -50,7 +51,10 @@ class KeptContexts:
             if document["key"] != key or signatures != sign(path for path, _, _ in signatures):
                 return None
             return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
-        except (OSError, zlib.error, ValueError, TypeError, KeyError):
+        except OSError:
+            return None
+        except (zlib.error, ValueError, TypeError, KeyError):
+            self.damaged = True
             return None
 
     def keep(self, key: str, context: Context, signatures: Signatures) -> None:

@@ -123,3 +123,11 @@ def test_a_cached_context_loads_no_tokenizer(store, tmp_path, monkeypatch):
     words = ("conv", "context", "conv-001", "--store", store)
     assert "conv-001" in scopes(*words, table=PRODUCT).stdout
     assert imported(*words) & {"tiktoken", "regex", "rich", "pydantic", "sqlite3"} == set()
+
+
+def test_for_a_task_the_budget_is_4000(conv):
+    """S4-36."""
+    seen = json.loads(conv("context", "conv-001", "--task", "Safari", "--json").stdout)
+    assert seen["max_tokens"] == 4000
+    assert seen["tokens_used"] <= 4000
+    assert {"messages", "summary", "metadata", "tokens_used"} <= set(seen)

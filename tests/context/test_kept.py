@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
 from scopes.context import context as module
 from scopes.context import kept
 from scopes.conversation.new import new
-from tests.context.building import built, put
+from tests.context.building import built, put, talk
 from tests.support.history import history, say
 
 
@@ -28,6 +29,7 @@ def entries(tmp_path):
 
 
 def test_the_second_time_it_is_taken_from_the_cache_and_equal(repository, exact, tmp_path, made):
+    """S4-42."""
     new(repository)
     put(tmp_path, "a.py", "word")
     say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}, {"path": "gone", "op": "read"}])
@@ -52,6 +54,7 @@ def test_another_way_to_count_is_another_context(repository, exact, estimate, tm
 
 
 def test_a_new_message_and_a_changed_file_are_noticed(repository, exact, tmp_path, made):
+    """S4-42."""
     new(repository)
     put(tmp_path, "a.py", "word")
     say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}])
@@ -64,15 +67,70 @@ def test_a_new_message_and_a_changed_file_are_noticed(repository, exact, tmp_pat
 
 
 @pytest.mark.parametrize("damage", [b"", b"x" * 100, "flip", "cut", "json"])
-def test_a_damaged_entry_is_a_miss(repository, exact, tmp_path, made, damage):
+def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, made, damage):
+    """S4-44."""
     history(repository, "main: a")
     first = built(repository, exact, tmp_path)
     [entry] = entries(tmp_path)
     data = entry.read_bytes()
     broken = {"flip": data[:20] + b"\xff" + data[21:], "cut": data[:-9], "json": kept.zlib.compress(b'{"key": 1}')}
     entry.write_bytes(damage if isinstance(damage, bytes) else broken[damage])
+    again = built(repository, exact, tmp_path)
+    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert replace(again, notes=()) == first
     assert built(repository, exact, tmp_path) == first
     assert made == [1, 1]
+
+
+@pytest.mark.parametrize(("minutes", "times"), [(9, 1), (11, 2)])
+def test_an_entry_is_kept_for_ten_minutes(repository, exact, tmp_path, made, minutes, times):
+    """S4-42."""
+    history(repository, "main: a")
+    built(repository, exact, tmp_path)
+    then = time.time() - minutes * 60
+    os.utime(entries(tmp_path)[0], (then, then))
+    built(repository, exact, tmp_path)
+    assert len(made) == times
+
+
+def test_a_larger_context_that_was_kept_is_not_given_for_a_smaller_budget(repository, exact, tmp_path, made):
+    """S4-43."""
+    new(repository)
+    talk(repository, 20)
+    assert built(repository, exact, tmp_path, max_tokens=5000).tokens_used > 600
+    assert built(repository, exact, tmp_path, max_tokens=600).tokens_used <= 600
+    assert made == [1, 1]
+
+
+def test_entries_are_compressed_and_deleting_them_loses_nothing(repository, exact, tmp_path):
+    """S4-44."""
+    new(repository)
+    talk(repository, 20, length=900)
+    first = built(repository, exact, tmp_path)
+    assert entries(tmp_path)[0].stat().st_size < len(first.formatted_history) / 4
+    entries(tmp_path)[0].unlink()
+    assert built(repository, exact, tmp_path) == first
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_no_entry_is_neither_waited_for_nor_read(repository, exact, tmp_path, make):
+    history(repository, "main: a")
+    first = built(repository, exact, tmp_path)
+    [entry] = entries(tmp_path)
+    entry.unlink()
+    make(entry)
+    assert replace(built(repository, exact, tmp_path), notes=()) == first
+
+
+def test_an_entry_of_another_key_is_not_taken(repository, exact, tmp_path):
+    """Somebody may have renamed it."""
+    history(repository, "main: a")
+    built(repository, exact, tmp_path, max_tokens=700)
+    [other] = entries(tmp_path)
+    built(repository, exact, tmp_path, max_tokens=800)
+    [mine] = [entry for entry in entries(tmp_path) if entry != other]
+    mine.write_bytes(other.read_bytes())
+    assert built(repository, exact, tmp_path, max_tokens=800).max_tokens == 800
 
 
 def test_an_entry_of_last_month_is_too_old(repository, exact, tmp_path, made):

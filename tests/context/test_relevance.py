@@ -28,6 +28,7 @@ def test_rare_words_weigh_more_than_common_ones():
 
 
 def test_of_two_equals_the_newer_comes_first():
+    """S4-38."""
     assert ranked(["cookie", "cookie"], "cookie") == [1, 0]
 
 
@@ -56,6 +57,7 @@ def test_no_turns_have_no_scores():
 
 
 def test_relevant_turns_are_given_in_their_order(repository, exact, tmp_path):
+    """S4-41."""
     new(repository)
     for number in range(60):
         say(repository, "conv-001", f"about {'Safari cookies' if number in (5, 20, 40) else 'lunch'} " + "word " * 60)
@@ -66,7 +68,7 @@ def test_relevant_turns_are_given_in_their_order(repository, exact, tmp_path):
 
 
 def test_a_turn_that_does_not_fit_is_passed_over(repository, exact, tmp_path):
-    """The second flaw of Zen: one huge turn must not drop everything."""
+    """S4-38, and the second flaw of Zen: one huge turn must not drop everything."""
     new(repository)
     say(repository, "conv-001", "Safari")
     say(repository, "conv-001", "Safari cookie " * 3000)
@@ -76,6 +78,7 @@ def test_a_turn_that_does_not_fit_is_passed_over(repository, exact, tmp_path):
 
 
 def test_it_is_explained_what_was_kept_and_why(repository, exact, tmp_path):
+    """S4-40."""
     new(repository)
     for text in ("Safari", "lunch", "x " * 5000):
         say(repository, "conv-001", text)
@@ -84,3 +87,37 @@ def test_it_is_explained_what_was_kept_and_why(repository, exact, tmp_path):
     assert (rows["1"].kept, rows["1"].reason, rows["3"].reason) == (True, "fits", "truncated")
     assert (rows["1"].score or 0) > (rows["2"].score or 0)
     assert all(row.tokens is not None for row in seen.explained if row.kept)
+
+
+def test_every_turn_is_a_candidate_where_there_is_room(repository, exact, tmp_path):
+    """S4-37: a fixed number of candidates would leave a budget empty that many short turns fit into (S1-28)."""
+    new(repository)
+    for number in range(200):
+        say(repository, "conv-001", f"{number} Safari")
+    seen = built(repository, exact, tmp_path, max_tokens=4000, task="Safari")
+    assert seen.turns_included > 4000 * 8 // 10 // 100
+    assert seen.utilisation >= 0.85
+
+
+def test_of_an_empty_selection_the_relevance_is_nought(repository, exact, tmp_path):
+    """S4-39: never NaN, and none where there is no task."""
+    new(repository)
+    say(repository, "conv-001", "Safari")
+    assert built(repository, exact, tmp_path, max_tokens=0, task="Safari").average_relevance == 0
+    assert built(repository, exact, tmp_path, max_tokens=0).average_relevance is None
+
+
+def test_what_was_filtered_is_told(repository, exact, tmp_path):
+    """S4-36, S4-39."""
+    new(repository)
+    say(repository, "conv-001", "Safari")
+    say(repository, "conv-001", "set by the host", kind="notice")
+    seen = built(repository, exact, tmp_path, task="Safari")
+    assert (seen.filtered_count, seen.average_relevance, seen.turns_included) == (1, 1.0, 1)
+    assert (seen.summary, seen.metadata["task"]) == (None, "Safari")
+
+
+@pytest.mark.parametrize("task", [".*+?[ word", "aa|bb", r"\b\bww", "naïve Straße", "x" * 5000, "ab" * 2000 + "!"])
+def test_a_task_is_words_and_never_a_pattern(task):
+    assert [0 <= relevance <= 1 for relevance, _ in score(["something", f"before {task} after"], task)] == [True] * 2
+    assert score(["something", f"before {task} after"], task)[1][0] == 1

@@ -20,7 +20,9 @@ def context(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", metavar="N", help="At most so many; 8000, or the model's content"),
+        typer.Option(
+            "--max-tokens", metavar="N", help="At most so many; 8000, 4000 for a task, or the model's content"
+        ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
     mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
@@ -41,7 +43,8 @@ def context(
 
     The newest turns in one piece, oldest first, from the last compaction on; and the files that they touched, as they
     are now in the project around the current directory, from a share of their own. With --task the most relevant turns
-    instead. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart.
+    instead. At an earlier message files are as the tools of the conversation recorded them by then, never as they are
+    today. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
@@ -52,7 +55,7 @@ def context(
     call: Invocation = context.obj
     found = build(
         call.repository(), conversation, tokenizer_for(call, model, strict=strict),
-        max_tokens=budget_for(call, max_tokens, model), cache=cache_directory(call), project=project_directory(call),
-        mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
+        max_tokens=budget_for(call, max_tokens, model, task), cache=cache_directory(call),
+        project=project_directory(call), mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
     )  # fmt: skip
     return call.show(replace(found, layout=check_layout(layout), stats=stats))

@@ -1,0 +1,192 @@
+"""What nobody should ask or keep, and what becomes of it: a refusal or a note, never a crash and never a wait."""
+
+from __future__ import annotations
+
+import os
+import socket
+from hashlib import sha1
+
+import pytest
+
+from scopes.context.encodings import ENCODINGS
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
+from scopes.conversation.new import new
+from scopes.errors import Invalid
+from tests.context.building import built, numbers, put, talk
+from tests.context.conftest import INSTALLED
+from tests.support.history import history, say
+
+MODES = [{}, {"task": "session cookie"}, {"mode": "files"}]
+
+
+@pytest.mark.parametrize("tokens", [-1, -(10**9)])
+@pytest.mark.parametrize("options", MODES)
+def test_a_negative_budget_is_refused(repository, exact, tmp_path, tokens, options):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="negative"):
+        built(repository, exact, tmp_path, max_tokens=tokens, **options)
+
+
+@pytest.mark.parametrize("tokens", range(12))
+@pytest.mark.parametrize("options", MODES)
+def test_a_budget_of_nearly_nothing_is_kept(repository, exact, tmp_path, tokens, options):
+    """S1-5, from nought on."""
+    new(repository)
+    put(tmp_path, "a.py", "word")
+    say(repository, "conv-001", "a session " * 50, files=[{"path": "a.py", "op": "edit"}])
+    seen = built(repository, exact, tmp_path, max_tokens=tokens, **options)
+    assert exact.tokenizer.count(seen.formatted_history) == seen.tokens_used <= tokens
+
+
+@pytest.mark.parametrize("tokens", [10**9, 10**15])
+def test_a_budget_beyond_any_is_no_trouble(repository, exact, tmp_path, tokens):
+    new(repository)
+    talk(repository, 5)
+    assert numbers(built(repository, exact, tmp_path, max_tokens=tokens)) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", " \n", "\u3000", "\xa0"])
+def test_a_million_of_white_space_in_a_turn_are_counted_and_kept_within(repository, exact, tmp_path, blank):
+    """They are more than tiktoken can take, and none of them is cut into a million pieces here either."""
+    new(repository)
+    say(repository, "conv-001", "before" + blank * 1_000_000 + "after")
+    seen = built(repository, exact, tmp_path, max_tokens=900)
+    assert exact.tokenizer.count(seen.formatted_history) <= seen.tokens_used <= 900
+
+
+def test_a_file_of_a_million_blanks_is_kept_within(repository, exact, tmp_path):
+    new(repository)
+    put(tmp_path, "blank.txt", " " * 1_000_000)
+    say(repository, "conv-001", "look", files=[{"path": "blank.txt", "op": "edit"}])
+    seen = built(repository, exact, tmp_path, max_tokens=2000)
+    assert exact.tokenizer.count(seen.formatted_history) <= 2000
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev/tty", "/proc/self/environ", "/etc/passwd"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_device_or_a_file_of_the_system_is_never_read(repository, exact, tmp_path, path, linked):
+    """S1-9: neither by its name nor through a link of the project."""
+    new(repository)
+    name = path
+    if linked:
+        name = "link"
+        put(tmp_path, "beside", "")
+        os.symlink(path, tmp_path / "project" / "link")
+    say(repository, "conv-001", "look", files=[{"path": name, "op": "edit"}])
+    seen = built(repository, exact, tmp_path)
+    assert [(file.path, file.reason) for file in seen.files_skipped] == [(name, "outside the project")]
+
+
+def test_a_socket_a_loop_and_a_file_that_may_not_be_read_are_skipped(repository, exact, tmp_path, monkeypatch):
+    """S1-9."""
+    new(repository)
+    put(tmp_path, "good.py", "word")
+    project = tmp_path / "project"
+    monkeypatch.chdir(project)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        os.symlink("loop", project / "loop")
+        names = ("socket", "loop", "x" * 300, "good.py/inside", "", ".", "good.py")
+        for name in filter(None, names):
+            say(repository, "conv-001", "look", files=[{"path": name, "op": "edit"}])
+        seen = built(repository, exact, tmp_path)
+    assert [file.path for file in seen.files_embedded] == ["good.py"]
+    assert {file.path for file in seen.files_skipped} == {"socket", "loop", "x" * 300, "good.py/inside", "."}
+    assert all(file.reason for file in seen.files_skipped)
+
+
+def test_a_file_that_is_larger_than_any_context_is_not_read(repository, exact, tmp_path):
+    new(repository)
+    with open(put(tmp_path, "huge", b""), "wb") as file:
+        file.truncate(1 << 40)
+    say(repository, "conv-001", "look", files=[{"path": "huge", "op": "edit"}])
+    [skipped] = built(repository, exact, tmp_path).files_skipped
+    assert skipped.reason.startswith("too large")
+
+
+def test_a_link_inside_the_project_is_followed(repository, exact, tmp_path):
+    new(repository)
+    put(tmp_path, "real.py", "the content")
+    os.symlink("real.py", tmp_path / "project" / "link.py")
+    say(repository, "conv-001", "look", files=[{"path": "link.py", "op": "edit"}])
+    assert "the content" in built(repository, exact, tmp_path).files_text
+
+
+def wrong(tmp_path, encoding, data):
+    """Put wrong rank files into every place but the carrier's."""
+    own, theirs = tmp_path / "own", tmp_path / "tiktoken"
+    for path in (
+        theirs / sha1(encoding.url.encode()).hexdigest(),
+        own / "tokens" / f"{encoding.name}.tiktoken",
+        own / "tokens" / f"{encoding.name}.decoded",
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return Places(str(own), str(theirs), ())
+
+
+@pytest.mark.parametrize("data", [b"", b"IQ== 0\n", b"\0" * 100, b"not base64 at all\n"])
+def test_wrong_rank_files_are_named_and_an_estimate_is_made(tmp_path, data):
+    """S1-17: it is said which way was taken."""
+    encoding = ENCODINGS["o200k_base"]
+    chosen = choose_tokenizer(wrong(tmp_path, encoding, data))
+    assert (chosen.tokenizer.method, chosen.tokenizer.count("two words")) == ("estimate", 3)
+    told = [note.text for note in chosen.notes]
+    assert [text.endswith("is not o200k_base and was not used") for text in told] == [True, True, False]
+    assert told[-1] == "tokens are estimated: there is no data of o200k_base here"
+
+
+def test_a_right_file_behind_wrong_ones_is_used(tmp_path):
+    """S1-17."""
+    pytest.importorskip("bpe_openai")
+    places = wrong(tmp_path, ENCODINGS["o200k_base"], b"wrong")._replace(packages=INSTALLED)
+    chosen = choose_tokenizer(places)
+    assert (chosen.tokenizer.method, chosen.tokenizer.count("two words"), len(chosen.notes)) == ("exact", 2, 2)
+
+
+def test_a_session_that_says_nothing_gives_what_there_is_of_it(repository, exact, tmp_path):
+    """S1-19."""
+    new(repository, title="The login of the shop")
+    seen = built(repository, exact, tmp_path)
+    assert seen.summary == "The login of the shop"
+    assert seen.notes[0].text == "conv-001 has no messages: only its title is used"
+
+
+@pytest.mark.parametrize("tokens", [1, 250, 499])
+def test_a_very_tight_budget_gives_the_newest_session_alone(repository, exact, tmp_path, tokens):
+    """S1-16."""
+    for conversation in ("conv-001", "conv-002"):
+        new(repository)
+        talk(repository, 3, conversation=conversation, length=60, work_item="SHOP-1")
+    seen = built(repository, exact, tmp_path, where=None, work_item="SHOP-1", max_tokens=tokens)
+    assert {message.session for message in seen.messages} <= {"conv-002"}
+    assert seen.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
+
+
+def test_every_field_that_scripts_rely_on_is_told(repository, exact, tmp_path):
+    """S1-11."""
+    new(repository)
+    put(tmp_path, "a.py", "word")
+    talk(repository, 30, length=900)
+    say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}, {"path": "gone.py", "op": "read"}])
+    seen = built(repository, exact, tmp_path, max_tokens=1500)
+    assert seen.turns_included + seen.turns_excluded == 31
+    assert (seen.sessions_included, seen.sessions_excluded) == (1, 0)
+    assert [file.path for file in seen.files_embedded] == ["a.py"]
+    assert [(file.path, file.reason) for file in seen.files_skipped] == [("gone.py", "missing")]
+    assert f"{seen.turns_excluded} older turns excluded" in seen.warnings[0]
+    assert seen.tokens_used == exact.tokenizer.count(seen.formatted_history)
+
+
+def test_every_turn_tells_who_spoke_with_what(repository, exact, tmp_path):
+    """S1-22: any agent may go on from a conversation and a branch, and none loses its name."""
+    new(repository)
+    say(repository, "conv-001", "asked", author={"name": "carol", "kind": "human"})
+    say(repository, "conv-001", "answered", author={"name": "bot", "kind": "agent"}, model="gpt-4o")
+    say(repository, "conv-001", "went on", author={"name": "other", "kind": "agent"}, model="claude")
+    seen = built(repository, exact, tmp_path, where="conv-001/main")
+    assert [(message.role, message.author) for message in seen.messages] == [
+        ("User", "carol"), ("Assistant", "bot"), ("Assistant", "other"),
+    ]  # fmt: skip
+    assert seen.metadata["branch"] == "main"
