@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scopes.memory.summarize import DEFAULT_RATIO, Summarized, summarize
-from scopes.memory.summarizer import Count
+from scopes.memory.summarizer import Counter
 from scopes.store.repository import Repository
 
 
 def compact(
     repository: Repository,
     where: str,
-    count: Count,
+    counter: Counter,
     *,
     ratio: float = DEFAULT_RATIO,
     every: bool = False,
@@ -19,5 +19,5 @@ def compact(
 ) -> Summarized:
     """Append a summary with which a context begins; raises as `summarize` does."""
     return summarize(
-        repository, where, count, ratio=ratio, every=every, dry_run=dry_run, built_in=built_in, compact=True
+        repository, where, counter, ratio=ratio, every=every, dry_run=dry_run, built_in=built_in, compact=True
     )

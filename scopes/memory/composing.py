@@ -38,7 +38,7 @@ _DECIDED = re.compile(
 )
 _SO_BE_IT = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
-    r"(?:let['\u2019]?s |we(?:'ll| will| should)? |please )?(?:not )?"
+    r"(?:let['\u2019]?s |we(?:'ll| will)? |please )?(?:not )?"
     r"(?:use|go with|stick with|stick to|switch to|settle on)\b",
     re.IGNORECASE,
 )

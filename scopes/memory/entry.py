@@ -31,6 +31,15 @@ class Sources(NamedTuple):
     tip: Oid | None = None
 
 
+class Told(NamedTuple):
+    """Of which branch an entry tells, and where that stood."""
+
+    conversation: ConversationId
+    branch: BranchName
+    uuid: str
+    tip: Oid
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10.

@@ -9,7 +9,7 @@ from scopes.conversation.lookup import branch_tips, find_both
 from scopes.errors import Invalid, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.memory.covered import Said, heads_beyond, heads_since_summary, read_said
-from scopes.memory.summarizer import Count, Summary, find_asking, summarize_built_in, summarize_by_command
+from scopes.memory.summarizer import Count, Counter, Summary, find_asking, summarize_built_in, summarize_by_command
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -20,7 +20,7 @@ DEFAULT_RATIO = 0.3
 class Summarized(Result):
     """A summary of `messages` messages; `id` and `oid` are None when it was only to be looked at.
 
-    `ratio` is that of its tokens to those of what it covers (S4-45).
+    `ratio` is that of its tokens to those of what it covers (S4-45), `counted` exact or estimate.
     """
 
     id: MessageId | None
@@ -31,6 +31,7 @@ class Summarized(Result):
     messages: int
     original_tokens: int
     summary_tokens: int
+    counted: str
     method: str
     compact: bool
 
@@ -43,7 +44,7 @@ class Summarized(Result):
 def summarize(
     repository: Repository,
     where: str,
-    count: Count,
+    counter: Counter,
     *,
     ratio: float = DEFAULT_RATIO,
     every: bool = False,
@@ -53,7 +54,7 @@ def summarize(
 ) -> Summarized:
     """Append a summary of what a branch holds since its last one, or with `every` of the whole branch.
 
-    `ratio` is how many of the tokens, by `count`, are wanted; the built-in summary has no more (S4-45, S4-46). With
+    `ratio` is how many of the tokens, by `counter`, are wanted; the built-in summary has no more (S4-45, S4-46). With
     `compact` it is a compaction: a context begins there, and what it stands for remains its history.
 
     Raises:
@@ -68,6 +69,7 @@ def summarize(
     said = [each for each in read_said(repository, heads) if each.message.text.strip()]
     if not said:
         raise Refused(f"nothing was said on {chosen}/{branch} since its last summary", hint="the whole: --all")
+    count = counter.count
     original_tokens = sum(count(each.message.text) for each in said)
     summary = _write(repository, said, ratio, original_tokens, count, built_in=built_in)
     if not summary.text:
@@ -81,6 +83,7 @@ def summarize(
         messages=len(said),
         original_tokens=original_tokens,
         summary_tokens=count(summary.text),
+        counted=counter.method,
         method=summary.method,
         compact=compact,
     )
@@ -105,6 +108,7 @@ def _append(repository: Repository, done: Summarized, author: str, said: list[Sa
         "summarizes": {"branch": done.branch, "messages": [each.head.id for each in said], "tip": tip},
         "original_tokens": done.original_tokens,
         "summary_tokens": done.summary_tokens,
+        "counted": done.counted,
         "ratio": done.ratio,
         "method": done.method,
     }

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from scopes.memory.command import run_summarizer
 from scopes.memory.covered import Said
@@ -33,6 +33,15 @@ reasons, open tasks, names, paths and numbers. Answer with the summary alone. Wh
 {fence}
 """
 Count = Callable[[str], int]
+
+
+class Counter(Protocol):
+    """Counts tokens; `method` is exact or estimate."""
+
+    method: str
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
 
 
 class Summary(NamedTuple):

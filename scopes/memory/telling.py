@@ -5,29 +5,17 @@ Where the command fails, the entry is made by the rules alone (S0-22), and it is
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scopes.clock import known_seconds, new_id, now
 from scopes.errors import Refused
-from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.composing import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.covered import Said
-from scopes.memory.entry import Entry, Sources
+from scopes.memory.entry import Entry, Sources, Told
 from scopes.memory.summarizer import BY_COMMAND, BY_RULES, Asking, find_asking, summarize_by_command
 from scopes.result import Note
 from scopes.store.repository import Repository
 
 _SHARE = 0.1
 _LONGEST_SUMMARY = 4_000
-
-
-class Told(NamedTuple):
-    """Of which branch an entry tells, and where that stood."""
-
-    conversation: ConversationId
-    branch: BranchName
-    uuid: str
-    tip: Oid
 
 
 class Teller:

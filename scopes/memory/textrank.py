@@ -3,6 +3,9 @@
 Sentences are the nodes of a graph; the weight between two is the number of words that they share over the sum of the
 logarithms of their lengths; rank flows along the weights as in PageRank, with damping 0.85. The work grows with the
 square of the number of sentences, so of a long text only the 400 whose words are most frequent take part.
+
+It is our own because the libraries that are kept (sumy, pytextrank) need the data of NLTK or a model of spaCy, which
+have to be downloaded, and some 70 MB of packages, for the same graph.
 """
 
 from __future__ import annotations

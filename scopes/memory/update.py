@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from scopes.conversation.list import read_root
 from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_both
 from scopes.conversation.metadata import read_metadata
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.loading import load
 from scopes.memory.covered import Said, heads_beyond, read_said
-from scopes.memory.entry import Entry
+from scopes.memory.entry import Entry, Told
 from scopes.memory.registry import Memory, change_memory, covered_change, entry_change, read_memory
 from scopes.memory.settling import settle
-from scopes.memory.telling import Teller, Told
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transaction import writing
 from scopes.store.trees import Change
+
+if TYPE_CHECKING:
+    from scopes.memory.telling import Teller
 
 DEFAULT_EVERY = 4
 
@@ -35,13 +38,6 @@ class MemoryUpdated(Result):
     entries: tuple[Entry, ...]
     waiting: int
     operation: OperationId | None
-
-
-class _Branch(NamedTuple):
-    conversation: ConversationId
-    name: BranchName
-    uuid: str
-    tip: Oid
 
 
 @dataclass(slots=True)
@@ -71,12 +67,13 @@ def update(
             enough.append((branch, said))
         else:
             waiting += 1
-    teller = Teller(repository, built_in=built_in)
+    start: type[Teller] = load("scopes.memory.telling:Teller")  # what renders an update needs no subprocesses
+    teller = start(repository, built_in=built_in)
     entries: list[Entry] = []
     operation = None
     # What cost a model's time is stored at once, everything else together.
     for group in [[each] for each in enough] if teller.asks_command else [enough]:
-        made = [(branch, teller.tell(said, Told(*branch))) for branch, said in group]
+        made = [(branch, teller.tell(said, branch)) for branch, said in group]
         kept, done = _store(repository, made)
         entries += kept
         operation = done or operation
@@ -95,7 +92,7 @@ def _walk_branches(repository: Repository) -> Iterator[tuple[ConversationId, Bra
 
 def _walk_new(
     repository: Repository, places: Iterator[tuple[ConversationId, BranchName]]
-) -> Iterator[tuple[_Branch, list[Said]]]:
+) -> Iterator[tuple[Told, list[Said]]]:
     """Read of each branch what no entry covers, neither by its commit nor, after a rebase, by its id."""
     memory = read_memory(repository)
     remembered = _remembered(memory)
@@ -104,7 +101,7 @@ def _walk_new(
         tip = branch_tips(repository, chosen)[name]
         if chosen not in uuids:
             uuids[chosen] = read_root(repository, read_commit(repository, tip), None).uuid
-        branch = _Branch(chosen, name, uuids[chosen], tip)
+        branch = Told(chosen, name, uuids[chosen], tip)
         known = remembered.setdefault(branch.uuid, _Known())
         if tip not in known.tips:
             starts = [oid for oid in known.tips if repository.has(oid)]
@@ -125,7 +122,7 @@ def _remembered(memory: Memory) -> dict[str, _Known]:
     return found
 
 
-def _store(repository: Repository, made: list[tuple[_Branch, Entry]]) -> tuple[list[Entry], OperationId | None]:
+def _store(repository: Repository, made: list[tuple[Told, Entry]]) -> tuple[list[Entry], OperationId | None]:
     """Store entries, but for those of which somebody else has remembered a part by now."""
     if not made:
         return [], None
@@ -141,7 +138,7 @@ def _store(repository: Repository, made: list[tuple[_Branch, Entry]]) -> tuple[l
                 known |= {each.id: each for each in (*older, settled)}
                 for each in (*older, settled):
                     changes |= entry_change(each)
-                changes |= covered_change(branch.uuid, branch.name, branch.tip)
+                changes |= covered_change(branch.uuid, branch.branch, branch.tip)
                 kept.append(settled)
         if not kept:
             return [], None

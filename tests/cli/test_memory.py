@@ -172,6 +172,24 @@ def test_a_summary_is_stale_in_every_form(told):
     assert "Kind: summary · stale: 1 newer message" in told.run("conv", "cat", name)
 
 
+def test_an_agent_is_given_the_last_messages_each_cut_with_a_mark(told):
+    """S0-5, S0-6."""
+    told.say("main", "x" * 3000)
+    block = told.run("conv", "history", told.id, "--for-prompt", "-n", "2")
+    speakers = [line.partition(":")[0] for line in block.splitlines() if line.startswith(("User:", "Assistant:"))]
+    assert speakers == ["Assistant", "Assistant"]
+    assert f"Assistant: {'x' * 2000}... [truncated]\n" in block
+    assert TALK[0] not in block
+
+
+def test_what_was_said_is_kept_without_what_was_put_before_it(told):
+    """S3-15: a history is only read; nothing of it comes into the record."""
+    before = told.texts()
+    told.run("conv", "history", told.id, "--for-prompt")
+    told.run("memory", "context")
+    assert told.texts() == before
+
+
 def test_a_store_cannot_be_given_the_command(told):
     error = told.refused("config", "set", "scopes.summarizer", "evil", "--level", "store", code=2)
     assert "scopes.summarizer" in error["message"]

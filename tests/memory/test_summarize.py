@@ -23,7 +23,7 @@ from scopes.memory.summarizer import summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git
-from tests.memory.talking import CONVERSATION, decide, say, words
+from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
 
 TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the login form.", "Lunch was pasta.")
 
@@ -43,38 +43,38 @@ def test_a_summary_is_a_message_that_names_its_sources(repository):
     """S4-45."""
     ids = say(repository, *TALK)
     tip = branch_tips(repository, CONVERSATION)["main"]
-    done = summarize(repository, CONVERSATION, words, ratio=0.4)
+    done = summarize(repository, CONVERSATION, WORDS, ratio=0.4)
     message = read_message(repository, done.oid)
     assert (message.kind, message.author, message.text) == ("summary", ("scopes", "system"), TALK[0])
     assert message.extra == {
         "summarizes": {"branch": "main", "messages": ids, "tip": tip},
-        "original_tokens": 17, "summary_tokens": 6, "ratio": 0.3529, "method": "textrank",
+        "original_tokens": 17, "summary_tokens": 6, "counted": "exact", "ratio": 0.3529, "method": "textrank",
     }  # fmt: skip
     assert (done.messages, done.compact) == (3, False)
 
 
 def test_the_next_summary_covers_only_what_is_new(repository):
     say(repository, *TALK)
-    summarize(repository, CONVERSATION, words)
+    summarize(repository, CONVERSATION, WORDS)
     (new,) = say(repository, "The database needs an index.")
-    second = summarize(repository, CONVERSATION, words)
+    second = summarize(repository, CONVERSATION, WORDS)
     assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [new]
-    assert summarize(repository, CONVERSATION, words, every=True).messages == 4
+    assert summarize(repository, CONVERSATION, WORDS, every=True).messages == 4
 
 
 def test_there_is_nothing_to_summarize_twice(repository):
     with pytest.raises(Refused, match="nothing was said on conv-001/main"):
-        summarize(repository, CONVERSATION, words)
+        summarize(repository, CONVERSATION, WORDS)
     say(repository, "One thing.")
-    summarize(repository, CONVERSATION, words)
+    summarize(repository, CONVERSATION, WORDS)
     with pytest.raises(Refused):
-        summarize(repository, CONVERSATION, words)
+        summarize(repository, CONVERSATION, WORDS)
 
 
 def test_of_code_alone_there_is_no_summary(repository):
     say(repository, "```\nx = 1\n```")
     with pytest.raises(Refused, match="nothing but code"):
-        summarize(repository, CONVERSATION, words)
+        summarize(repository, CONVERSATION, WORDS)
     assert len(texts(repository)) == 1
 
 
@@ -83,7 +83,7 @@ def test_what_programs_put_in_is_not_summarized(repository):
         say(repository, "Machine words of the login form.", kind=kind)
     say(repository, "An injected reminder.", author_kind="injected")
     (only,) = say(repository, "Said by somebody.")
-    done = summarize(repository, CONVERSATION, words)
+    done = summarize(repository, CONVERSATION, WORDS)
     assert source_ids(read_message(repository, done.oid).extra["summarizes"]) == [only]
 
 
@@ -91,19 +91,19 @@ def test_an_amended_message_counts_by_its_new_text_and_a_retracted_one_not(repos
     first, second = say(repository, "It is port 80.", "Forget this.")
     amend(repository, CONVERSATION, first, "It is port 8080.", author="planner")
     retract(repository, CONVERSATION, second, "", author="planner")
-    assert summarize(repository, CONVERSATION, words, ratio=1.0).text == "It is port 8080."
+    assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "It is port 8080."
 
 
 def test_a_summary_is_stale_when_its_sources_changed(repository):
     first, second, _ = say(repository, *TALK)
-    summarize(repository, CONVERSATION, words)
+    summarize(repository, CONVERSATION, WORDS)
     assert list_summaries(repository, CONVERSATION).summaries[0].changed == ()
     amend(repository, CONVERSATION, first, "It fails on Firefox.", author="planner")
     retract(repository, CONVERSATION, second, "", author="planner")
     listed = list_summaries(repository, CONVERSATION)
     assert set(listed.summaries[0].changed) == {first, second}
     assert listed.uncovered == 1
-    summarize(repository, CONVERSATION, words, every=True)
+    summarize(repository, CONVERSATION, WORDS, every=True)
     assert [bool(row.changed) for row in list_summaries(repository, CONVERSATION).summaries] == [False, True]
 
 
@@ -121,7 +121,7 @@ def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
 def test_a_summary_is_stale_once_its_branch_has_newer_messages(repository):
     """S4-47."""
     say(repository, *TALK)
-    name = summarize(repository, CONVERSATION, words).id
+    name = summarize(repository, CONVERSATION, WORDS).id
     assert marks(repository, name) == [(False, 0)] * 3
     say(repository, "Machine words.", kind="tool-results")
     assert marks(repository, name) == [(False, 0)] * 3
@@ -131,7 +131,7 @@ def test_a_summary_is_stale_once_its_branch_has_newer_messages(repository):
     say(repository, "It moved on.", branch="main")
     assert marks(repository, name) == [(True, 1)] * 3
     say(repository, "And on.", branch="main")
-    summarize(repository, "conv-001/main", words)
+    summarize(repository, "conv-001/main", WORDS)
     assert [(row.stale, row.newer) for row in list_summaries(repository, "conv-001/main").summaries] == [
         (False, 0), (True, 2),
     ]  # fmt: skip
@@ -148,7 +148,7 @@ def test_the_branch_of_a_stale_summary_is_marked(repository):
     """S4-47."""
     say(repository, *TALK)
     assert show(repository, CONVERSATION).branches[0].newer is None
-    summarize(repository, CONVERSATION, words)
+    summarize(repository, CONVERSATION, WORDS)
     assert show(repository, CONVERSATION).branches[0].newer == 0
     say(repository, "Later.")
     assert show(repository, CONVERSATION).branches[0].newer == 1
@@ -157,7 +157,7 @@ def test_the_branch_of_a_stale_summary_is_marked(repository):
 
 def test_a_dry_run_stores_nothing(repository):
     say(repository, *TALK)
-    done = summarize(repository, CONVERSATION, words, dry_run=True)
+    done = summarize(repository, CONVERSATION, WORDS, dry_run=True)
     assert (done.id, done.oid, len(texts(repository))) == (None, None, 3)
     assert done.text
 
@@ -165,26 +165,26 @@ def test_a_dry_run_stores_nothing(repository):
 @pytest.mark.parametrize("ratio", [0, -0.5, 1.01, float("nan"), float("inf")])
 def test_a_ratio_is_a_share(repository, ratio):
     with pytest.raises(Invalid, match="the ratio is"):
-        summarize(repository, CONVERSATION, words, ratio=ratio)
+        summarize(repository, CONVERSATION, WORDS, ratio=ratio)
 
 
 def test_a_compaction_is_where_a_context_begins_and_the_long_form_stays(repository):
     say(repository, *TALK)
-    done = compact(repository, CONVERSATION, words, ratio=0.4)
+    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
     message = read_message(repository, done.oid)
     assert (message.kind, message.extra["context_root"]) == ("compaction", True)
     assert texts(repository) == [*TALK, TALK[0]]
     with pytest.raises(Refused):
-        compact(repository, CONVERSATION, words)
+        compact(repository, CONVERSATION, WORDS)
 
 
 def test_the_users_own_command_writes_the_summary(repository):
     say(repository, *TALK)
     mine = with_summarizer(repository, "echo shorter")
-    message = read_message(mine, summarize(mine, CONVERSATION, words).oid)
+    message = read_message(mine, summarize(mine, CONVERSATION, WORDS).oid)
     assert (message.text, message.author.name, message.extra["method"]) == ("shorter", "echo", "command")
     decide(repository, "db", "SQLite")
-    assert summarize(mine, CONVERSATION, words, built_in=True).method == "textrank"
+    assert summarize(mine, CONVERSATION, WORDS, built_in=True).method == "textrank"
 
 
 def test_a_command_that_fails_stores_nothing(repository):
@@ -193,7 +193,7 @@ def test_a_command_that_fails_stores_nothing(repository):
     before = branch_tips(repository, CONVERSATION)
     for command in ("false", "true", "yes"):
         with pytest.raises(Refused, match="nothing was stored"):
-            summarize(with_summarizer(repository, command), CONVERSATION, words)
+            summarize(with_summarizer(repository, command), CONVERSATION, WORDS)
     assert branch_tips(repository, CONVERSATION) == before
 
 
@@ -202,14 +202,14 @@ def test_a_store_or_the_environment_cannot_name_the_command(repository):
     say(repository, *TALK)
     git(repository, "config", "scopes.summarizer", "echo evil")
     opened = with_summarizer(repository, "echo evil", origin="environment")
-    assert summarize(opened, CONVERSATION, words).method == "textrank"
+    assert summarize(opened, CONVERSATION, WORDS).method == "textrank"
 
 
 def test_another_branch_is_named_as_everywhere(repository):
     say(repository, *TALK)
     with pytest.raises(NotFound):
-        summarize(repository, "conv-001/nowhere", words)
-    assert summarize(repository, "conv-001/main", words).branch == "main"
+        summarize(repository, "conv-001/nowhere", WORDS)
+    assert summarize(repository, "conv-001/main", WORDS).branch == "main"
 
 
 @pytest.mark.parametrize("value", [None, {}, {"messages": "x"}, []])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.memory.textrank import MOST_SENTENCES, choose_sentences
+from scopes.memory.textrank import MOST_SENTENCES, choose_sentences, rank_sentences
 
 WORDS = ["login", "cookie", "form", "redirect", "safari", "database", "index", "the", "of", "and"]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=0, max_size=7).map(" ".join), max_size=14)
@@ -66,3 +67,48 @@ def test_the_choice_does_not_hang_on_the_order_of_sets():
         for seed in ("1", "2", "3")
     }  # fmt: skip
     assert len(found) == 1
+
+
+def test_a_sentence_whose_words_a_better_one_has_comes_last():
+    repeated = ["The login form cookie fails on Safari today.", "The login form cookie fails on Safari."]
+    ranked = rank_sentences(
+        [*repeated, "The database index is slow on Linux.", "The index of the database login grows."]
+    )
+    assert ranked[-1] in (0, 1)
+    assert sorted(ranked) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        [
+            "\u6211\u4eec\u51b3\u5b9a\u4f7f\u7528\u6570\u636e\u5e93\u3002",
+            "\u6570\u636e\u5e93\u5f88\u5feb\u3002",
+            "\u5929\u6c14\u5f88\u597d\u3002",
+        ],
+        [
+            "\u05e7\u05d1\u05e2\u05e0\u05d5 \u05dc\u05d4\u05e9\u05ea\u05de\u05e9 \u05d1\u05e2\u05d5\u05d2\u05d9\u05d4 \u05d7\u05d3\u05e9\u05d4.",
+            "\u05d4\u05e2\u05d5\u05d2\u05d9\u05d4 \u05d7\u05e1\u05d5\u05de\u05d4 \u05d1\u05d3\u05e4\u05d3\u05e4\u05df \u05d4\u05d7\u05d3\u05e9.",
+        ],
+        [
+            "\u0642\u0631\u0631\u0646\u0627 \u0627\u0633\u062a\u062e\u062f\u0627\u0645 \u0642\u0627\u0639\u062f\u0629 \u0627\u0644\u0628\u064a\u0627\u0646\u0627\u062a."
+        ],
+        [
+            "\U0001f389 ship it \U0001f680 now please",
+            "\U0001f468\u200d\U0001f469\u200d\U0001f467 family",
+            "\U0001f389\U0001f389\U0001f389",
+        ],
+        ["e\u0301tude cafe\u0301 re\u0301sume\u0301 du projet", "\u00e9tude caf\u00e9 r\u00e9sum\u00e9 du projet"],
+    ],
+)
+def test_every_script_has_a_summary(sentences):
+    assert choose_sentences(sentences, 1)[0] in sentences
+    assert rank_sentences(sentences) == rank_sentences(sentences)
+
+
+@given(st.lists(st.text(max_size=30), max_size=12), st.integers(0, 5))
+@settings(max_examples=100)
+def test_any_text_is_ranked_each_place_once(sentences, count):
+    ranked = rank_sentences(sentences)
+    assert len(ranked) == len(set(ranked)) <= len(sentences)
+    assert choose_sentences(sentences, count) == [sentences[place] for place in sorted(ranked[:count])]

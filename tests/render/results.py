@@ -419,7 +419,7 @@ CONTEXT = Context(
 
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, method="textrank",
-    original_tokens=1234, summary_tokens=240,
+    original_tokens=1234, summary_tokens=240, counted="exact",
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
 )  # fmt: skip
 
@@ -719,7 +719,7 @@ SAMPLES = {
     },
     "summary": {
         "summarized": SUMMARIZED,
-        "compacted": replace(SUMMARIZED, compact=True, method="command", messages=1),
+        "compacted": replace(SUMMARIZED, compact=True, method="command", messages=1, counted="estimate"),
         "foreseen": replace(SUMMARIZED, id=None, oid=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from scopes.context.context import context
@@ -62,6 +64,7 @@ def estimated(repo):
     return choose_tokenizer(Places(repo.path + ".cache"))
 
 
+COUNTER = SimpleNamespace(method="exact", count=len)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
@@ -94,9 +97,9 @@ WRITES = {
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
-    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, len, dry_run=True),
-    "summarize": lambda repo: summarize(repo, SAMPLE, len),
-    "compact": lambda repo: compact(repo, SAMPLE, len, every=True),
+    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
+    "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
+    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, every=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),

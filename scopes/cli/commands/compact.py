@@ -31,8 +31,8 @@ def compact(
     """
     call: Invocation = context.obj
     share = DEFAULT_RATIO if ratio is None else ratio
-    count = tokenizer_for(call, None, strict=False).tokenizer.count
+    counter = tokenizer_for(call, None, strict=False).tokenizer
     done = put_summary(
-        call.repository(), conversation, count, ratio=share, every=every, dry_run=dry_run, built_in=built_in
+        call.repository(), conversation, counter, ratio=share, every=every, dry_run=dry_run, built_in=built_in
     )
     return call.show(done)

@@ -44,8 +44,8 @@ def summarize(
             raise Invalid("--status only looks at the summaries there are", hint="leave the other options out")
         return call.show(list_summaries(call.repository(), conversation))
     share = DEFAULT_RATIO if ratio is None else ratio
-    count = tokenizer_for(call, None, strict=False).tokenizer.count
+    counter = tokenizer_for(call, None, strict=False).tokenizer
     done = write_summary(
-        call.repository(), conversation, count, ratio=share, every=every, dry_run=dry_run, built_in=built_in
+        call.repository(), conversation, counter, ratio=share, every=every, dry_run=dry_run, built_in=built_in
     )
     return call.show(done)

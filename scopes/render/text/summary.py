@@ -5,6 +5,7 @@ from __future__ import annotations
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.render.text.dispatch import render_text
+from scopes.render.text.token import amount
 from scopes.render.text.wording import author, counted, identifier, moment, say_field, say_hint
 from scopes.render.view import Cell, Column, Span, View
 
@@ -32,8 +33,8 @@ def summarized(result: Summarized, view: View) -> None:
         place = Span(f"{result.conversation}/{result.branch}", "branch")
         name = () if result.id is None else (" in ", identifier(view, result.id))
         view.line(done, f" {counted(result.messages, 'message')} of ", place, *name, f" ({result.method})")
-        tokens = f"{result.summary_tokens:,} of {result.original_tokens:,} ({result.ratio:.0%})"
-        say_field(view, "Tokens", tokens)
+        tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
+        say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
         say_hint(view, f"take it back with: scopes conv rewind {result.conversation}/{result.branch}")

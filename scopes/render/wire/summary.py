@@ -22,6 +22,7 @@ def summarized(result: Summarized) -> dict[str, object]:
         messages=result.messages,
         original_tokens=result.original_tokens,
         summary_tokens=result.summary_tokens,
+        counted=result.counted,
         ratio=result.ratio,
         method=result.method,
         context_root=result.compact,

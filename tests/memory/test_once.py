@@ -1,0 +1,122 @@
+"""The law of the memory: whatever was said is remembered, and once, however histories branch, merge and are rewritten."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.log import messages_of
+from scopes.conversation.merge import merge
+from scopes.conversation.new import new
+from scopes.conversation.rebase import rebase
+from scopes.conversation.rewind import rewind
+from scopes.memory.covered import read_said
+from scopes.memory.list import list_memory
+from scopes.memory.prune import prune
+from scopes.memory.update import update
+from tests.conversation.stores import make_store
+from tests.memory.talking import CONVERSATION, say
+from tests.support.history import history
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["say", "branch", "update", "update-branch", "now"]), st.integers(0, 3)),
+    min_size=3,
+    max_size=14,
+)
+
+
+def remembered(repository):
+    """The messages of all entries, with repetitions."""
+    return [source for entry in list_memory(repository).entries for source in entry.sources.messages]
+
+
+def spoken(repository):
+    """The ids of everything that says something."""
+    return {
+        each.head.id for each in read_said(repository, [head for head, _ in messages_of(repository, CONVERSATION)[1]])
+    }
+
+
+@given(STEPS)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_dice, steps):
+    """S0-10."""
+    repository = fresh(tmp_path_factory)
+    branches = ["main"]
+    for number, (step, which) in enumerate(steps):
+        place = branches[which % len(branches)]
+        if step == "say":
+            say(repository, f"Message number {number} about cookies.", branch=place)
+        elif step == "branch":
+            branch(repository, CONVERSATION, name=f"b{number}", start=place)
+            branches.append(f"b{number}")
+        else:
+            where = f"{CONVERSATION}/{place}" if step == "update-branch" else None
+            update(repository, where, at_once=step == "now")
+    update(repository, at_once=True)
+    told = remembered(repository)
+    assert len(told) == len(set(told))
+    assert set(told) == spoken(repository)
+
+
+def fresh(tmp_path_factory):
+    """Make a store with an empty conversation."""
+    made = make_store(tmp_path_factory.mktemp("once") / "store.git")
+    new(made)
+    return made
+
+
+def test_a_merge_brings_no_message_twice(repository):
+    drawn = history(repository, "main: a b", "fix@b: c d", "main: e", conversation="conv-009")
+    update(repository, "conv-009", at_once=True)
+    update(repository, "conv-009/fix", at_once=True)
+    merge(repository, "conv-009", "fix", target="main")
+    update(repository, "conv-009", at_once=True)
+    told = remembered(repository)
+    assert len(told) == len(set(told))
+    assert set(told) >= set(drawn.ids.values())
+
+
+def test_a_message_that_was_picked_is_not_told_again(repository):
+    drawn = history(repository, "main: a b", "fix@a: c", conversation="conv-009")
+    update(repository, at_once=True)
+    cherry_pick(repository, "conv-009", [drawn.ids["c"]], branch="main")
+    assert update(repository, at_once=True).entries == ()
+
+
+def test_what_was_rewound_and_said_anew_is_new(repository):
+    say(repository, "One.", "Two.")
+    update(repository, at_once=True)
+    rewind(repository, CONVERSATION, count=1)
+    assert update(repository, at_once=True).entries == ()
+    (again,) = say(repository, "Another two.")
+    assert update(repository, at_once=True).entries[0].sources.messages == (again,)
+
+
+def test_an_amended_message_is_new_by_its_new_text_and_a_retraction_says_nothing(repository):
+    first, second = say(repository, "It is port 80.", "Forget this.")
+    update(repository, at_once=True)
+    retract(repository, CONVERSATION, second, "", author="planner")
+    assert update(repository, at_once=True).entries == ()
+    amend(repository, CONVERSATION, first, "It is port 8080.", author="planner")
+    assert update(repository, at_once=True).entries[0].summary == "It is port 8080."
+
+
+def test_a_rebased_branch_is_known(repository):
+    history(repository, "main: a b", "fix@a: c d", conversation="conv-009")
+    update(repository, at_once=True)
+    rebase(repository, "conv-009", branch="fix", onto="main")
+    assert update(repository, at_once=True).entries == ()
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_what_was_forgotten_stays_forgotten_on_every_branch(repository, most):
+    history(repository, "main: a b c d", "fix@b: e f g h", conversation="conv-009")
+    assert len(update(repository).entries) == 2
+    prune(repository, most=most)
+    assert update(repository, at_once=True).entries == ()
+    assert len(list_memory(repository).entries) == most

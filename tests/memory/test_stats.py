@@ -1,0 +1,108 @@
+"""Counting what is remembered, and forgetting it, at the edges of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.clock import format_time, now_nanoseconds
+from scopes.errors import Invalid
+from scopes.memory.add import add
+from scopes.memory.context import LIMIT, MAX_CHARACTERS, choose, context
+from scopes.memory.list import list_memory
+from scopes.memory.prune import prune
+from scopes.memory.registry import change_memory, entry_change, read_memory
+from scopes.memory.stats import stats
+from scopes.store.transaction import writing
+
+DAY = 86400 * 1_000_000_000
+
+
+@pytest.fixture
+def aged(repository):
+    """Entries that are 0, 6, 8, 100 and 400 days old, the older the more important, and one without a known age."""
+    changes = {}
+    for importance, days in enumerate((0, 6, 8, 100, 400), start=4):
+        entry = add(repository, f"{days} days old", agent="a", importance=importance).entry
+        changes |= entry_change(replace(entry, time=format_time(now_nanoseconds() - days * DAY)))
+    changes |= entry_change(replace(add(repository, "of unknown age", agent="b").entry, time="whenever"))
+    with writing(repository):
+        change_memory(repository, read_memory(repository), changes, "age")
+    return repository
+
+
+def left(repository):
+    """The summaries that are left, newest first."""
+    return [entry.summary for entry in list_memory(repository).entries]
+
+
+def test_a_week_is_the_last_seven_days(aged):
+    """S0-19."""
+    found = stats(aged)
+    assert (found.total, found.this_week) == (6, 2)
+    assert found.agents == {"a": 5, "b": 1}
+    assert found.oldest == "whenever"
+
+
+def test_agents_are_counted_most_first_then_by_name(repository):
+    """S0-19."""
+    for agent in ("b", "a", "c", "c"):
+        add(repository, "x", agent=agent)
+    assert list(stats(repository).agents.items()) == [("c", 2), ("a", 1), ("b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "remaining"),
+    [
+        ({"older_than": "7 days ago"}, 2),
+        ({"older_than": "7 days ago", "keep_importance": 8}, 3),
+        ({"older_than": "1000 days ago"}, 5),
+        ({"most": 3}, 3),
+        ({"most": 100}, 6),
+        ({"most": 10**30}, 6),
+        ({"most": 0, "keep_importance": 7}, 2),
+        ({"most": 1, "keep_importance": 7}, 2),
+        ({"most": 3, "keep_importance": 7}, 3),
+        ({"most": 3, "older_than": "7 days ago"}, 2),
+        ({"most": 1, "older_than": "7 days ago"}, 1),
+        ({"most": 0, "keep_importance": 1}, 6),
+    ],
+)
+def test_what_remains_after_pruning(aged, options, remaining):
+    """S0-21."""
+    foreseen = prune(aged, **options, dry_run=True)
+    assert len(left(aged)) == 6
+    done = prune(aged, **options)
+    assert (done.entries, done.remaining) == (foreseen.entries, remaining)
+    assert len(left(aged)) == remaining
+    assert (done.operation is None) == (remaining == 6)
+
+
+@pytest.mark.parametrize("importance", [0, 11, -3])
+def test_an_importance_to_keep_is_from_one_to_ten(aged, importance):
+    """S0-13."""
+    with pytest.raises(Invalid, match="the importance is"):
+        prune(aged, most=0, keep_importance=importance)
+    assert len(left(aged)) == 6
+
+
+def test_a_context_has_ten_entries_of_8192_characters_unless_told_otherwise(repository):
+    """S0-17."""
+    for number in range(12):
+        add(repository, f"entry {number} " + "x" * 700, agent="a")
+    assert (LIMIT, MAX_CHARACTERS) == (10, 8192)
+    assert len(context(repository).entries) == 10
+    add(repository, "y" * 3000, agent="a")
+    made = context(repository)
+    assert len(made.entries) + made.omitted == 10
+    assert 0 < len(made.text) <= 8192
+    assert len(context(repository, max_characters=10**9, limit=10**9).entries) == 13
+
+
+def test_an_entry_too_long_for_the_room_leaves_it_to_shorter_ones(repository):
+    """S0-17: each whole or not at all."""
+    entries = [add(repository, text, agent="a").entry for text in ("short", "long " * 100, "also short")]
+    made = choose(list(reversed(entries)), 200)
+    assert made.entries == (entries[0].id, entries[2].id)
+    assert made.omitted == 1
