@@ -9,10 +9,13 @@ from typing import Annotated, TypeAlias
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.context.budget import plan_budget
+from scopes.context.budget import Shares, plan_budget, set_shares
+from scopes.context.kept import KEPT_SECONDS
+from scopes.context.limits import Limits
 from scopes.context.models import Model, find_model
 from scopes.context.rank_data import Places
 from scopes.context.tokens import Chosen, choose_tokenizer
+from scopes.errors import Invalid
 
 ModelName: TypeAlias = Annotated[
     str | None,
@@ -49,16 +52,43 @@ def budget_for(call: Invocation, max_tokens: int | None, model: str | None, task
         return max_tokens
     row = known_model(call, model)
     if row is not None:
-        return plan_budget(row.window).parts["content"]
+        return plan_budget(row.window, default=budget_shares(call)).parts["content"]
     return DEFAULT_BUDGET if task is None else DEFAULT_TASK_BUDGET
 
 
+def budget_shares(call: Invocation) -> Shares:
+    """Return the default division of a window, with what the settings say."""
+    config = call.config()
+    return set_shares(config.find("scopes.budgetWindow"), config.find("scopes.budgetContent"))
+
+
+def context_limits(call: Invocation, candidates: int | None) -> Limits:
+    """Return the limits that the settings set, and the one that is named.
+
+    Raises:
+        Invalid: not one candidate is allowed.
+    """
+    if candidates is not None and candidates < 1:
+        raise Invalid(f"{candidates} candidates are none", hint="for example: --candidates 32")
+    config = call.config()
+    return Limits(
+        files=budget_shares(call).content["files"] if config.find("scopes.budgetContent") else None,
+        candidates=candidates,
+        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
+        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
+        kept_seconds=config.find_integer("scopes.contextSeconds", KEPT_SECONDS),
+    )
+
+
 def project_directory(call: Invocation) -> str:
-    """Return the directory whose files may be read: the git repository around the current one, or that itself."""
+    """Return the directory whose files may be read: the git repository around the current one, or that itself.
+
+    A home directory, and what is above it, is no project: there it is empty.
+    """
     directory = here = os.path.realpath(call.cwd)
     while not os.path.lexists(os.path.join(directory, ".git")):
         parent = os.path.dirname(directory)
         if parent == directory:
-            return here
+            return "" if os.path.join(os.path.realpath(call.home), "").startswith(os.path.join(here, "")) else here
         directory = parent
     return directory

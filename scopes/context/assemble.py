@@ -28,11 +28,13 @@ Count = Callable[[str], int]
 
 
 class Wanted(NamedTuple):
-    """What a context is to be: at most so many tokens, in a mode, for a task."""
+    """What a context is to be: at most so many tokens, in a mode, for a task; `files` is their share in hundredths."""
 
     max_tokens: int
     mode: str = "history"
     task: str | None = None
+    files: int | None = None
+    candidates: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,10 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, t
 def _select(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, room: int, count: Count) -> Selection:
     if wanted.task is None:
         return select_newest(turns, room, count)
-    return select_relevant(turns, scores, room, count)
+    best = best_first(scores)
+    chosen = select_relevant(turns, {p: scores[p] for p in best[: wanted.candidates]}, room, count)
+    chosen.dropped |= dict.fromkeys(best[wanted.candidates :] if wanted.candidates is not None else (), "no candidate")
+    return chosen
 
 
 def _pieces(header: str, summary: str | None, files: FileSelection, selection: Selection) -> list[str]:
@@ -149,7 +154,8 @@ def _choose_files(
     if tight or not material.files:
         return FileSelection(), room
     headings = tokenizer.count(_FILES) + tokenizer.count(_TURNS)
-    share = max(0, room * _FILE_SHARE[wanted.mode] // 100 - headings)
+    hundredths = _FILE_SHARE[wanted.mode] if wanted.files is None else wanted.files
+    share = max(0, room * hundredths // 100 - headings)
     files = select_files(material.files, project, share, tokenizer)
     if not files.embedded and not files.large:
         return files, room

@@ -28,23 +28,26 @@ class Budget(Result):
     model: str | None = None
 
 
-_DEFAULT = Shares({"content": 60, "response": 20, "overhead": 20}, {"files": 50, "history": 30, "metadata": 20})
+DEFAULT_SHARES = Shares({"content": 60, "response": 20, "overhead": 20}, {"files": 50, "history": 30, "metadata": 20})
 _ZEN_SMALL = Shares({"content": 60, "response": 40}, {"files": 30, "history": 50, "metadata": 20})
 _ZEN_LARGE = Shares({"content": 80, "response": 20}, {"files": 40, "history": 40, "metadata": 20})
 _ZEN_LARGE_FROM = 300_000
 PRESETS = ("default", "zen")
 MOST = 10**12
+_WHOLE = 100
 
 
-def plan_budget(window: int, preset: str = "default", *, model: str | None = None) -> Budget:
-    """Divide a window of so many tokens.
+def plan_budget(
+    window: int, preset: str = "default", *, model: str | None = None, default: Shares = DEFAULT_SHARES
+) -> Budget:
+    """Divide a window of so many tokens; `default` is the preset of that name.
 
     Raises:
         Invalid: the window is negative or beyond any, or there is no such preset.
     """
     if not 0 <= window <= MOST:
         raise Invalid(f"a window of {window} tokens cannot be divided", hint="for example: --window 200000")
-    shares = _shares(window, preset)
+    shares = _shares(window, preset, default)
     parts = divide(window, shares.window)
     return Budget(
         window=window, preset=preset, model=model, parts=parts, content_parts=divide(parts["content"], shares.content)
@@ -59,9 +62,32 @@ def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
     return parts
 
 
-def _shares(window: int, preset: str) -> Shares:
+def set_shares(window: str | None, content: str | None) -> Shares:
+    """Return the default division with what settings say, such as 60/20/20 (S1-14).
+
+    Raises:
+        Invalid: one of them does not add up to 100.
+    """
+    return Shares(
+        _set("scopes.budgetWindow", window, DEFAULT_SHARES.window),
+        _set("scopes.budgetContent", content, DEFAULT_SHARES.content),
+    )
+
+
+def _set(key: str, text: str | None, default: Mapping[str, int]) -> Mapping[str, int]:
+    if text is None:
+        return default
+    numbers = [int(number) if number.isdecimal() else -1 for number in text.split("/")]
+    if len(numbers) != len(default) or min(numbers) < 0 or sum(numbers) != _WHOLE:
+        raise Invalid(
+            f"{key} is {text!a}", hint=f"{'/'.join(default)} in hundredths that add up to 100, such as 60/20/20"
+        )
+    return dict(zip(default, numbers, strict=True))
+
+
+def _shares(window: int, preset: str, default: Shares) -> Shares:
     if preset == "zen":
         return _ZEN_SMALL if window < _ZEN_LARGE_FROM else _ZEN_LARGE
     if preset == "default":
-        return _DEFAULT
+        return default
     raise Invalid(f"{preset!a} is no preset", hint="presets: " + ", ".join(PRESETS))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scopes.clock import now_nanoseconds
 from scopes.context.assemble import Wanted, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.counts import KeptCounts, remembering
@@ -14,15 +15,19 @@ from scopes.context.describe import About, describe
 from scopes.context.files import Project
 from scopes.context.gather import Extent, find_sessions, gather
 from scopes.context.kept import KeptContexts, key_of, sign
+from scopes.context.limits import Limits
 from scopes.context.relevance import words_of
 from scopes.context.result import LAYOUTS, MODES, Context
 from scopes.context.tokens import Chosen
+from scopes.conversation.heads import count_messages
 from scopes.conversation.lookup import Place, branch_tips
 from scopes.errors import Invalid
 from scopes.result import Note
-from scopes.store.repository import Repository
+from scopes.store.graph import walk_newest_first
+from scopes.store.repository import Repository, read_tip
 
 _FILES_FROM = 1000  # messages that are looked through for files, although not all of them fit
+_NO_LIMITS = Limits()
 _FEWEST_TOKENS = 8  # no turn has so few, its heading included
 
 
@@ -40,6 +45,7 @@ def context(
     every: bool = False,
     at: str | None = None,
     explain: bool = False,
+    limits: Limits = _NO_LIMITS,
 ) -> Context:
     """Build a context of at most `max_tokens`, or take it from the cache; the history itself is never changed (S1-27).
 
@@ -57,29 +63,48 @@ def context(
     tips = [[place.conversation, place.branch, place.oid] for place in places]
     by: dict[str, object] = {
         "max_tokens": max_tokens, "encoding": chosen.tokenizer.name, "project": project, "explain": explain,
-        "notes": [note.text for note in chosen.notes],
+        "notes": [note.text for note in chosen.notes], "limits": limits,
     }  # fmt: skip
     key = key_of(tips=tips, options=options, by=by)
-    kept = KeptContexts(cache)
+    kept = KeptContexts(cache, limits.kept_seconds)
     found = kept.find(key)
     if found is None:
-        most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
+        partly = wanted.task is None and not explain
+        most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if partly else sys.maxsize
         counts = KeptCounts(cache)
         tokenizer, told = calibrate(repository, places[-1], remembering(chosen, counts))
         earlier = at is not None or _is_past(repository, places[-1])
         material = gather(repository, places, Extent(every, work_item, most, as_recorded=earlier))
         reading = Project(project, as_recorded=earlier)
+        wanted = wanted._replace(files=limits.files, candidates=limits.candidates)
         assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
-        found = describe(about, material, assembled, explain=explain)
+        found = describe(about, material, assembled, tokenizer.count if explain else None)
         found = replace(found, notes=(*told, *found.notes))
         counts.save()
         if material.messages:  # a title may change without any message
             kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
+    found = _with_limits(repository, places[-1], found, limits)
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
         said = (Note("the kept context was damaged: it was made anew"), *said)
     return replace(found, notes=(*found.notes, *said), explain=explain)
+
+
+def _with_limits(repository: Repository, place: Place, found: Context, limits: Limits) -> Context:
+    """Tell how much of a conversation's limits is left (S1-24); this is of now, and therefore never kept."""
+    warnings = list(found.warnings)
+    metadata = dict(found.metadata)
+    if limits.max_turns is not None:
+        turns = count_messages(walk_newest_first(repository, [place.oid]))
+        metadata["remaining_turns"] = max(0, limits.max_turns - turns)
+        if turns >= limits.max_turns:
+            warnings.append(f"the conversation has {turns} of {limits.max_turns} turns: go on in a new one")
+    if limits.idle_seconds is not None:
+        idle = now_nanoseconds() // 1_000_000_000 - read_tip(repository, place.oid).time
+        if idle > limits.idle_seconds:
+            warnings.append(f"the conversation has been idle for {idle} seconds, longer than {limits.idle_seconds}")
+    return replace(found, metadata=metadata, warnings=tuple(warnings))
 
 
 def check_layout(layout: str) -> str:

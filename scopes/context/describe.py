@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.context.assemble import Assembled
+from scopes.context.assemble import Assembled, Count
 from scopes.context.gather import Material
 from scopes.context.kept import key_of
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
@@ -25,8 +25,11 @@ class About(NamedTuple):
     options: Mapping[str, object]
 
 
-def describe(about: About, material: Material, made: Assembled, *, explain: bool) -> Context:
-    """Tell everything of an assembled context; its id is the same wherever the same is asked of the same history."""
+def describe(about: About, material: Material, made: Assembled, count: Count | None) -> Context:
+    """Tell everything of an assembled context; its id is the same wherever the same is asked of the same history.
+
+    With a way to count it is explained as well.
+    """
     place, limit = about.place, about.max_tokens
     included = sorted(made.selection.kept)
     sessions = {made.turns[position].session for position in included}
@@ -57,7 +60,7 @@ def describe(about: About, material: Material, made: Assembled, *, explain: bool
         turns_included=len(included),
         turns_excluded=len(material.turns) + material.unread - len(included),
         warnings=made.warnings,
-        explained=tuple(_explain(made)) if explain else (),
+        explained=tuple(_explain(made, material, count)) if count is not None else (),
         notes=tuple(material.notes),
     )
 
@@ -89,8 +92,8 @@ def _is_cut(made: Assembled, position: int) -> bool:
     return made.selection.truncated == position or made.turns[position].clipped_at(made.selection.limit)
 
 
-def _explain(made: Assembled) -> list[Explained]:
-    """Say of every turn, newest first, and of every file what became of it and why."""
+def _explain(made: Assembled, material: Material, count: Count) -> list[Explained]:
+    """Say of every turn, newest first, of every other message and of every file what became of it and why (S4-40)."""
     chosen = made.selection
     rows = []
     for position in reversed(range(len(made.turns))):
@@ -98,8 +101,21 @@ def _explain(made: Assembled) -> list[Explained]:
         kept = position in chosen.kept
         reason = "truncated" if position == chosen.truncated else "fits" if kept else chosen.dropped.get(position, "")
         tokens, ranked = chosen.tokens.get(position), made.scores.get(position)
-        name = f"{turn.session}:{turn.number}" if turn.named else str(turn.number)
-        rows.append(Explained("turn", name, None if ranked is None else round(ranked, 4), tokens, kept, reason))
+        tokens = count(turn.block) if tokens is None else tokens
+        rows.append(
+            Explained(
+                "turn",
+                f"{turn.session}:{turn.number}" if turn.named else str(turn.number),
+                None if ranked is None else round(ranked, 4),
+                tokens,
+                kept,
+                reason,
+            )
+        )
+    named = any(turn.named for turn in made.turns)
+    for session, number, reason in reversed(material.left_out):
+        name = f"{session}:{number}" if named else str(number)
+        rows.append(Explained("message", name, None, None, kept=False, reason=reason))
     rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in made.files.embedded]
     rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in made.files.skipped]
     return rows

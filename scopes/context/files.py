@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from errno import EFBIG, EINVAL
 from typing import NamedTuple
 
 from scopes.context.file_states import has_hash
 from scopes.context.recorded import neutralise, neutralise_file
+from scopes.context.secret_names import may_hold_secrets
 from scopes.context.tokens import Tokenizer, prepare_for_room
 
 _LARGEST_BYTES = 4 << 20
 _MOST_FILES = 500
 _UNKNOWN = "its content at that time is not known"
+_PRIVATE = "may hold secrets, by its name"
 _TICKS = re.compile("`+")
 
 
@@ -63,7 +65,10 @@ class FileSelection:
 
 
 class Project(NamedTuple):
-    """Where files may be read: below `directory` alone; `as_recorded` only as what the history says they became."""
+    """Where files may be read: below `directory` alone, nowhere where that is empty.
+
+    `as_recorded` is only as what the history says they became.
+    """
 
     directory: str
     as_recorded: bool = False
@@ -73,7 +78,7 @@ def select_files(touched: Iterable[TouchedFile], project: Project, room: int, to
     """Embed the files, the last touched first; where one does not fit, smaller ones are still tried."""
     chosen = FileSelection()
     blocks: list[tuple[TouchedFile, str]] = []
-    for position, file in enumerate(touched):
+    for position, file in enumerate(_each_once(touched, project)):
         text = _text_of(file, project) if position < _MOST_FILES else SkippedFile(file.path, "touched too long ago")
         if isinstance(text, SkippedFile):
             chosen.skipped.append(text)
@@ -89,6 +94,16 @@ def select_files(touched: Iterable[TouchedFile], project: Project, room: int, to
         else:
             chosen.large.append(embedded)
     return chosen
+
+
+def _each_once(touched: Iterable[TouchedFile], project: Project) -> Iterator[TouchedFile]:
+    """Yield each file at its first place, whatever ways there are to write its path (S1-8)."""
+    seen: set[str] = set()
+    for file in touched:
+        name = locate(file.path, project) or os.path.normpath(file.path)
+        if name not in seen:
+            seen.add(name)
+            yield file
 
 
 def retry_large(chosen: FileSelection, room: int) -> int:
@@ -107,18 +122,27 @@ def retry_large(chosen: FileSelection, room: int) -> int:
 def locate(path: str, project: Project) -> str | None:
     """Return where a recorded path leads to in the project, links followed; None where it leads out of it."""
     top = os.path.realpath(project.directory)
-    if "\0" in path:
+    if "\0" in path or not project.directory:
         return None
     full = os.path.realpath(os.path.join(top, path))
     inside = full.startswith(os.path.join(top, ""))
     return full if inside and ".git" not in os.path.relpath(full, top).split(os.sep) else None
 
 
+def _allowed(path: str, project: Project) -> str | SkippedFile:
+    """Return where a recorded path leads to, if that may be read."""
+    full = locate(path, project)
+    if full is None:
+        return SkippedFile(path, "outside the project")
+    inside = os.path.relpath(full, os.path.realpath(project.directory))
+    return SkippedFile(path, _PRIVATE) if may_hold_secrets(inside) else full
+
+
 def read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
     """Read a file of the project as text, without ever waiting for one that is none."""
-    full = locate(file.path, project)
-    if full is None:
-        return SkippedFile(file.path, "outside the project")
+    full = _allowed(file.path, project)
+    if isinstance(full, SkippedFile):
+        return full
     try:
         data = _read_regular(full)
     except (FileNotFoundError, NotADirectoryError):
@@ -136,6 +160,8 @@ def _text_of(file: TouchedFile, project: Project) -> str | SkippedFile:
     if file.content is None:
         unknown = project.as_recorded and file.content_hash is None
         return SkippedFile(file.path, _UNKNOWN) if unknown else read_text(file, project)
+    if may_hold_secrets(file.path):
+        return SkippedFile(file.path, _PRIVATE)
     return SkippedFile(file.path, "binary") if "\0" in file.content else file.content
 
 

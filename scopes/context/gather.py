@@ -27,6 +27,14 @@ _READING = frozenset({"read", "mention"})
 _SUMMARISING = frozenset({"compaction", "summary"})
 
 
+class LeftOut(NamedTuple):
+    """A message that is no turn, by its number in its session, and why."""
+
+    session: str
+    number: int
+    reason: str
+
+
 @dataclass(slots=True)
 class Material:
     """Turns oldest first; `filtered` messages were left out of them, `messages` is how many there are in all.
@@ -43,6 +51,7 @@ class Material:
     filtered: int = 0
     unread: int = 0
     summary: str | None = None
+    left_out: list[LeftOut] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
 
@@ -75,6 +84,7 @@ class Extent(NamedTuple):
     work_item: str | None = None
     most: int = sys.maxsize
     as_recorded: bool = False  # whether files are wanted as they were, not as they are
+    verbatim: int | None = None  # beyond so many messages a summary stands for the older ones, where there is one
 
 
 def gather(repository: Repository, places: Sequence[Place], extent: Extent) -> Material:
@@ -103,8 +113,11 @@ def _add_session(
     root = None if extent.every else _find_root(repository, heads)
     if root is not None:
         material.summary = as_content(read_message(repository, heads[root].oid).text)
-        material.filtered += root
         start = root + 1
+    start = max(start, _summarized_before(repository, heads, start, extent, material))
+    older = [position for position in range(start) if position != root]
+    material.filtered += len(older)
+    material.left_out += [LeftOut(place.conversation, position + 1, "summarized") for position in older]
     first = max(start, len(heads) - extent.most)
     material.unread += sum(map(may_speak, heads[start:first]))
     revisions = find_revisions(repository, place.oid, heads[first:])
@@ -115,8 +128,24 @@ def _add_session(
         turn = None if message is None else make_turn(number, place.conversation, head, message)
         if turn is None:
             material.filtered += 1
+            reason = "revised, or for other work" if message is None else "says nothing to a model"
+            material.left_out.append(LeftOut(place.conversation, number, reason))
         else:
             material.turns.append(turn)
+
+
+def _summarized_before(
+    repository: Repository, heads: Sequence[MessageHead], start: int, extent: Extent, material: Material
+) -> int:
+    """Let a summary stand for the older ones of many messages (S3-14); return how many messages those are."""
+    if extent.verbatim is None or len(heads) - start <= extent.verbatim:
+        return start
+    for position in reversed(range(start, len(heads))):
+        if heads[position].kind == "summary":
+            said = as_content(read_message(repository, heads[position].oid).text)
+            material.summary = "\n\n".join(filter(None, (material.summary, said)))
+            return min(position, len(heads) - extent.verbatim)
+    return start
 
 
 def _add_states(repository: Repository, place: Place, material: Material) -> None:

@@ -1,5 +1,7 @@
 """Contexts that were made before, by what they were made from: compressed, for ten minutes (S4-42), and not too many.
 
+    entry = SHA-256 of what follows | the context as JSON, compressed
+
 A damaged or foreign entry is a miss, which `damaged` tells; a disk that is full costs only the time of the next one.
 """
 
@@ -20,9 +22,10 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.context.storing import write_file
 from scopes.result import Note
 
-_VERSION = 1
-_KEPT_SECONDS = 600
+_VERSION = 2
+KEPT_SECONDS = 600
 _LARGEST_BYTES = 64 << 20
+_DIGEST_BYTES = 32
 _ROWS: Mapping[str, Any] = {
     "messages": ContextMessage, "files_embedded": ContextFile, "files_skipped": SkippedFile, "explained": Explained,
     "notes": Note, "warnings": str,
@@ -33,37 +36,41 @@ Signatures = list[tuple[str, int, int]]
 
 
 class KeptContexts:
-    """The contexts in our cache directory."""
+    """The contexts in our cache directory, each for so many seconds."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, seconds: int = KEPT_SECONDS) -> None:
         self._directory = os.path.join(directory, "contexts")
+        self._seconds = seconds
         self.damaged = False
 
     def find(self, key: str) -> Context | None:
         """Return a context, unless it is too old, damaged, or one of its files has changed since."""
         path = self._path(key)
         try:
-            if time.time() - os.stat(path).st_mtime > _KEPT_SECONDS:
+            if time.time() - os.stat(path).st_mtime >= self._seconds:
                 return None
             with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-                document = json.loads(zlib.decompress(file.read(_LARGEST_BYTES)))
-            signatures = [tuple(row) for row in document["signatures"]]
-            if document["key"] != key or signatures != sign(path for path, _, _ in signatures):
-                return None
-            return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
+                data = file.read(_LARGEST_BYTES)
         except OSError:
             return None
-        except (zlib.error, ValueError, TypeError, KeyError):
+        if sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:  # what follows is what was written
             self.damaged = True
             return None
+        document = json.loads(zlib.decompress(data[_DIGEST_BYTES:]))
+        signatures = [tuple(row) for row in document["signatures"]]
+        if document["key"] != key or signatures != sign(path for path, _, _ in signatures):
+            return None
+        return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
 
     def keep(self, key: str, context: Context, signatures: Signatures) -> None:
         """Keep a context, and let go of the oldest where there are too many."""
         stored = {field.name: getattr(context, field.name) for field in fields(context)}
         document = {"key": key, "signatures": signatures, "context": stored}
-        with suppress(OSError):
-            write_file(self._path(key), zlib.compress(json.dumps(document).encode(), 6))
-            self._shrink()
+        data = zlib.compress(json.dumps(document).encode(), 6)
+        if self._seconds:
+            with suppress(OSError):
+                write_file(self._path(key), sha256(data).digest() + data)
+                self._shrink()
 
     def _path(self, key: str) -> str:
         return os.path.join(self._directory, f"{key}.z")
@@ -74,7 +81,7 @@ class KeptContexts:
         total = 0
         for changed, size, path in found:
             total += size
-            if total > _LARGEST_BYTES or time.time() - changed > _KEPT_SECONDS:
+            if total > _LARGEST_BYTES or time.time() - changed > self._seconds:
                 os.unlink(path)
 
 

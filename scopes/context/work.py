@@ -14,25 +14,33 @@ from scopes.store.repository import Repository
 
 
 def find_work(repository: Repository, work_item: str) -> list[Place]:
-    """Return the active branches that have messages for a work item; the one with the newest message for it is last."""
-    found = []
-    for place in _active_places(repository.list_refs(HEADS, ACTIVE)):
+    """Return for each conversation the branch whose last message for a work item is the newest; that one comes last.
+
+    Of equals it is the active one.
+    """
+    best: dict[ConversationId, tuple[int, bool, Place]] = {}
+    for place, active in _places(repository.list_refs(HEADS, ACTIVE)):
         last = _last_time(repository, place, work_item)
         if last is not None:
-            found.append((last, place))
-    return [place for _, place in sorted(found)]
+            found = (last, active, place)
+            best[place.conversation] = max(found, best.get(place.conversation, found))
+    return [place for _, _, place in sorted(best.values())]
 
 
-def _active_places(refs: Mapping[str, str]) -> Iterator[Place]:
-    """Yield the active branch of every conversation, by its id; refs are listed once, which takes longest."""
+def _places(refs: Mapping[str, str]) -> Iterator[tuple[Place, bool]]:
+    """Yield every branch by the id of its conversation, and whether it is the active one; refs are listed once."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         named = split_branch_ref(ref)
         if named is not None:
             tips.setdefault(named[0], {})[named[1]] = Oid(oid)
     for conversation, branches in sorted(tips.items()):
-        branch = choose_active_branch(conversation, branches, refs.get(active_ref(conversation)))
-        yield Place(conversation, branch, branches[branch])
+        active = choose_active_branch(conversation, branches, refs.get(active_ref(conversation)))
+        seen: set[Oid] = set()
+        for branch in sorted(branches, key=lambda name: (name != active, name)):
+            if branches[branch] not in seen:
+                seen.add(branches[branch])
+                yield Place(conversation, branch, branches[branch]), branch == active
 
 
 def _last_time(repository: Repository, place: Place, work_item: str) -> int | None:

@@ -25,6 +25,11 @@ SETTINGS = {
     "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin so",
     "scopes.model.<name>.encoding": "the encoding that counts their tokens: o200k_base or cl100k_base",
     "scopes.model.<name>.factor": "how many of their tokens one of the encoding stands for, such as 1.2",
+    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in hundredths (default 60/20/20)",
+    "scopes.budgetContent": "how it divides the content: files/history/metadata in hundredths (default 50/30/20)",
+    "scopes.contextSeconds": "seconds that a context is kept for the next time (default 600; 0: never)",
+    "scopes.maxTurns": "messages after which 'context' says that a conversation is full (default: never)",
+    "scopes.idleSeconds": "seconds after which 'context' says that a conversation was left (default: never)",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
     "scopes.summarizer": "writes summaries instead of the built-in one (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
@@ -33,6 +38,7 @@ SETTINGS = {
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
 _OURS = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+_HUNDREDTHS = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
@@ -45,6 +51,11 @@ _FORMS = {
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,
     "scopes.memoryevery": _WHOLE_NUMBER,
+    "scopes.contextseconds": _WHOLE_NUMBER,
+    "scopes.maxturns": _WHOLE_NUMBER,
+    "scopes.idleseconds": _WHOLE_NUMBER,
+    "scopes.budgetwindow": _HUNDREDTHS,
+    "scopes.budgetcontent": _HUNDREDTHS,
 }
 _FORM_OF_RULES = re.compile("first|second|skip|fail")
 _FORMS_OF_MODELS = {

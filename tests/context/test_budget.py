@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.budget import MOST, PRESETS, plan_budget
+from scopes.context.budget import MOST, PRESETS, plan_budget, set_shares
 from scopes.errors import Invalid
 
 
@@ -50,3 +50,17 @@ def test_an_unknown_preset_is_refused_with_those_there_are():
     with pytest.raises(Invalid) as refusal:
         plan_budget(1, "big")
     assert refusal.value.hint == "presets: default, zen"
+
+
+def test_shares_can_be_set():
+    """S1-14."""
+    shares = set_shares("70/20/10", None)
+    made = plan_budget(1001, default=shares)
+    assert (made.parts, sum(made.content_parts.values())) == ({"content": 701, "response": 200, "overhead": 100}, 701)
+    assert set_shares(None, "10/80/10").content == {"files": 10, "history": 80, "metadata": 10}
+
+
+@pytest.mark.parametrize("text", ["60/20", "60/20/21", "a/b/c", "-10/60/50", "", "50/30/20/0"])
+def test_shares_that_do_not_add_up_are_refused(text):
+    with pytest.raises(Invalid, match="budgetWindow"):
+        set_shares(text, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 
 from scopes.context import context as module
 from scopes.context import kept
+from scopes.context.limits import Limits
 from scopes.conversation.new import new
 from tests.context.building import built, put, talk
 from tests.support.history import history, say
@@ -80,6 +82,25 @@ def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, ma
     assert replace(again, notes=()) == first
     assert built(repository, exact, tmp_path) == first
     assert made == [1, 1]
+
+
+def test_an_entry_that_unpacks_to_gigabytes_is_not_unpacked(repository, exact, tmp_path):
+    history(repository, "main: a")
+    first = built(repository, exact, tmp_path)
+    [entry] = entries(tmp_path)
+    entry.write_bytes(bytes(32) + kept.zlib.compress(bytes(200 << 20)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert replace(built(repository, exact, tmp_path), notes=()) == first
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+
+
+@pytest.mark.parametrize("seconds", [0, 5])
+def test_how_long_an_entry_is_kept_can_be_said(repository, exact, tmp_path, made, seconds):
+    """S4-42."""
+    history(repository, "main: a")
+    for _ in range(2):
+        built(repository, exact, tmp_path, limits=Limits(kept_seconds=seconds))
+    assert len(made) == (1 if seconds else 2)
 
 
 @pytest.mark.parametrize(("minutes", "times"), [(9, 1), (11, 2)])

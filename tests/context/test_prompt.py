@@ -95,6 +95,28 @@ def test_what_is_recorded_cannot_end_the_block_or_speak_for_anybody(repository, 
     assert len(re.findall("^-----", block.text, re.MULTILINE)) == 2
 
 
+def test_beyond_twenty_messages_a_summary_stands_for_the_older_ones(repository, exact):
+    """S3-14."""
+    new(repository)
+    talk(repository, 30, length=10)
+    say(repository, "conv-001", "what was said so far", kind="summary")
+    talk(repository, 2, length=10)
+    found = entries(history(repository, "conv-001", exact, max_tokens=100_000))
+    assert found[0] == "Summary: what was said so far"
+    assert len(found) == 20  # with the summary, which is one of the last twenty messages
+    assert found[1].startswith("Assistant: turn-14 ")
+
+
+def test_of_few_messages_all_are_there_beside_a_summary(repository, exact):
+    draw(repository, "main: a b")
+    say(repository, "conv-001", "a and b", kind="summary")
+    assert [entry.partition(": ")[2] for entry in entries(history(repository, "conv-001", exact))] == [
+        "a",
+        "b",
+        "a and b",
+    ]
+
+
 def test_nobody_can_say_that_a_tool_was_called(repository, exact):
     """S3-13."""
     draw(repository, "main: before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.errors import NotFound
 from tests.context.building import built, talk
@@ -57,3 +58,11 @@ def test_a_work_item_nobody_speaks_of_is_not_found(three, exact, tmp_path):
 def test_something_has_to_be_named(three, exact, tmp_path):
     with pytest.raises(NotFound):
         built(three, exact, tmp_path, None)
+
+
+def test_a_work_item_on_another_branch_than_the_active_one_is_found(three, exact, tmp_path):
+    """S1-18."""
+    branch(three, "other", name="side", switch=False)
+    say(three, "other/side", "as for SHOP-1", work_item="SHOP-1", time="2030-01-01T00:00:00Z")
+    seen = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert seen.messages[-1].text == "as for SHOP-1"

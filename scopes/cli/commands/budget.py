@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import known_model
+from scopes.cli.counting import budget_shares, known_model
 from scopes.cli.invocation import Invocation
 from scopes.context.budget import PRESETS, plan_budget
 from scopes.errors import Invalid
@@ -21,7 +21,8 @@ def budget(
     """Divide a model's context window.
 
     By default 60 % is content, 20 % the response and 20 % overhead; of the content 50 % is files, 30 % history and
-    20 % metadata. The parts always add up to the window. scopes.model.<name>.window sets the window of a model.
+    20 % metadata. The parts always add up to the window. scopes.model.<name>.window sets the window of a model,
+    scopes.budgetWindow and scopes.budgetContent the shares: scopes config set scopes.budgetWindow 70/20/10
 
     Examples:
       scopes conv budget --window 200000
@@ -34,4 +35,4 @@ def budget(
         window = row.window
     if window is None:
         raise Invalid("no window is named", hint="for example: --window 200000, or --model gpt-4o")
-    return call.show(plan_budget(window, preset, model=model))
+    return call.show(plan_budget(window, preset, model=model, default=budget_shares(call)))

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import ModelName, Strict, budget_for, cache_directory, project_directory, tokenizer_for
+from scopes.cli.counting import (
+    ModelName,
+    Strict,
+    budget_for,
+    cache_directory,
+    context_limits,
+    project_directory,
+    tokenizer_for,
+)
 from scopes.cli.invocation import Invocation
 from scopes.context.context import check_layout
 from scopes.context.context import context as build
@@ -37,6 +45,9 @@ def context(
     explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show instead how the budget is used")] = False,
     at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: an id, main~2")] = None,
+    candidates: Annotated[
+        int | None, typer.Option("--candidates", metavar="N", help="Weigh at most so many turns for the task (all)")
+    ] = None,
     strict: Strict = False,
 ) -> int:
     """Give what fits into a number of tokens.
@@ -44,7 +55,8 @@ def context(
     The newest turns in one piece, oldest first, from the last compaction on; and the files that they touched, as they
     are now in the project around the current directory, from a share of their own. With --task the most relevant turns
     instead. At an earlier message files are as the tools of the conversation recorded them by then, never as they are
-    today. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart.
+    today. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart. Files
+    that may hold secrets by their names are never in it.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
@@ -57,5 +69,6 @@ def context(
         call.repository(), conversation, tokenizer_for(call, model, strict=strict),
         max_tokens=budget_for(call, max_tokens, model, task), cache=cache_directory(call),
         project=project_directory(call), mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
+        limits=context_limits(call, candidates),
     )  # fmt: skip
     return call.show(replace(found, layout=check_layout(layout), stats=stats))

@@ -7,6 +7,7 @@ import json
 from scopes.context.budget import Budget
 from scopes.context.prompt import HistoryBlock
 from scopes.context.result import Context, Explained
+from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.token import amount
 from scopes.render.text.wording import say_field
@@ -48,7 +49,8 @@ def context(result: Context, view: View) -> None:
     elif result.layout == "markdown":
         _say_whole(view, result.formatted_history)
     else:
-        document = chat_messages(result) if result.layout == "messages" else context_document(result)
+        whole = {"scopes": SCHEMA_VERSION, **context_document(result)}
+        document = chat_messages(result) if result.layout == "messages" else whole
         _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
