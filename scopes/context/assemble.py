@@ -23,6 +23,7 @@ _SUMMARY = "## Summary of what came before\n\n"
 _FILE_SHARE = {"history": 50, "relevance": 50, "files": 80}  # hundredths; the rest is for history and metadata
 _SUMMARY_SHARE = 20
 _MOST_OF_HEADER = 25
+_ENDS = ".,;:!?)]}>'\"`-_/*|"  # what a text that is cut may end with
 
 Count = Callable[[str], int]
 
@@ -106,7 +107,7 @@ def _announce(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, to
     """Let the turns that will probably be counted be prepared for all at once."""
     order = reversed(range(len(turns))) if wanted.task is None else best_first(scores)
     prepare_for_room(tokenizer, (turns[position].block for position in order), wanted.max_tokens)
-    tokenizer.prepare((_FILES, _TURNS, TRUNCATED))
+    tokenizer.prepare((_FILES, _TURNS, f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _ENDS)))
 
 
 def _reserve_header(title: str, turns: int, tokens: int, count: Count) -> tuple[str, int]:
