@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from scopes.context.assemble import Wanted, assemble
 from scopes.context.calibrate import calibrate
@@ -63,19 +64,12 @@ def context(
     kept = KeptContexts(cache)
     found = kept.find(key)
     if found is None:
-        most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
+        asked = _Asked(places, wanted, Extent(every, work_item), options, project, explain)
         counts = KeptCounts(cache)
-        tokenizer, told = calibrate(repository, places[-1], remembering(chosen, counts))
-        earlier = at is not None or _is_past(repository, places[-1])
-        material = gather(repository, places, Extent(every, work_item, most, as_recorded=earlier))
-        reading = Project(project, as_recorded=earlier)
-        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
-        about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
-        found = describe(about, material, assembled, explain=explain)
-        found = replace(found, notes=(*told, *found.notes))
+        found, files = _build(repository, asked, remembering(chosen, counts))
         counts.save()
-        if material.messages:  # a title may change without any message
-            kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
+        if found.metadata["messages"]:  # a title may change without any message
+            kept.keep(key, found, sign(os.path.join(project, path) for path in files))
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
         said = (Note("the kept context was damaged: it was made anew"), *said)
@@ -104,6 +98,31 @@ def _check(max_tokens: int, mode: str | None, task: str | None) -> Wanted:
     if task is not None:
         words_of(task)
     return Wanted(max_tokens, chosen, None if chosen == "history" else task)
+
+
+class _Asked(NamedTuple):
+    """What a context is asked for, checked and resolved."""
+
+    places: Sequence[Place]
+    wanted: Wanted
+    extent: Extent
+    options: Mapping[str, object]
+    project: str
+    explain: bool
+
+
+def _build(repository: Repository, asked: _Asked, chosen: Chosen) -> tuple[Context, list[str]]:
+    """Put a context together; returns also the paths of all files that it could have had."""
+    places, wanted, last = asked.places, asked.wanted, asked.places[-1]
+    most = max(_FILES_FROM, wanted.max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
+    tokenizer, told = calibrate(repository, last, chosen)
+    earlier = asked.options["at"] is not None or _is_past(repository, last)  # than now, of which the project is
+    material = gather(repository, places, asked.extent._replace(most=most, as_recorded=earlier))
+    title = _title(places, asked.extent.work_item)
+    assembled = assemble(material, title, wanted, Project(asked.project, as_recorded=earlier), tokenizer)
+    about = About(last, wanted.max_tokens, tokenizer.method, tokenizer.name, asked.options)
+    found = describe(about, material, assembled, explain=asked.explain)
+    return replace(found, notes=(*told, *found.notes)), [file.path for file in material.files]
 
 
 def _is_past(repository: Repository, place: Place) -> bool:
