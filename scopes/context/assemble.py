@@ -23,6 +23,7 @@ _SUMMARY = "## Summary of what came before\n\n"
 _FILE_SHARE = {"history": 50, "relevance": 50, "files": 80}  # hundredths; the rest is for history and metadata
 _SUMMARY_SHARE = 20
 _MOST_OF_HEADER = 25
+_ENDS = ".,;:!?)]}>'\"`-_/*|"  # what a text that is cut may end with
 
 Count = Callable[[str], int]
 
@@ -73,9 +74,9 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, t
         turns, selection = widen(turns, selection, room, count)
     pieces = _pieces(header, summary, files, selection)
     return Assembled(
-        text="".join(pieces),
+        text=_fenced(pieces) if header else "".join(pieces),
         files_text="".join(file.text for file in files.embedded),
-        tokens=sum(map(count, pieces)),
+        tokens=sum(map(count, pieces)) + (sum(map(count, fence(MARK_OF_NOTHING))) if header else 0),
         turns=tuple(turns),
         selection=selection,
         files=files,
@@ -96,15 +97,18 @@ def _select(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, room
 
 
 def _pieces(header: str, summary: str | None, files: FileSelection, selection: Selection) -> list[str]:
-    """Lay the context out; where there is room for a header, there is a fence around all that is recorded."""
-    body = [] if summary is None else [summary]
-    body += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
-    body += [_TURNS] if files.embedded and selection.kept else []
-    body += [selection.kept[position] for position in sorted(selection.kept)]
-    if not header:
-        return body
-    begin, end = fence(mark_of("".join(body)))
-    return [header.format(len(selection.kept)), begin, *body, end]
+    """Lay the context out, the header first, which is empty where there is no room for it."""
+    pieces = [header.format(len(selection.kept)), summary or ""]
+    pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
+    pieces += [_TURNS] if files.embedded and selection.kept else []
+    return pieces + [selection.kept[position] for position in sorted(selection.kept)]
+
+
+def _fenced(pieces: list[str]) -> str:
+    """Put a fence around all but the header; whatever its digits, it has the tokens of one with no digits but zeros."""
+    header, body = pieces[0], "".join(pieces[1:])
+    begin, end = fence(mark_of(body))
+    return f"{header}{begin}{body}{end}"
 
 
 def _newest_session(material: Material) -> list[Turn]:
@@ -123,7 +127,8 @@ def _announce(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, to
     """Let the turns that will probably be counted be prepared for all at once."""
     order = reversed(range(len(turns))) if wanted.task is None else best_first(scores)
     prepare_for_room(tokenizer, (turns[position].block for position in order), wanted.max_tokens)
-    tokenizer.prepare((_FILES, _TURNS, TRUNCATED))
+    tokenizer.prepare((_FILES, _TURNS, *fence(MARK_OF_NOTHING)))
+    tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _ENDS)))
 
 
 def _reserve_frame(title: str, turns: int, tokens: int, count: Count) -> tuple[str, int]:

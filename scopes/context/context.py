@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import Wanted, assemble
@@ -55,7 +56,7 @@ def context(
         Invalid: a negative budget, an unknown mode, `relevance` without a task, a task without words.
         NotFound, Ambiguous: there is no such conversation, branch or message, or nothing for that work item.
     """
-    wanted = _check(max_tokens, mode, task)
+    wanted = _check(max_tokens, mode, task)._replace(files=limits.files, candidates=limits.candidates)
     places = find_sessions(repository, where, work_item, at)
     options: dict[str, object] = {
         "mode": wanted.mode, "task": wanted.task, "work_item": work_item, "all": every, "at": at,
@@ -69,21 +70,12 @@ def context(
     kept = KeptContexts(cache, limits.kept_seconds)
     found = kept.find(key)
     if found is None:
-        partly = wanted.task is None and not explain
-        most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if partly else sys.maxsize
+        asked = _Asked(places, wanted, Extent(every, work_item), options, project, explain)
         counts = KeptCounts(cache)
-        tokenizer, told = calibrate(repository, places[-1], remembering(chosen, counts))
-        earlier = at is not None or _is_past(repository, places[-1])
-        material = gather(repository, places, Extent(every, work_item, most, as_recorded=earlier))
-        reading = Project(project, as_recorded=earlier)
-        wanted = wanted._replace(files=limits.files, candidates=limits.candidates)
-        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
-        about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
-        found = describe(about, material, assembled, tokenizer.count if explain else None)
-        found = replace(found, notes=(*told, *found.notes))
+        found, files = _build(repository, asked, remembering(chosen, counts))
         counts.save()
-        if material.messages:  # a title may change without any message
-            kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
+        if found.metadata["messages"]:  # a title may change without any message
+            kept.keep(key, found, sign(os.path.join(project, path) for path in files))
     found = _with_limits(repository, places[-1], found, limits)
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
@@ -129,6 +121,32 @@ def _check(max_tokens: int, mode: str | None, task: str | None) -> Wanted:
     if task is not None:
         words_of(task)
     return Wanted(max_tokens, chosen, None if chosen == "history" else task)
+
+
+class _Asked(NamedTuple):
+    """What a context is asked for, checked and resolved."""
+
+    places: Sequence[Place]
+    wanted: Wanted
+    extent: Extent
+    options: Mapping[str, object]
+    project: str
+    explain: bool
+
+
+def _build(repository: Repository, asked: _Asked, chosen: Chosen) -> tuple[Context, list[str]]:
+    """Put a context together; returns also the paths of all files that it could have had."""
+    places, wanted, last = asked.places, asked.wanted, asked.places[-1]
+    partly = wanted.task is None and not asked.explain
+    most = max(_FILES_FROM, wanted.max_tokens // _FEWEST_TOKENS) if partly else sys.maxsize
+    tokenizer, told = calibrate(repository, last, chosen)
+    earlier = asked.options["at"] is not None or _is_past(repository, last)  # than now, of which the project is
+    material = gather(repository, places, asked.extent._replace(most=most, as_recorded=earlier))
+    title = _title(places, asked.extent.work_item)
+    assembled = assemble(material, title, wanted, Project(asked.project, as_recorded=earlier), tokenizer)
+    about = About(last, wanted.max_tokens, tokenizer.method, tokenizer.name, asked.options)
+    found = describe(about, material, assembled, tokenizer.count if asked.explain else None)
+    return replace(found, notes=(*told, *found.notes)), [file.path for file in material.files]
 
 
 def _is_past(repository: Repository, place: Place) -> bool:

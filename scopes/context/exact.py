@@ -22,6 +22,7 @@ _LONGEST_BLANK = 500_000  # tiktoken panics on longer runs of white space
 _BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_BUILDS = 4  # of part of an encoding, which together take as long as building the whole
+_NUMBERS = frozenset(f"{n:0{width}}".encode() for width in (1, 2, 3) for n in range(10**width))  # of headings
 _MOST_CHARACTERS = 500_000  # of texts that are worth the search for their parts
 
 
@@ -39,7 +40,7 @@ class ExactTokenizer:
         self._builds = 0
         self._whole = False
         self._chunks: set[str] = set()
-        self._parts: set[bytes] = set()
+        self._parts = set(_NUMBERS)
         self._announced: list[str] = []
 
     def prepare(self, texts: Iterable[str]) -> None:

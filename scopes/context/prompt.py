@@ -81,9 +81,7 @@ def history(
         NotFound, Ambiguous: there is no such conversation, branch or message.
     """
     if last < 1 or tools not in TOOLS:
-        raise Invalid(
-            f"{last} messages with tools {tools!a} are no history", hint="for example: -n 50 --with-tools full"
-        )
+        raise Invalid(f"{last} messages with tools {tools!a} are no history", hint="try: -n 50 --with-tools full")
     count = chosen.tokenizer.count
     places = find_sessions(repository, where, None, None)
     material = gather(repository, places, Extent(most=last * _MESSAGES_A_SAYING, verbatim=VERBATIM))

@@ -1,6 +1,7 @@
 """Contexts of 8,000 tokens from a short and a long conversation: whole processes, and the operation by itself.
 
-The budget is a fixed time: 200 ms for a hundred turns, cold (S1-30).
+The budget is a fixed time: 200 ms for a hundred turns, cold (S1-30). Cold is without any cache; where the encoding is
+kept, its tokens were decoded by an earlier process, and nothing was counted yet.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 from scopes.context.context import context
+from scopes.context.counts import FILE
 from scopes.context.rank_data import Places
 from scopes.context.tokens import choose_tokenizer
+from scopes.context.work import find_work
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, wall
 from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
@@ -36,12 +39,25 @@ def measure(work: Workplace) -> Iterator[Row]:
             environment = {**work.environment, "XDG_CACHE_HOME": os.path.join(work.directory, "cache")}
             act = lambda c=command, e=environment: process_wall(c, e)  # noqa: E731  timed as it is
             yield _row(work, f"  the whole command, {state}", act, prepare, None, timed=True)
+    store, amount = work.store_of(1000, 30, 1000), work.amount(1000)
+    name = f"conversations for a work item, of {amount:,}"
+    yield _row(work, name, lambda: len(find_work(open_store(store), "SHOP-12")), lambda: None, None)
 
 
 def _states(cache: str) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "cold", lambda: shutil.rmtree(cache, ignore_errors=True)
-    yield "counts known", lambda: shutil.rmtree(os.path.join(cache, "contexts"), ignore_errors=True)
+    yield "encoding kept", lambda: _forget(cache, "contexts", FILE)
+    yield "counts known", lambda: _forget(cache, "contexts")
     yield "cached", lambda: None
+
+
+def _forget(cache: str, *names: str) -> None:
+    for name in names:
+        path = os.path.join(cache, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.unlink(path)
 
 
 def _row(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.budget import MOST, PRESETS, plan_budget, set_shares
+from scopes.context.budget import MOST, PRESETS, divide, plan_budget, set_shares
 from scopes.errors import Invalid
 
 
@@ -64,3 +64,17 @@ def test_shares_can_be_set():
 def test_shares_that_do_not_add_up_are_refused(text):
     with pytest.raises(Invalid, match="budgetWindow"):
         set_shares(text, None)
+
+
+@given(st.integers(0, 10**9), st.lists(st.integers(1, 100), min_size=1, max_size=6))
+def test_any_ratios_that_make_a_whole_divide_it_exactly(tokens, weights):
+    """S1-14: the remainder goes to the first parts, one each."""
+    left = 100
+    hundredths = {}
+    for number, weight in enumerate(weights[:-1]):
+        hundredths[f"part-{number}"] = share = min(left, weight)
+        left -= share
+    hundredths["rest"] = left
+    parts = divide(tokens, hundredths)
+    assert (sum(parts.values()), list(parts)) == (tokens, list(hundredths))
+    assert all(0 <= parts[name] - tokens * share // 100 <= 1 for name, share in hundredths.items())

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from scopes.context import context as module
 from scopes.context.limits import Limits
+from scopes.context.rank_data import Places
+from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.lookup import branch_tips
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
+from scopes.loading import load
 from tests.context.building import built, numbers, put, talk
+from tests.context.conftest import INSTALLED
 from tests.support.history import history, say, texts
 
 lasting = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -294,3 +298,18 @@ def test_the_share_of_files_can_be_said(repository, exact, tmp_path):
         for share in (10, 70)
     ]
     assert kept == [0, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"task": "session cookie"}, {"mode": "files"}])
+def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, options):
+    """S1-30: building it is what takes the time."""
+    pytest.importorskip("bpe_openai")
+    new(repository)
+    talk(repository, 60, length=900)
+    built_with = []
+    chosen = choose_tokenizer(Places(str(tmp_path / "cache"), None, INSTALLED))
+    encoding = load("tiktoken:Encoding")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tiktoken.Encoding", lambda name, **given: built_with.append(name) or encoding(name, **given))
+        seen = built(repository, chosen, tmp_path, max_tokens=3000, **options)
+    assert (built_with, seen.utilisation >= 0.85) == (["o200k_base"], True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.context.encodings import ENCODINGS
 from scopes.context.rank_data import Places, walk_rank_files
+from scopes.context.tokens import choose_tokenizer
 from tests.cli.running import environment
 from tests.context.conftest import INSTALLED
 
@@ -68,3 +69,25 @@ print("tiktoken" in sys.modules)
         [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("text", ["0", "007", "12", "999 of 123", "41: 5"])
+def test_numbers_of_headings_never_take_another_build(exact, text):
+    """Which turns are shown is known only after they were counted."""
+    tokenizer = choose_tokenizer(Places("/nowhere", None, INSTALLED)).tokenizer
+    tokenizer.count("1 of : 0")
+    tokenizer.count(text)
+    assert tokenizer._builds == 1
+    assert tokenizer.count(text) == exact.tokenizer.count(text)
+
+
+def test_what_was_announced_and_never_counted_costs_nothing(exact):
+    tokenizer = choose_tokenizer(Places("/nowhere", None, INSTALLED)).tokenizer
+    tokenizer.prepare(["x" * 10_000_000])
+    assert tokenizer._builds == 0
+    assert tokenizer.count("two words") == exact.tokenizer.count("two words")
+
+
+def test_no_text_has_no_tokens_and_loads_nothing():
+    tokenizer = choose_tokenizer(Places("/nowhere", None, INSTALLED)).tokenizer
+    assert (tokenizer.count(""), tokenizer._builds) == (0, 0)
