@@ -7,12 +7,13 @@ those alone that the texts to be counted can be made of, and with all of them on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.context.encodings import Encoding
 from scopes.context.reduced import chunks_of, parts_of
 from scopes.context.vocabulary import Vocabulary
+from scopes.errors import Inaccessible
 from scopes.loading import load
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class ExactTokenizer:
         self._whole = fresh is None or self._builds > _MOST_BUILDS
         self._parts |= fresh or set()
         wanted = self._tokens if self._whole else filter(self._parts.__contains__, self._tokens)
-        built: tiktoken.Encoding = load("tiktoken:Encoding")(
+        built: tiktoken.Encoding = _load_tiktoken()(
             self.name,
             pat_str=self._encoding.pattern,
             mergeable_ranks={token: rank for rank, token in enumerate(wanted)},
@@ -84,6 +85,16 @@ class ExactTokenizer:
         chunks = set().union(*map(chunks_of, texts)) - self._chunks
         self._chunks |= chunks
         return parts_of(chunks)
+
+
+def _load_tiktoken() -> Callable[..., tiktoken.Encoding]:
+    try:
+        made: Callable[..., tiktoken.Encoding] = load("tiktoken:Encoding")
+    except ImportError as error:
+        raise Inaccessible(
+            f"tiktoken cannot be loaded: {error}", hint="install it again, or take its data away"
+        ) from error
+    return made
 
 
 def _well_formed(text: str) -> str:

@@ -167,7 +167,12 @@ def _find_named(repository: Repository, name: str, conversation: ConversationId 
         )
         return _find_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
-        return _find_by_id(repository, name, conversation_ids(repository))
+        try:
+            return _find_by_id(repository, name, conversation_ids(repository))
+        except NotFound:
+            hint = "see: scopes conv list, scopes conv log; or begin a conversation: scopes conv new"
+            _match(name, conversation_ids(repository), "conversation or message", hint)  # which it is not
+            raise
     conversation = find_conversation(repository, head)
     return _find_inside(repository, rest, conversation)
 

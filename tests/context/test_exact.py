@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.context.encodings import ENCODINGS
 from scopes.context.rank_data import Places, walk_rank_files
 from scopes.context.tokens import choose_tokenizer
+from scopes.errors import Inaccessible
 from tests.cli.running import environment
 from tests.context.conftest import INSTALLED
 
@@ -91,3 +92,12 @@ def test_what_was_announced_and_never_counted_costs_nothing(exact):
 def test_no_text_has_no_tokens_and_loads_nothing():
     tokenizer = choose_tokenizer(Places("/nowhere", None, INSTALLED)).tokenizer
     assert (tokenizer.count(""), tokenizer._builds) == (0, 0)
+
+
+def test_a_tiktoken_that_cannot_be_loaded_is_named_with_its_cure(tmp_path, monkeypatch):
+    pytest.importorskip("bpe_openai")
+    chosen = choose_tokenizer(Places(str(tmp_path), None, INSTALLED))
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(Inaccessible, match="tiktoken cannot be loaded") as refusal:
+        chosen.tokenizer.count("hello")
+    assert refusal.value.hint

@@ -69,8 +69,8 @@ def test_an_empty_or_unknown_name_is_refused(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="the message is not named"):
         cat(repository, "")
-    with pytest.raises(NotFound, match="there is no message 'zzzzzzz'") as refusal:
+    with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzz'") as refusal:
         cat(repository, "zzzzzzz")
-    assert refusal.value.hint == "see: scopes conv log"
+    assert "begin a conversation: scopes conv new" in refusal.value.hint
     with pytest.raises(NotFound, match="there is no conversation 'nope'"):
         cat(repository, "main", conversation="nope")

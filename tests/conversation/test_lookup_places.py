@@ -139,9 +139,20 @@ def test_a_message_of_several_conversations_is_found_in_the_first_or_the_named_o
 
 
 def test_an_unknown_id_is_refused(repository, drawn):
-    with pytest.raises(NotFound, match="there is no message 'zzzzzzzz'") as refusal:
+    with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzzz'") as refusal:
         find_place(repository, "zzzzzzzz")
-    assert refusal.value.hint == "see: scopes conv log"
+    assert "begin a conversation: scopes conv new" in refusal.value.hint
+
+
+def test_a_name_that_nothing_has_leads_on(repository):
+    """S1-23: what to do where a conversation to go on with is unknown."""
+    new(repository, conversation_id="loginbug")
+    with pytest.raises(NotFound, match="no conversation or message 'nosuch'") as refusal:
+        find_place(repository, "nosuch")
+    assert "begin a conversation: scopes conv new" in refusal.value.hint
+    with pytest.raises(NotFound) as refusal:
+        find_place(repository, "loginbag")
+    assert refusal.value.hint == "did you mean loginbug?"
 
 
 def test_three_letters_are_no_id(repository, drawn):

@@ -19,7 +19,9 @@ def history(
     conversation: ConversationOrBranch,
     for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block as it is sent")] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Print the same, and say how much it is")] = False,
-    last: Annotated[int, typer.Option("-n", metavar="N", help="At most so many messages")] = DEFAULT_MESSAGES,
+    last: Annotated[
+        int, typer.Option("-n", "--history-messages", metavar="N", help="At most so many messages")
+    ] = DEFAULT_MESSAGES,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens")
     ] = DEFAULT_TOKENS,
