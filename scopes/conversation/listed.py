@@ -44,7 +44,7 @@ def find_listed(store: str, directory: str, *, complete: bool) -> ConversationLi
 def as_list(found: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()) -> ConversationList:
     """Sort conversations by last activity, the newest first and equals by id."""
     shown = sorted(map(_settled, found) if complete else found, key=attrgetter("id"))
-    shown.sort(key=lambda summary: summary.last_activity or "", reverse=True)
+    shown.sort(key=lambda summary: (summary.last_activity or "")[:_SECONDS], reverse=True)
     return ConversationList(conversations=tuple(shown), notes=notes)
 
 

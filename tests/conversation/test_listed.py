@@ -84,6 +84,14 @@ def test_after_every_change_the_answer_is_the_stores(two, directory, change):
         assert find_listed(two.path, directory, complete=complete) == right
 
 
+def test_the_order_does_not_depend_on_how_a_time_is_written(repository, directory):
+    """A commit tells whole seconds, the moment of a creation has thousandths."""
+    new(repository, conversation_id="a")
+    history(repository, "main: x", conversation="b")
+    brief, complete = (list_conversations(repository, directory, complete=complete) for complete in (False, True))
+    assert [row.id for row in brief.conversations] == [row.id for row in complete.conversations]
+
+
 def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monkeypatch):
     fill(two, directory)
     say(two, "conv-002", "e")
