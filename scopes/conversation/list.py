@@ -6,7 +6,7 @@ What was found out stays in the index, and is found out again only of conversati
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
@@ -36,6 +36,14 @@ _MOST_WALKED: Final = 5000  # commits, a tenth of a second
 _AGAIN: Final = "it was made anew; nothing was lost"
 
 
+class _Asked(NamedTuple):
+    """What a list is to tell, and who is told of each conversation that was looked at."""
+
+    openings: bool
+    complete: bool
+    advance: Callable[[int], None]
+
+
 class _Refs(NamedTuple):
     """The refs of one conversation; `state` differs where any of them does."""
 
@@ -50,42 +58,43 @@ class _Refs(NamedTuple):
 
 
 def list_conversations(
-    repository: Repository, directory: str | None = None, *, openings: bool = False, complete: bool = False
+    repository: Repository,
+    directory: str | None = None,
+    *,
+    openings: bool = False,
+    complete: bool = False,
+    advance: Callable[[int], None] = lambda _count: None,
 ) -> ConversationList:
-    """List every conversation; `complete` adds what costs a walk over each history.
+    """List every conversation, and tell `advance` of each; `complete` adds what costs a walk over each history.
 
     With `openings` those without a title say how they began, the latest first and as long as that takes no time.
     `directory` is where the index is kept, if it is.
     """
+    asked = _Asked(openings, complete, advance)
     if directory is None:
-        found = _look(repository, repository.list_refs(*_REFS), {}, openings=openings, complete=complete)
-        return as_list(_shown(found, openings=openings, complete=complete), complete=complete)
+        found = _look(repository, repository.list_refs(*_REFS), {}, asked)
+        return as_list(_shown(found, asked), complete=complete)
     brief, active = repository.ref_files(*BRIEF), repository.ref_files(*COMPLETE)
     refs = repository.list_refs(*_REFS)
     certain = active.list_refs(COMPLETE) == refs and brief.list_refs(BRIEF).items() <= refs.items()
     states = States(brief.state, active.state) if certain else None  # nothing moves refs, nor did a moment ago
     with open_conversation_table(directory, repository.path) as table:
-        found = _look(repository, refs, table.rows, openings=openings, complete=complete)
+        found = _look(repository, refs, table.rows, asked)
         table.keep(found, states)
     trouble = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _AGAIN),)
-    return as_list(_shown(found, openings=openings, complete=complete), complete=complete, notes=trouble)
+    return as_list(_shown(found, asked), complete=complete, notes=trouble)
 
 
-def _shown(found: Iterable[Kept], *, openings: bool, complete: bool) -> Iterator[ConversationSummary]:
+def _shown(found: Iterable[Kept], asked: _Asked) -> Iterator[ConversationSummary]:
     """Leave out what was not asked for, so that an answer does not depend on what the index happens to know."""
     for kept in found:
-        opening = kept.summary.opening if openings and kept.summary.title is None else None
-        brief = kept.summary if complete else ConversationSummary(*kept.summary[:5])
+        opening = kept.summary.opening if asked.openings and kept.summary.title is None else None
+        brief = kept.summary if asked.complete else ConversationSummary(*kept.summary[:5])
         yield brief._replace(opening=opening)
 
 
 def _look(
-    repository: Repository,
-    refs: Mapping[str, str],
-    known: Mapping[ConversationId, Kept],
-    *,
-    openings: bool,
-    complete: bool,
+    repository: Repository, refs: Mapping[str, str], known: Mapping[ConversationId, Kept], asked: _Asked
 ) -> list[Kept]:
     """Say of every conversation what is known, as long as its refs are the same, and find out the rest."""
     people: Participants = {}
@@ -95,10 +104,11 @@ def _look(
         kept = known.get(at.conversation)
         if kept is None or kept.state != state:
             kept = Kept(_summarize(repository, at, people), state, complete=False)
-        if complete and not kept.complete:
+        if asked.complete and not kept.complete:
             kept = Kept(_complete(repository, kept.summary, at), state, complete=True)
         found.append((at, kept))
-    return list(_opened(repository, found)) if openings else [kept for _, kept in found]
+        asked.advance(1)
+    return list(_opened(repository, found)) if asked.openings else [kept for _, kept in found]
 
 
 def _by_conversation(refs: Mapping[str, str]) -> Iterator[_Refs]:

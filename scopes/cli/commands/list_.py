@@ -34,6 +34,9 @@ def list_(
             found = ConversationList(conversations=(), notes=call.no_store_notes())
         else:
             listing = load("scopes.conversation.list:list_conversations")
-            openings = not piped and not complete
-            found = listing(repository, call.index_directory, openings=openings, complete=complete)
+            with load("scopes.render.progress:progress")(call.output(), "looking at conversations") as advance:
+                found = listing(
+                    repository, call.index_directory,
+                    openings=not piped and not complete, complete=complete, advance=advance,
+                )  # fmt: skip
     return call.show(found, nul=nul, template=template)
