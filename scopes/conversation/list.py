@@ -54,7 +54,7 @@ class _Refs(NamedTuple):
 
     @property
     def state(self) -> str:
-        return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()
+        return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def list_conversations(

@@ -41,8 +41,9 @@ CREATE TABLE conversation (
 ) STRICT, WITHOUT ROWID""",
 )
 _BUSY_SECONDS: Final = 0.2  # what another process keeps meanwhile need not be kept twice
-_BRIEF, _COMPLETE = 5, 10  # columns of a summary, without the opening
-_SELECT: Final = "SELECT * FROM conversation ORDER BY id"
+_BRIEF: Final = "SELECT id, participants, branches, last_activity, title FROM conversation ORDER BY id"
+_WHOLE: Final = "SELECT * FROM conversation ORDER BY id"
+_STAND: Final = "INSERT OR REPLACE INTO standing VALUES (?, ?)"
 _INSERT: Final = "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -63,6 +64,9 @@ class ConversationSummary(NamedTuple):
     source: str | None = None
     messages: int | None = None
     opening: str | None = None
+
+
+_OPENING: Final = ConversationSummary._fields.index("opening")
 
 
 class Kept(NamedTuple):
@@ -112,10 +116,8 @@ class ConversationTable:
                 with self._connection:  # which commits, or rolls back
                     self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
                     self._connection.executemany(_INSERT, changed)
-                    standing["sum"] = _sum(self._connection.execute(_SELECT).fetchall())
-                    self._connection.executemany(
-                        "INSERT OR REPLACE INTO standing VALUES (?, ?)", list(standing.items())
-                    )
+                    sums = {sel: _sum(self._connection.execute(sel).fetchall()) for sel in (_BRIEF, _WHOLE)}
+                    self._connection.executemany(_STAND, [*standing.items(), *sums.items()])
 
 
 def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationSummary] | None:
@@ -129,10 +131,12 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
                 return None
             if find_standing(connection, "complete" if complete else "brief") != state:
                 return None
-            rows = _rows(connection)
+            rows, people = _rows(connection, _WHOLE if complete else _BRIEF)
+            if complete:
+                return [ConversationSummary(row[0], people[row[1]], *row[2:_OPENING]) for row in rows]
+            return [ConversationSummary(a, people[b], c, d, e) for a, b, c, d, e in rows]
     except (*MISREAD, OSError, Unfit, TypeError, ValueError):
         return None
-    return [ConversationSummary(*row[: _COMPLETE if complete else _BRIEF]) for row in rows]
 
 
 @contextmanager
@@ -172,26 +176,32 @@ def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId
             if not is_ours(connection, LAYOUT, store):
                 raise Unfit("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")
-            rows = {
-                row[0]: Kept(ConversationSummary(*row[:-2]), state=row[-2], complete=bool(row[-1]))
-                for row in _rows(connection)
+            rows, people = _rows(connection, _WHOLE)
+            found = {
+                name: Kept(ConversationSummary(name, people[names], *values), state, bool(complete))
+                for name, names, *values, state, complete in rows
             }
         stack.pop_all()
-    return rows
+    return found
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Return all rows by id, with the participants as they are.
+def _rows(
+    connection: sqlite3.Connection, select: str
+) -> tuple[list[tuple[Any, ...]], Mapping[str, tuple[AgentName, ...]]]:
+    """Return the columns of all rows by id, and who is meant by what stands for the participants.
 
     Raises:
         Unfit: they are not what was written.
     """
-    rows = connection.execute(_SELECT).fetchall()
-    if rows and find_standing(connection, "sum") != _sum(rows):
+    rows = connection.execute(select).fetchall()
+    if (find_standing(connection, select) or _sum([])) != _sum(rows):
         raise Unfit("was damaged")
     several = {row[1] for row in rows}
-    known = {people: tuple(map(decode_component, people.split("/"))) if people else () for people in several}
-    return ((row[0], known[row[1]], *row[2:]) for row in rows)
+    return rows, {text: tuple(map(_name, text.split("/"))) if text else () for text in several}
+
+
+def _name(component: str) -> AgentName:
+    return AgentName(decode_component(component))
 
 
 def _row(kept: Kept) -> tuple[object, ...]:
