@@ -31,7 +31,6 @@ Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
 """Who is named in which tree: it is the same in very many commits."""
 
 _PARTICIPANTS: Final = "participants"
-_REFS: Final = (names.HEADS, names.META, names.ACTIVE)
 _MOST_WALKED: Final = 5000  # commits, a tenth of a second
 _AGAIN: Final = "it was made anew; nothing was lost"
 
@@ -45,7 +44,7 @@ class _Asked(NamedTuple):
 
 
 class _Refs(NamedTuple):
-    """The refs of one conversation; `state` differs where any of them does."""
+    """The refs of one conversation; `state` differs where one does that its summary is made from."""
 
     conversation: ConversationId
     tips: Mapping[BranchName, Oid]
@@ -54,7 +53,8 @@ class _Refs(NamedTuple):
 
     @property
     def state(self) -> str:
-        return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        made_from = repr((sorted(self.tips.items()), self.meta))
+        return hashlib.sha256(made_from.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def list_conversations(
@@ -71,13 +71,13 @@ def list_conversations(
     `directory` is where the index is kept, if it is.
     """
     asked = _Asked(openings, complete, advance)
+    prefixes = COMPLETE if complete else BRIEF
     if directory is None:
-        found = _look(repository, repository.list_refs(*_REFS), {}, asked)
+        found = _look(repository, repository.list_refs(*prefixes), {}, asked)
         return as_list(_shown(found, asked), complete=complete)
-    brief, active = repository.ref_files(*BRIEF), repository.ref_files(*COMPLETE)
-    refs = repository.list_refs(*_REFS)
-    certain = active.list_refs(COMPLETE) == refs and brief.list_refs(BRIEF).items() <= refs.items()
-    states = States(brief.state, active.state) if certain else None  # nothing moves refs, nor did a moment ago
+    files, refs = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
+    certain = files.list_refs(prefixes) == refs  # nothing moves refs, nor did a moment ago
+    states = States(files.state_of(BRIEF), files.state_of(COMPLETE) if complete else None) if certain else None
     with open_conversation_table(directory, repository.path) as table:
         found = _look(repository, refs, table.rows, asked)
         table.keep(found, states)
@@ -104,8 +104,10 @@ def _look(
         kept = known.get(at.conversation)
         if kept is None or kept.state != state:
             kept = Kept(_summarize(repository, at, people), state, complete=False)
-        if asked.complete and not kept.complete:
-            kept = Kept(_complete(repository, kept.summary, at), state, complete=True)
+        if asked.complete:
+            summary = kept.summary if kept.complete else _complete(repository, kept.summary, at)
+            active = choose_active_branch(at.conversation, at.tips, at.active)
+            kept = Kept(summary._replace(active_branch=active), state, complete=True)
         found.append((at, kept))
         asked.advance(1)
     return list(_opened(repository, found)) if asked.openings else [kept for _, kept in found]
@@ -160,11 +162,10 @@ def _summarize(repository: Repository, at: _Refs, known: Participants) -> Conver
 def _complete(repository: Repository, brief: ConversationSummary, at: _Refs) -> ConversationSummary:
     """Add what costs a walk."""
     metadata = Metadata() if at.meta is None else read_metadata_at(repository, Oid(at.meta))
-    active = choose_active_branch(at.conversation, at.tips, at.active)
+    tip = at.tips[choose_active_branch(at.conversation, at.tips, at.active)]
     main = metadata.branches.get(MAIN)
-    root = read_root(repository, read_commit(repository, at.tips[active]), None if main is None else main.fork)
+    root = read_root(repository, read_commit(repository, tip), None if main is None else main.fork)
     return brief._replace(
-        active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
         created_at=known_created(root.created),

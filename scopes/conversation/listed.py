@@ -34,7 +34,8 @@ def find_listed(store: str, directory: str, *, complete: bool) -> ConversationLi
     try:
         if os.stat(store).st_uid != os.geteuid():
             return None
-        state = read_ref_files(store, COMPLETE if complete else BRIEF).state
+        prefixes = COMPLETE if complete else BRIEF
+        state = read_ref_files(store, prefixes).state_of(prefixes)
     except OSError:
         return None
     found = find_summaries(directory, store, state, complete=complete)

@@ -78,10 +78,13 @@ class Kept(NamedTuple):
 
 
 class States(NamedTuple):
-    """What differs once a ref may have moved, of those that a brief and of those that a complete list is made from."""
+    """What differs once a ref may have moved, of those that a brief and of those that a complete list is made from.
+
+    The second is None where it was not looked at.
+    """
 
     brief: str
-    complete: str
+    complete: str | None
 
 
 class ConversationTable:
@@ -104,13 +107,12 @@ class ConversationTable:
         now = {kept.summary.id: kept for kept in found}
         gone = [(name,) for name in self.rows if name not in now]
         changed = [_row(kept) for name, kept in now.items() if self.rows.get(name) != kept]
-        complete = all(kept.complete for kept in now.values())
-        standing = {
-            "brief": None if states is None else states.brief,
-            "complete": states.complete if states is not None and complete else None,
-        }
+        complete = None if states is None or not all(kept.complete for kept in now.values()) else states.complete
         with contextlib.suppress(*MISREAD, UnicodeEncodeError):
-            known = {key: find_standing(self._connection, key) for key in standing}
+            known = {key: find_standing(self._connection, key) for key in ("brief", "complete")}
+            if not gone and not changed:
+                complete = complete or known["complete"]  # which is that of these rows
+            standing = {"brief": None if states is None else states.brief, "complete": complete}
             if gone or changed or known != standing:
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._connection:  # which commits, or rolls back

@@ -86,7 +86,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 def find_standing(connection: sqlite3.Connection, key: str) -> str | None:
     """Return what a file says of itself under a key."""
     found = connection.execute("SELECT value FROM standing WHERE key = ?", (key,)).fetchone()
-    return None if found is None else str(found[0])
+    return None if found is None or found[0] is None else str(found[0])
 
 
 def identity_of(store: str) -> str:

@@ -26,11 +26,14 @@ class RefFiles(NamedTuple):
     loose: dict[str, str | None]
     packed: bytes
 
-    @property
-    def state(self) -> str:
-        """A short text that differs where any ref may differ; also where the same refs lie otherwise in their files."""
+    def state_of(self, prefixes: tuple[str, ...]) -> str:
+        """Return a short text that differs where a ref with one of the prefixes may differ.
+
+        It also differs where the same refs lie otherwise in their files, or another one in `packed-refs` does.
+        """
         digest = hashlib.sha256(self.packed)
-        digest.update(repr(sorted(self.loose.items())).encode("utf-8", "backslashreplace"))
+        loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
+        digest.update(repr(loose).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
