@@ -35,7 +35,8 @@ Template: TypeAlias = Annotated[
     str | None, typer.Option("--format", metavar="TEMPLATE", help="One row each, for example '{id} {title}'")
 ]
 Ratio: TypeAlias = Annotated[
-    float | None, typer.Option("--ratio", metavar="SHARE", help="How much of it to keep: above 0, at most 1 (0.2)")
+    float | None,
+    typer.Option("--ratio", metavar="SHARE", help="How many of the tokens to keep: above 0, at most 1 (0.3)"),
 ]
 Everything: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="The whole branch, summarized or not")]
 SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print it")]

@@ -113,7 +113,7 @@ class Invocation:
     @property
     def index_directory(self) -> str:
         """Where the index of the store that is meant is kept."""
-        found: str = load("scopes.index.index:index_directory")(cache_home(self.environ), self.store_path)
+        found: str = load("scopes.index.database:index_directory")(cache_home(self.environ), self.store_path)
         return found
 
     @property

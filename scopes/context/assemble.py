@@ -10,8 +10,10 @@ from typing import NamedTuple
 from scopes.context.files import FileSelection, Project, retry_large, select_files
 from scopes.context.fitting import cut_to_fit
 from scopes.context.gather import Material
+from scopes.context.recorded import TRUNCATED
 from scopes.context.relevance import score
-from scopes.context.select import Selection, select_newest, select_relevant
+from scopes.context.select import Selection, best_first, select_newest, select_relevant
+from scopes.context.tokens import Tokenizer, prepare_for_room
 from scopes.context.turns import Turn
 
 TIGHT_BELOW = 500
@@ -49,7 +51,7 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
-def assemble(material: Material, title: str, wanted: Wanted, project: Project, count: Count) -> Assembled:
+def assemble(material: Material, title: str, wanted: Wanted, project: Project, tokenizer: Tokenizer) -> Assembled:
     """Choose summary, files and turns, each from its own share, and hand what one does not need to the others.
 
     Every piece begins with a mark and ends in a blank line, so that their tokens add up to those of the whole.
@@ -57,10 +59,12 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, c
     tight = wanted.max_tokens < TIGHT_BELOW
     turns = _newest_session(material) if tight else material.turns
     relevance, scores = _scores(turns, wanted.task)
+    count = tokenizer.count
+    _announce(turns, scores, wanted, tokenizer)
     header, room = _reserve_header(title, material.messages, wanted.max_tokens, count)
     summary = _fit_summary(material.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
-    files, room = _choose_files(material, wanted, tight=tight, room=room, project=project, count=count)
+    files, room = _choose_files(material, wanted, tight=tight, room=room, project=project, tokenizer=tokenizer)
     selection = (
         select_relevant(turns, scores, room, count) if wanted.task is not None else select_newest(turns, room, count)
     )
@@ -98,6 +102,13 @@ def _scores(turns: list[Turn], task: str | None) -> tuple[Mapping[int, float], M
     return {p: pair[0] for p, pair in enumerate(scored)}, {p: pair[1] for p, pair in enumerate(scored)}
 
 
+def _announce(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, tokenizer: Tokenizer) -> None:
+    """Let the turns that will probably be counted be prepared for all at once."""
+    order = reversed(range(len(turns))) if wanted.task is None else best_first(scores)
+    prepare_for_room(tokenizer, (turns[position].block for position in order), wanted.max_tokens)
+    tokenizer.prepare((_FILES, _TURNS, TRUNCATED))
+
+
 def _reserve_header(title: str, turns: int, tokens: int, count: Count) -> tuple[str, int]:
     """Return the header, with a place for the number of turns shown, and what it leaves; none where it costs much."""
     words = title.replace("{", "(").replace("}", ")")
@@ -117,14 +128,14 @@ def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
 
 
 def _choose_files(
-    material: Material, wanted: Wanted, *, tight: bool, room: int, project: Project, count: Count
+    material: Material, wanted: Wanted, *, tight: bool, room: int, project: Project, tokenizer: Tokenizer
 ) -> tuple[FileSelection, int]:
     """Choose files from their share; returns also what they leave, the headings of both parts paid."""
     if tight or not material.files:
         return FileSelection(), room
-    headings = count(_FILES) + count(_TURNS)
+    headings = tokenizer.count(_FILES) + tokenizer.count(_TURNS)
     share = max(0, room * _FILE_SHARE[wanted.mode] // 100 - headings)
-    files = select_files(material.files, project, share, count)
+    files = select_files(material.files, project, share, tokenizer)
     if not files.embedded and not files.large:
         return files, room
     return files, max(0, room - headings - files.used)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.context.assemble import Wanted, assemble
-from scopes.context.counts import FileCounts, RememberingTokenizer
+from scopes.context.calibrate import calibrate
+from scopes.context.counts import KeptCounts, remembering
 from scopes.context.describe import About, describe
 from scopes.context.files import Project
 from scopes.context.gather import Extent, find_sessions, gather
@@ -54,24 +55,28 @@ def context(
         "mode": wanted.mode, "task": wanted.task, "work_item": work_item, "all": every, "at": at,
     }  # fmt: skip
     tips = [[place.conversation, place.branch, place.oid] for place in places]
-    by = {"max_tokens": max_tokens, "encoding": chosen.tokenizer.name, "project": project, "explain": explain}
+    by: dict[str, object] = {
+        "max_tokens": max_tokens, "encoding": chosen.tokenizer.name, "project": project, "explain": explain,
+        "notes": [note.text for note in chosen.notes],
+    }  # fmt: skip
     key = key_of(tips=tips, options=options, by=by)
     kept = KeptContexts(cache)
     found = kept.find(key)
     if found is None:
         most = max(_FILES_FROM, max_tokens // _FEWEST_TOKENS) if wanted.task is None else sys.maxsize
-        counts = FileCounts(cache, chosen.tokenizer.name)
-        tokenizer = RememberingTokenizer(chosen.tokenizer, counts)
+        counts = KeptCounts(cache)
+        tokenizer, told = calibrate(repository, places[-1], remembering(chosen, counts))
         material = gather(repository, places, Extent(every, work_item, most))
         reading = Project(project, as_recorded=at is not None)
-        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer.count)
+        assembled = assemble(material, _title(places, work_item), wanted, reading, tokenizer)
         about = About(places[-1], wanted.max_tokens, tokenizer.method, tokenizer.name, options)
         found = describe(about, material, assembled, explain=explain)
+        found = replace(found, notes=(*told, *found.notes))
         counts.save()
         if material.messages:  # a title may change without any message
             kept.keep(key, found, sign(os.path.join(project, file.path) for file in material.files))
     said = tuple(Note(warning) for warning in found.warnings)
-    return replace(found, notes=(*chosen.notes, *found.notes, *said), explain=explain)
+    return replace(found, notes=(*found.notes, *said), explain=explain)
 
 
 def check_layout(layout: str) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
+from scopes.context.calibrate import calibrate
+from scopes.context.counts import KeptCounts, remembering
 from scopes.context.part_text import CATEGORIES, texts_of
 from scopes.context.tokens import Chosen
 from scopes.conversation.heads import read_message, walk_heads_newest_first
 from scopes.conversation.lookup import find_place
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
+
+_BATCH = 1000  # messages whose texts are held at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +46,7 @@ def count_text(what: str, data: bytes, chosen: Chosen) -> TokenCount:
     )
 
 
-def count_conversation(repository: Repository, where: str, chosen: Chosen) -> TokenCount:
+def count_conversation(repository: Repository, where: str, chosen: Chosen, cache: str) -> TokenCount:
     """Count the tokens of all messages up to a branch's tip or any other message, each message id once.
 
     Raises:
@@ -50,18 +55,24 @@ def count_conversation(repository: Repository, where: str, chosen: Chosen) -> To
     place = find_place(repository, where)
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
-    for head in walk_heads_newest_first(repository, [place.oid]):
-        messages += 1
-        for category, text in texts_of(read_message(repository, head.oid)):
-            parts[category] += chosen.tokenizer.count(text)
+    counts = KeptCounts(cache)
+    tokenizer, notes = calibrate(repository, place, remembering(chosen, counts))
+    heads = walk_heads_newest_first(repository, [place.oid])
+    while batch := list(islice(heads, _BATCH)):
+        messages += len(batch)
+        texts = [found for head in batch for found in texts_of(read_message(repository, head.oid))]
+        tokenizer.prepare(text for _, text in texts)
+        for category, text in texts:
+            parts[category] += tokenizer.count(text)
             characters += len(text)
+    counts.save()
     return TokenCount(
         what=f"{place.conversation}/{place.branch}" if place.branch else where,
         tokens=sum(parts.values()),
         characters=characters,
-        method=chosen.tokenizer.method,
-        encoding=chosen.tokenizer.name,
+        method=tokenizer.method,
+        encoding=tokenizer.name,
         messages=messages,
         parts=parts,
-        notes=chosen.notes,
+        notes=notes,
     )

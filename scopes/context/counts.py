@@ -1,87 +1,62 @@
-"""Counts that were made before, so that the ranks of an encoding need not be loaded to make them again.
-
-    record = first 16 bytes of the SHA-256 of the text | count (4 bytes) | CRC-32 of both (4 bytes)
-
-One file for each way to count, only ever appended to; what is torn or damaged is as if it had never been counted.
-"""
+"""Counts that were made before, so that an encoding need not be loaded to make them again."""
 
 from __future__ import annotations
 
 import os
-import struct
-from contextlib import suppress
+from collections.abc import Iterable
 from hashlib import sha256
-from typing import Protocol
-from zlib import crc32
+from typing import TYPE_CHECKING, Protocol
 
-from scopes.context.tokens import Tokenizer
+from scopes.context.tokens import Chosen, ScaledTokenizer, Tokenizer
+from scopes.loading import load
 
-_RECORD = struct.Struct(">16sI")
-_CHECK = struct.Struct(">I")
-_SIZE = _RECORD.size + _CHECK.size
-_LARGEST_BYTES = 16 << 20
+if TYPE_CHECKING:
+    from scopes.context.count_file import CountFile
+
+FILE = "counts.sqlite"
+KEY_BYTES = 16
 
 
 class Counts(Protocol):
-    """A memory of counts, by the digest of a text."""
+    """A memory of counts, by a key of 16 bytes."""
 
-    def find(self, digest: bytes) -> int | None:
-        """Return a text's count, where it is known."""
+    def find(self, key: bytes) -> int | None:
+        """Return a count, where it is known."""
 
-    def remember(self, digest: bytes, tokens: int) -> None:
-        """Note a text's count."""
+    def remember(self, key: bytes, tokens: int) -> None:
+        """Note a count."""
 
     def save(self) -> None:
         """Keep what was noted, as far as that is possible."""
 
 
-class FileCounts:
-    """Counts in a file of our cache, read at the first question."""
+class KeptCounts:
+    """Counts in a file of our cache, which is opened at the first question if it is there at all."""
 
-    def __init__(self, directory: str, name: str) -> None:
-        self._path = os.path.join(directory, "counts", name.replace("*", "-"))
-        self._known: dict[bytes, int] | None = None
-        self._new: list[bytes] = []
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, FILE)
+        self._file: CountFile | None = None
+        self._looked = False
+        self._new: dict[bytes, int] = {}
 
-    def find(self, digest: bytes) -> int | None:
-        """Return a text's count, where it is known."""
-        if self._known is None:
-            self._known = self._read()
-        return self._known.get(digest)
+    def find(self, key: bytes) -> int | None:
+        """Return a count, where it is known."""
+        if not self._looked:
+            self._looked = True
+            if os.path.lexists(self._path):
+                self._file = _open(self._path)
+        known = self._new.get(key)
+        return self._file.find(key) if known is None and self._file is not None else known
 
-    def remember(self, digest: bytes, tokens: int) -> None:
-        """Note a text's count."""
-        record = _RECORD.pack(digest, tokens)
-        self._new.append(record + _CHECK.pack(crc32(record)))
-        if self._known is not None:
-            self._known[digest] = tokens
+    def remember(self, key: bytes, tokens: int) -> None:
+        """Note a count."""
+        self._new[key] = tokens
 
     def save(self) -> None:
-        """Append what is new in one write; a file that has grown too large begins anew, a full disk does no harm."""
-        if not self._new:
-            return
-        with suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            fresh = os.path.exists(self._path) and os.path.getsize(self._path) > _LARGEST_BYTES
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_TRUNC if fresh else 0)
-            with open(os.open(self._path, flags, 0o600), "wb", buffering=0) as file:
-                size = file.seek(0, os.SEEK_END)
-                file.write(bytes(-size % _SIZE) + b"".join(self._new))
-        self._new.clear()
-
-    def _read(self) -> dict[bytes, int]:
-        try:
-            with open(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-                data = file.read(2 * _LARGEST_BYTES)
-        except OSError:
-            return {}
-        known = {}
-        for start in range(0, len(data) - _SIZE + 1, _SIZE):
-            record = data[start : start + _RECORD.size]
-            if crc32(record) == _CHECK.unpack_from(data, start + _RECORD.size)[0]:
-                digest, tokens = _RECORD.unpack(record)
-                known[digest] = tokens
-        return known
+        """Keep what was noted; where that is not possible, it is counted again the next time."""
+        if self._new:
+            (self._file or _open(self._path)).add(self._new)
+            self._new.clear()
 
 
 class RememberingTokenizer:
@@ -93,11 +68,32 @@ class RememberingTokenizer:
         self._tokenizer = tokenizer
         self._counts = counts
 
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, as far as they were not counted before."""
+        self._tokenizer.prepare([text for text in texts if self._counts.find(self._key(text)) is None])
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
-        digest = sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
-        known = self._counts.find(digest)
+        key = self._key(text)
+        known = self._counts.find(key)
         if known is None:
             known = self._tokenizer.count(text)
-            self._counts.remember(digest, known)
+            self._counts.remember(key, known)
         return known
+
+    def _key(self, text: str) -> bytes:
+        """Name a text as this tokenizer counts it; no name of a tokenizer has a zero byte in it."""
+        return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
+
+
+def remembering(chosen: Chosen, counts: Counts) -> Chosen:
+    """Let a way to count remember; of one that scales another, it is the other's counts that are kept."""
+    tokenizer = chosen.tokenizer
+    if isinstance(tokenizer, ScaledTokenizer):
+        return chosen._replace(tokenizer=tokenizer.over(RememberingTokenizer(tokenizer.counter, counts)))
+    return chosen._replace(tokenizer=RememberingTokenizer(tokenizer, counts))
+
+
+def _open(path: str) -> CountFile:
+    opened: CountFile = load("scopes.context.count_file:CountFile")(path)
+    return opened

@@ -7,6 +7,7 @@ The prices were fitted to o200k on transcripts of coding agents, where the sum e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _PIECE = re.compile(
     r"((?=[A-Za-z0-9+]{20}|[A-Za-z0-9+/]{80})(?=[A-Za-z+]*[0-9]|[A-Za-z0-9+/]{80})[A-Za-z0-9+/]+=*)"  # hashes, base64
@@ -27,6 +28,9 @@ class EstimatingTokenizer:
 
     method = "estimate"
     name = "estimate"
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Nothing has to be prepared."""
 
     def count(self, text: str) -> int:
         """Estimate the tokens of a text, rather too many than too few."""

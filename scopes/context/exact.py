@@ -1,13 +1,18 @@
-"""Counting as the models do, by tiktoken, which is loaded at the first text that has to be counted."""
+"""Counting as the models do, by tiktoken, which is loaded at the first text that has to be counted.
+
+Building an encoding with all of its tokens takes longer than everything else that a command does. It is built with
+those alone that the texts to be counted can be made of, and with all of them only where that is a lot of text.
+"""
 
 from __future__ import annotations
 
 import re
-from binascii import a2b_base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.context.encodings import Encoding
+from scopes.context.reduced import chunks_of, parts_of
+from scopes.context.vocabulary import Vocabulary
 from scopes.loading import load
 
 if TYPE_CHECKING:
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 _LONGEST_BLANK = 500_000  # tiktoken panics on longer runs of white space
 _BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_BUILDS = 4  # of part of an encoding, which together take as long as building the whole
+_MOST_CHARACTERS = 500_000  # of texts that are worth the search for their parts
 
 
 class ExactTokenizer:
@@ -23,31 +30,63 @@ class ExactTokenizer:
 
     method = "exact"
 
-    def __init__(self, encoding: Encoding, ranks: bytes) -> None:
+    def __init__(self, encoding: Encoding, vocabulary: Vocabulary) -> None:
         self.name = encoding.name
         self._encoding = encoding
-        self._ranks = ranks
-        self._loaded: tiktoken.Encoding | None = None
+        self._vocabulary = vocabulary
+        self._tokens: Sequence[bytes] = ()
+        self._built: tiktoken.Encoding | None = None
+        self._builds = 0
+        self._whole = False
+        self._chunks: set[str] = set()
+        self._parts: set[bytes] = set()
+        self._announced: list[str] = []
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, so that an encoding can be built for all of them at once."""
+        self._announced += texts
 
     def count(self, text: str) -> int:
         """Count the tokens of a text; half of a surrogate pair counts as the replacement character."""
         if not text:
             return 0
-        encoding = self._load()
-        return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(_SURROGATE.sub("\ufffd", text)))
+        encoding = self._load(text)
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(_well_formed(text)))
 
-    def _load(self) -> tiktoken.Encoding:
-        if self._loaded is None:
-            words = self._ranks.split()
-            ranks = dict(
-                zip(map(a2b_base64, words[::2]), range(len(words) // 2), strict=True)
-            )  # in the order of the file
-            made: tiktoken.Encoding = load("tiktoken:Encoding")(
-                self.name, pat_str=self._encoding.pattern, mergeable_ranks=ranks, special_tokens={}
-            )
-            self._loaded = made
-            self._ranks = b""
-        return self._loaded
+    def _load(self, text: str) -> tiktoken.Encoding:
+        """Return the encoding with all the tokens that this text can be made of."""
+        if self._whole and self._built is not None:
+            return self._built
+        texts = [_well_formed(each) for each in (text, *self._announced)]
+        self._announced.clear()
+        fresh = self._fresh_parts(texts)
+        if fresh is not None and self._built is not None and fresh <= self._parts:
+            return self._built
+        self._tokens = self._tokens or self._vocabulary.load()
+        self._builds += 1
+        self._whole = fresh is None or self._builds > _MOST_BUILDS
+        self._parts |= fresh or set()
+        wanted = self._tokens if self._whole else filter(self._parts.__contains__, self._tokens)
+        built: tiktoken.Encoding = load("tiktoken:Encoding")(
+            self.name,
+            pat_str=self._encoding.pattern,
+            mergeable_ranks={token: rank for rank, token in enumerate(wanted)},
+            special_tokens={},
+        )
+        self._built = built
+        return built
+
+    def _fresh_parts(self, texts: list[str]) -> set[bytes] | None:
+        """Return the parts of the texts' chunks that were not met before; None where there are too many."""
+        if sum(map(len, texts)) > _MOST_CHARACTERS:
+            return None
+        chunks = set().union(*map(chunks_of, texts)) - self._chunks
+        self._chunks |= chunks
+        return parts_of(chunks)
+
+
+def _well_formed(text: str) -> str:
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
 from scopes.context.encodings import ENCODINGS
 from scopes.context.rank_data import Places
+from scopes.context.storing import write_file
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.result import Result
 
@@ -44,13 +44,3 @@ def fetch_ranks(places: Places, name: str, download: Callable[[str], bytes]) -> 
     except OSError as error:
         raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
     return RanksFetched(encoding=name, path=path, size=len(data))
-
-
-def write_file(path: str, data: bytes) -> None:
-    """Write a file that only its owner reads, whole or not at all."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    workplace = f"{path}.{os.getpid()}.new"
-    descriptor = os.open(workplace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-    os.replace(workplace, path)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from errno import EFBIG, EINVAL
 from hashlib import new as new_hash
 from typing import NamedTuple
+
+from scopes.context.tokens import Tokenizer, prepare_for_room
 
 _LARGEST_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -61,19 +63,20 @@ class Project(NamedTuple):
     as_recorded: bool = False
 
 
-def select_files(
-    touched: Iterable[TouchedFile], project: Project, room: int, count: Callable[[str], int]
-) -> FileSelection:
+def select_files(touched: Iterable[TouchedFile], project: Project, room: int, tokenizer: Tokenizer) -> FileSelection:
     """Embed the files, the last touched first; where one does not fit, smaller ones are still tried."""
     chosen = FileSelection()
-    left = room
+    blocks: list[tuple[TouchedFile, str]] = []
     for position, file in enumerate(touched):
         text = read_text(file, project) if position < _MOST_FILES else SkippedFile(file.path, "touched too long ago")
         if isinstance(text, SkippedFile):
             chosen.skipped.append(text)
-            continue
-        block = _block(file, text)
-        embedded = EmbeddedFile(file.path, count(block), file.turn, block)
+        else:
+            blocks.append((file, _block(file, text)))
+    prepare_for_room(tokenizer, (block for _, block in blocks), room)
+    left = room
+    for file, block in blocks:
+        embedded = EmbeddedFile(file.path, tokenizer.count(block), file.turn, block)
         if embedded.tokens <= left:
             chosen.embedded.append(embedded)
             left -= embedded.tokens

@@ -15,9 +15,9 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from scopes.context.fetch import write_file
 from scopes.context.files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.storing import write_file
 from scopes.result import Note
 
 _VERSION = 1

@@ -18,13 +18,15 @@ from scopes.store.config import MODEL_SETTING, Setting
 class Model(NamedTuple):
     """A family of models; `factor` is how many of its tokens one of the encoding stands for, in hundredths.
 
-    Only a factor of 100 can be counted exactly: other providers do not publish their encodings.
+    Only a factor of 100 can be counted exactly: other providers do not publish their encodings. A factor that is not
+    `fixed` gives way to what a conversation records.
     """
 
     name: str
     window: int
     encoding: str = DEFAULT_ENCODING
     factor: int = 100
+    fixed: bool = False
 
 
 MODELS = (
@@ -38,7 +40,7 @@ MODELS = (
     Model("o1", 200_000),
     Model("o3", 200_000),
     Model("o4-mini", 200_000),
-    Model("claude", 200_000, factor=120),
+    Model("claude", 200_000, factor=130),
     Model("gemini", 1_048_576, factor=110),
 )
 
@@ -75,4 +77,4 @@ def _changed(table: dict[str, Model], name: str, field: str, setting: Setting) -
         raise Invalid(f"{setting.value!a} is no number ({setting.key})", hint="for example: 200000 or 1.2") from error
     if not 0 < number < 10**12:
         raise Invalid(f"{setting.value!a} is out of range ({setting.key})", hint="for example: 200000 or 1.2")
-    return row._replace(factor=number) if field == "factor" else row._replace(window=number)
+    return row._replace(factor=number, fixed=True) if field == "factor" else row._replace(window=number)

@@ -7,15 +7,16 @@ cannot know; this lowers the risk that an agent obeys what an old tool result sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from scopes.context.fitting import cut_to_fit
 from scopes.context.gather import Extent, find_sessions, gather
 from scopes.context.part_text import part_text
 from scopes.context.recorded import clip, neutralise
-from scopes.context.tokens import Chosen
+from scopes.context.tokens import Chosen, prepare_for_room
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
@@ -31,10 +32,20 @@ INTRODUCTION = (
 )
 _MESSAGES_A_SAYING = 20  # among tool results that are not shown
 TOOLS = ("status", "full")
-_ROLE = re.compile(r"^(?=(?:User|Assistant|Summary): ?|-----)", re.MULTILINE)
+_SPEAKERS = "User|Human|Assistant|AI|Model|System|Developer|Tool|Function|Summary"
+_ROLE = re.compile(rf"^(?=[ \t]*(?:(?:{_SPEAKERS})\s*:|-----))", re.MULTILINE | re.IGNORECASE)
+_TOOL = re.compile(r"^(?=[ \t]*\[tool\b)", re.MULTILINE | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 Count = Callable[[str], int]
+
+
+class _Piece(NamedTuple):
+    """What a message says in the block."""
+
+    turn: Turn
+    text: str
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,18 +89,24 @@ def history(
     material = gather(repository, places, Extent(most=last * _MESSAGES_A_SAYING))
     outcomes = _outcomes(material.turns)
     said = [(turn, text) for turn in material.turns if (text := _said(turn, outcomes, full=tools == "full"))]
-    pieces = [(turn, _entry(turn.role, clip(text, LONGEST_MESSAGE))) for turn, text in said[-last:]]
+    pieces = [
+        _Piece(turn, _entry(turn.role, clip(text, LONGEST_MESSAGE)), len(text) > LONGEST_MESSAGE)
+        for turn, text in said[-last:]
+    ]
     summary = _entry("Summary", clip(material.summary, LONGEST_MESSAGE)) if material.summary else ""
+    prepare_for_room(chosen.tokenizer, (piece.text for piece in reversed(pieces)), max_tokens)
     room = max_tokens - count(_framed(summary))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")
-    kept = _fitting(pieces, room, count)
-    text = _framed(summary + "".join(text for _, text in kept))
-    while kept and count(text) > max_tokens:
-        kept = kept[1:]
-        text = _framed(summary + "".join(text for _, text in kept))
-    truncated = sum("... [truncated]\n" in text for _, text in kept)
+    kept = _fitting(pieces, summary, max_tokens, count)
+    text = _block(summary, kept)
+    truncated = sum(piece.truncated for piece in kept)
     told = f"{len(kept)} of {len(said) + material.unread} messages, {truncated} of them truncated: {count(text)} tokens"
+    notes = [*chosen.notes, *material.notes]
+    if pieces and not kept:
+        notes.append(Note(f"not even the newest message fits into {max_tokens} tokens", "give it more: --max-tokens N"))
+    if preview:
+        notes.append(Note(told))
     return HistoryBlock(
         conversation=places[0].conversation,
         branch=places[0].branch,
@@ -99,24 +116,33 @@ def history(
         truncated=truncated,
         tokens=count(text),
         method=chosen.tokenizer.method,
-        first=kept[0][0].head.oid if kept else None,
-        last=kept[-1][0].head.oid if kept else None,
-        notes=(*chosen.notes, *material.notes, *((Note(told),) if preview else ())),
+        first=kept[0].turn.head.oid if kept else None,
+        last=kept[-1].turn.head.oid if kept else None,
+        notes=tuple(notes),
     )
 
 
-def _fitting(pieces: list[tuple[Turn, str]], room: int, count: Count) -> list[tuple[Turn, str]]:
+def _fitting(pieces: Sequence[_Piece], summary: str, max_tokens: int, count: Count) -> list[_Piece]:
     """Keep the newest messages in one piece; the newest one is cut where even it does not fit."""
-    kept: list[tuple[Turn, str]] = []
-    for turn, text in reversed(pieces):
-        tokens = count(text)
-        if tokens > room:
-            cut = None if kept else cut_to_fit(text.rstrip(), room, lambda content: count(f"{content}\n\n"))
-            kept += [] if cut is None else [(turn, f"{cut}\n\n")]
+    kept: list[_Piece] = []
+    room = max_tokens - count(_framed(summary))
+    for piece in reversed(pieces):
+        room -= count(piece.text)
+        if room < 0:
             break
-        kept.append((turn, text))
-        room -= tokens
-    return kept[::-1]
+        kept.insert(0, piece)
+    while kept and count(_block(summary, kept)) > max_tokens:  # tokens reach over the ends of pieces
+        del kept[0]
+    if pieces and not kept:
+        newest = pieces[-1]
+        whole = newest.text.rstrip()
+        cut = cut_to_fit(whole, max_tokens, lambda content: count(_framed(f"{summary}{content}\n\n")))
+        kept = [] if cut is None else [newest._replace(text=f"{cut}\n\n", truncated=True)]
+    return kept
+
+
+def _block(summary: str, kept: Iterable[_Piece]) -> str:
+    return _framed(summary + "".join(piece.text for piece in kept))
 
 
 def _framed(body: str) -> str:
@@ -150,7 +176,7 @@ def _said(turn: Turn, outcomes: Mapping[str, str], *, full: bool) -> str:
 
 def _line(part: Part, outcomes: Mapping[str, str], *, full: bool) -> str:
     if part.type == "text":
-        return part.text.strip()
+        return _TOOL.sub(r"\\", part.text.strip())
     if part.type == "tool_call":
         name = _SPACE.sub(" ", part_text(part) if full else str(part.fields.get("name", "unknown")))
         return f"[tool: {name} - {outcomes.get(str(part.fields.get('call_id')), 'pending')}]"

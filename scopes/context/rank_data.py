@@ -51,7 +51,7 @@ def walk_rank_files(places: Places, encoding: Encoding) -> Iterator[Checked]:
     """Yield the rank files that there are, the preferred ones first, each read and checked as it is asked for."""
     for candidate in _candidates(places, encoding):
         if os.path.lexists(candidate.path):
-            data = _read(candidate.path)
+            data = read_regular(candidate.path)
             right = data is not None and sha256(data).hexdigest() == encoding.sha256
             yield Checked(candidate, data if right else None)
 
@@ -65,7 +65,7 @@ def _candidates(places: Places, encoding: Encoding) -> Iterator[Candidate]:
         yield Candidate(os.path.join(directory, _CARRIER, f"{encoding.name}.tiktoken.gz"), "carrier")
 
 
-def _read(path: str) -> bytes | None:
+def read_regular(path: str) -> bytes | None:
     """Read a regular file, unpacked; None where that is not possible."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

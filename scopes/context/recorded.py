@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 
-_MARKERS = "conversation[_-]?history|system[_-]?reminder|system|instructions?|function_calls|invoke|tool_use"
-_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_MARKERS})\b)", re.IGNORECASE)
+_MARKERS = (
+    "conversation[_-]?history|system[_-]?reminder|system|instructions?|user|human|assistant|developer|memory|context|"
+    "thinking|function_(?:calls|results?)|invoke|parameter|tool_(?:use|call|result)s?|recorded"
+)
+_GAP = r"[\s\u200b-\u200f\u2060-\u2064\ufeff]*"  # also what nobody sees
+_TAG = re.compile(rf"<(?={_GAP}(?:\||/?{_GAP}(?:\w+:)?(?:{_MARKERS})(?:\b|_)))", re.IGNORECASE)
 _HEADING = re.compile(
     r"^(?=#{1,3} (?:\S+ )?(?:[0-9]+\. |Context of |Files$|Conversation$|Summary of |File ))", re.MULTILINE
 )

@@ -47,6 +47,11 @@ def select_newest(turns: Sequence[Turn], room: int, count: Callable[[str], int])
     return chosen
 
 
+def best_first(scores: Mapping[int, float]) -> list[int]:
+    """Return positions by their scores, the newer one of two equals first."""
+    return sorted(scores, key=lambda p: (-scores[p], -p))
+
+
 def select_relevant(
     turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Callable[[str], int]
 ) -> Selection:
@@ -54,7 +59,7 @@ def select_relevant(
     chosen = Selection()
     skipped: int | None = None
     missed = 0
-    for position in sorted(scores, key=lambda p: (-scores[p], -p)):
+    for position in best_first(scores):
         left = room - chosen.used
         if left <= 0 or missed == _MOST_MISSES:
             chosen.dropped[position] = "less relevant than what fits"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from scopes.context.encodings import DEFAULT_ENCODING, ENCODINGS, Encoding
+from scopes.context.encodings import DEFAULT_ENCODING, ENCODINGS
 from scopes.context.estimate import EstimatingTokenizer
 from scopes.context.exact import ExactTokenizer
 from scopes.context.models import Model
-from scopes.context.rank_data import Places, walk_rank_files
+from scopes.context.rank_data import Places
+from scopes.context.vocabulary import find_vocabulary
 from scopes.errors import Refused
 from scopes.result import Note
 
+_CHARACTERS_A_TOKEN = 5  # rather more than text has on average
 FETCH_HINT = "for exact numbers: scopes tokens fetch, or install scopes[tokens]"
 
 
@@ -21,8 +24,23 @@ class Tokenizer(Protocol):
     method: str
     name: str
 
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, which makes counting them faster."""
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
+
+
+def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
+    """Announce of the texts, given in the order they are tried in, those that so many tokens could have room for."""
+    likely = []
+    left = room * _CHARACTERS_A_TOKEN
+    for text in texts:
+        likely.append(text)
+        left -= len(text)
+        if left < 0:
+            break
+    tokenizer.prepare(likely)
 
 
 class ScaledTokenizer:
@@ -30,15 +48,25 @@ class ScaledTokenizer:
 
     method = "estimate"
 
-    def __init__(self, counter: Tokenizer, factor: int) -> None:
-        """Scale by a factor in hundredths."""
+    def __init__(self, counter: Tokenizer, factor: int, family: str, *, fixed: bool = False) -> None:
+        """Scale by a factor in hundredths, for a family of models; `fixed` is one that a person has set."""
         self.name = f"{counter.name}*{factor}"
-        self._counter = counter
+        self.family = family
+        self.fixed = fixed
+        self.counter = counter
         self._factor = factor
+
+    def over(self, counter: Tokenizer, factor: int | None = None) -> ScaledTokenizer:
+        """Return the same over another counter, or with another factor."""
+        return ScaledTokenizer(counter, factor or self._factor, self.family, fixed=self.fixed)
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted."""
+        self.counter.prepare(texts)
 
     def count(self, text: str) -> int:
         """Estimate the tokens of a text, rounded up."""
-        return -(-self._counter.count(text) * self._factor // 100)
+        return -(-self.counter.count(text) * self._factor // 100)
 
 
 class Chosen(NamedTuple):
@@ -55,26 +83,16 @@ def choose_tokenizer(places: Places, model: Model | None = None, *, strict: bool
         Refused: `strict`, and there are no exact numbers to be had.
     """
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
-    counter, notes = _find_exact(places, encoding)
+    vocabulary, notes = find_vocabulary(places, encoding)
     factor = 100 if model is None else model.factor
+    counter = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
     if strict and (counter is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
     if counter is None:
-        said = Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT)
-        estimate: Tokenizer = EstimatingTokenizer()
-        return Chosen(estimate if factor == 100 else ScaledTokenizer(estimate, factor), (*notes, said))
-    if factor != 100 and model is not None:
-        said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {encoding.name}'s")
-        return Chosen(ScaledTokenizer(counter, factor), (*notes, said))
-    return Chosen(counter, notes)
-
-
-def _find_exact(places: Places, encoding: Encoding) -> tuple[ExactTokenizer | None, tuple[Note, ...]]:
-    notes: list[Note] = []
-    for found in walk_rank_files(places, encoding):
-        if found.data is not None:
-            return ExactTokenizer(encoding, found.data), tuple(notes)
-        hint = "bring it again: scopes tokens fetch"
-        notes.append(Note(f"{found.candidate.path} is not {encoding.name} and was not used", hint))
-    return None, tuple(notes)
+        notes += (Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT),)
+    known = counter or EstimatingTokenizer()
+    if model is None or factor == 100:
+        return Chosen(known, notes)
+    said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {known.name}'s")
+    return Chosen(ScaledTokenizer(known, factor, model.name, fixed=model.fixed), (*notes, said))

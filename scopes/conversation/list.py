@@ -1,21 +1,26 @@
-"""`list`: all conversations, the most recently active first."""
+"""`list`: all conversations, the most recently active first.
+
+What was found out stays in the index, and is found out again only of conversations whose refs have moved.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from scopes.clock import known_seconds, seconds_of
+from scopes.clock import known_seconds
 from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
+from scopes.conversation.listed import BRIEF, COMPLETE, ConversationList, as_list, known_created
 from scopes.conversation.lookup import MAIN, choose_active_branch
 from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
 from scopes.errors import NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.index.conversation_table import ConversationSummary, Kept, States, open_conversation_table
 from scopes.model.conversation import Root, decode_root
 from scopes.model.keys import decode_component
-from scopes.result import Result
+from scopes.result import Note
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, Entry, Tip
@@ -25,80 +30,100 @@ from scopes.store.trees import find_blob, find_entry
 Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
 """Who is named in which tree: it is the same in very many commits."""
 
-_PARTICIPANTS = "participants"
-_MOST_WALKED = 5000  # commits, a tenth of a second
+_PARTICIPANTS: Final = "participants"
+_REFS: Final = (names.HEADS, names.META, names.ACTIVE)
+_MOST_WALKED: Final = 5000  # commits, a tenth of a second
+_AGAIN: Final = "it was made anew; nothing was lost"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationSummary(Result):
-    """One conversation in a list; what costs a walk is None unless it was asked for. Times are RFC 3339.
+class _Refs(NamedTuple):
+    """The refs of one conversation; `state` differs where any of them does."""
 
-    `opening` is how its first prompt begins, for one that has no title.
-    """
+    conversation: ConversationId
+    tips: Mapping[BranchName, Oid]
+    meta: str | None
+    active: str | None
 
-    id: ConversationId
-    participants: tuple[AgentName, ...]
-    branches: int
-    last_activity: str | None
-    active_branch: BranchName | None = None
-    uuid: str | None = None
-    title: str | None = None
-    created_at: str | None = None
-    source: str | None = None
-    messages: int | None = None
-    opening: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationList(Result):
-    """Conversations by last activity, newest first (S4-53)."""
-
-    conversations: tuple[ConversationSummary, ...]
+    @property
+    def state(self) -> str:
+        return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def list_conversations(
-    repository: Repository, *, titles: bool = False, openings: bool = False, whole: bool = False
+    repository: Repository, directory: str | None = None, *, openings: bool = False, complete: bool = False
 ) -> ConversationList:
-    """List every conversation, also by title if asked; `whole` reads everything, which walks every history.
+    """List every conversation; `complete` adds what costs a walk over each history.
 
     With `openings` those without a title say how they began, the latest first and as long as that takes no time.
+    `directory` is where the index is kept, if it is.
     """
-    beside = (names.META, names.ACTIVE) if whole else (names.META,) if titles else ()
-    refs = repository.list_refs(names.HEADS, *beside)
+    if directory is None:
+        found = _look(repository, repository.list_refs(*_REFS), {}, openings=openings, complete=complete)
+        return as_list(_shown(found, openings=openings, complete=complete), complete=complete)
+    brief, active = repository.ref_files(*BRIEF), repository.ref_files(*COMPLETE)
+    refs = repository.list_refs(*_REFS)
+    certain = active.list_refs(COMPLETE) == refs and brief.list_refs(BRIEF).items() <= refs.items()
+    states = States(brief.state, active.state) if certain else None  # nothing moves refs, nor did a moment ago
+    with open_conversation_table(directory, repository.path) as table:
+        found = _look(repository, refs, table.rows, openings=openings, complete=complete)
+        table.keep(found, states)
+    trouble = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _AGAIN),)
+    return as_list(_shown(found, openings=openings, complete=complete), complete=complete, notes=trouble)
+
+
+def _shown(found: Iterable[Kept], *, openings: bool, complete: bool) -> Iterator[ConversationSummary]:
+    """Leave out what was not asked for, so that an answer does not depend on what the index happens to know."""
+    for kept in found:
+        opening = kept.summary.opening if openings and kept.summary.title is None else None
+        brief = kept.summary if complete else ConversationSummary(*kept.summary[:5])
+        yield brief._replace(opening=opening)
+
+
+def _look(
+    repository: Repository,
+    refs: Mapping[str, str],
+    known: Mapping[ConversationId, Kept],
+    *,
+    openings: bool,
+    complete: bool,
+) -> list[Kept]:
+    """Say of every conversation what is known, as long as its refs are the same, and find out the rest."""
+    people: Participants = {}
+    found = []
+    for at in _by_conversation(refs):
+        state = at.state
+        kept = known.get(at.conversation)
+        if kept is None or kept.state != state:
+            kept = Kept(_summarize(repository, at, people), state, complete=False)
+        if complete and not kept.complete:
+            kept = Kept(_complete(repository, kept.summary, at), state, complete=True)
+        found.append((at, kept))
+    return list(_opened(repository, found)) if openings else [kept for _, kept in found]
+
+
+def _by_conversation(refs: Mapping[str, str]) -> Iterator[_Refs]:
+    """Sort the refs by conversation; what has no branch is none."""
     found: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         place = names.split_branch_ref(ref)
         if place is not None:
             found.setdefault(place[0], {})[place[1]] = Oid(oid)
-    known: Participants = {}
-    summaries = [
-        _summarize(repository, conversation, tips, known, refs.get(names.meta_ref(conversation)))
-        for conversation, tips in found.items()
-    ]
-    if whole:
-        summaries = [_complete(repository, brief, found[brief.id], refs) for brief in summaries]
-    summaries.sort(key=lambda summary: summary.id)
-    summaries.sort(key=lambda summary: summary.last_activity or "", reverse=True)
-    if openings:
-        summaries = list(_opened(repository, summaries, found))
-    return ConversationList(conversations=tuple(summaries))
+    for conversation, tips in found.items():
+        meta, active = refs.get(names.meta_ref(conversation)), refs.get(names.active_ref(conversation))
+        yield _Refs(conversation, tips, meta, active)
 
 
-def _opened(
-    repository: Repository,
-    summaries: Iterable[ConversationSummary],
-    found: Mapping[ConversationId, dict[BranchName, Oid]],
-) -> Iterator[ConversationSummary]:
+def _opened(repository: Repository, found: Iterable[tuple[_Refs, Kept]]) -> Iterator[Kept]:
     """Add how conversations without a title began, while the walks back to their beginnings are short in sum."""
     left = _MOST_WALKED
-    for summary in summaries:
-        if summary.title is not None:
-            yield summary
-            continue
-        tips = found[summary.id]
-        line = list(islice(walk_newest_first(repository, [tips.get(MAIN) or next(iter(tips.values()))]), left))
-        left -= len(line)
-        yield replace(summary, opening=_opening(line))
+    for at, kept in sorted(found, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):
+        if kept.summary.title is None and kept.summary.opening is None:
+            tip = at.tips.get(MAIN) or next(iter(at.tips.values()))
+            line = list(islice(walk_newest_first(repository, [tip]), left))
+            left -= len(line)
+            yield kept._replace(summary=kept.summary._replace(opening=_opening(line)))
+        else:
+            yield kept
 
 
 def _opening(newest_first: list[Commit]) -> str | None:
@@ -110,56 +135,32 @@ def _opening(newest_first: list[Commit]) -> str | None:
     return next(spoken, None)
 
 
-def _summarize(
-    repository: Repository,
-    conversation: ConversationId,
-    tips: Mapping[BranchName, Oid],
-    known: Participants,
-    meta: str | None,
-) -> ConversationSummary:
-    """Describe a conversation from the tips of its branches, and its metadata where that was looked up."""
-    commits = [read_tip(repository, oid) for oid in set(tips.values())]
+def _summarize(repository: Repository, at: _Refs, known: Participants) -> ConversationSummary:
+    """Describe a conversation from the tips of its branches and its title."""
+    commits = [read_tip(repository, oid) for oid in set(at.tips.values())]
     return ConversationSummary(
-        id=conversation,
+        id=at.conversation,
         participants=participants_of(repository, commits, known),
-        branches=len(tips),
+        branches=len(at.tips),
         last_activity=known_seconds(max(commit.time for commit in commits)),
-        title=None if meta is None else read_title(repository, Oid(meta)),
+        title=None if at.meta is None else read_title(repository, Oid(at.meta)),
     )
 
 
-def _complete(
-    repository: Repository, brief: ConversationSummary, tips: Mapping[BranchName, Oid], refs: Mapping[str, str]
-) -> ConversationSummary:
-    """Add what costs a walk; what one look at all refs has found serves every conversation."""
-    meta = refs.get(names.meta_ref(brief.id))
-    metadata = Metadata() if meta is None else read_metadata_at(repository, Oid(meta))
-    active = choose_active_branch(brief.id, tips, refs.get(names.active_ref(brief.id)))
+def _complete(repository: Repository, brief: ConversationSummary, at: _Refs) -> ConversationSummary:
+    """Add what costs a walk."""
+    metadata = Metadata() if at.meta is None else read_metadata_at(repository, Oid(at.meta))
+    active = choose_active_branch(at.conversation, at.tips, at.active)
     main = metadata.branches.get(MAIN)
-    root = read_root(repository, read_commit(repository, tips[active]), None if main is None else main.fork)
-    return ConversationSummary(
-        id=brief.id,
-        participants=brief.participants,
-        branches=brief.branches,
-        last_activity=not_before(brief.last_activity, root.created),
+    root = read_root(repository, read_commit(repository, at.tips[active]), None if main is None else main.fork)
+    return brief._replace(
         active_branch=active,
         uuid=root.uuid,
         title=metadata.title,
         created_at=known_created(root.created),
         source=root.format,
-        messages=count_messages(walk_newest_first(repository, tips.values())),
+        messages=count_messages(walk_newest_first(repository, at.tips.values())),
     )
-
-
-def known_created(created: str) -> str | None:
-    """Return when something was made; None where nobody told, which is written as the year 1970."""
-    return created if seconds_of(created) else None
-
-
-def not_before(last_activity: str | None, created: str) -> str | None:
-    """Return the later of two moments: nothing was active before it was made (S4-5)."""
-    made = known_created(created)
-    return made if made is not None and seconds_of(made) >= seconds_of(last_activity or "") else last_activity
 
 
 def participants_of(

@@ -20,6 +20,7 @@ from scopes.conversation.heads import (
 )
 from scopes.conversation.lookup import branch_tips, find_conversation, find_place
 from scopes.conversation.moments import parse_moment
+from scopes.conversation.staleness import SUMMARY, is_news
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
@@ -37,6 +38,7 @@ class LogEntry(Result):
 
     `parents` are the nearest messages before it that the log shows, for a graph; one that a limit cut off is named.
     `answered_by` are the commits with the results of its tool calls, `results` what they hold where that was asked for.
+    Of a summary, `newer` is how many messages came after it, in the log of one branch (S4-47).
     """
 
     head: MessageHead
@@ -45,6 +47,7 @@ class LogEntry(Result):
     parents: tuple[Oid, ...] = ()
     answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
+    newer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,7 @@ def log(
     seen: dict[Oid, tuple[Oid, ...]] = {}
     heads = _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph)
     read = lru_cache(maxsize=_REMEMBERED)(partial(read_message, repository))
-    entries = _entries(heads, names, _head_filter(wanted), wanted.path, read)
+    entries = _entries(_with_news(heads, tips, names), names, _head_filter(wanted), wanted.path, read)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -159,8 +162,19 @@ def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
     return fits
 
 
+def _with_news(
+    heads: Iterable[MessageHead], tips: list[Oid], names: Mapping[Oid, list[BranchName]]
+) -> Iterator[tuple[MessageHead, int | None]]:
+    """Give summaries how many messages came after them, in a walk that begins where one branch ends."""
+    of_branch = len(tips) == 1 and tips[0] in names
+    newer = 0
+    for head in heads:
+        newer += is_news(head)
+        yield head, newer if of_branch and head.kind == SUMMARY else None
+
+
 def _entries(
-    heads: Iterable[MessageHead],
+    heads: Iterable[tuple[MessageHead, int | None]],
     names: Mapping[Oid, list[BranchName]],
     wanted: Callable[[MessageHead], bool],
     path: str | None,
@@ -168,11 +182,13 @@ def _entries(
 ) -> Iterator[LogEntry]:
     """Yield the wanted messages without their bodies, each with the commits that answer its calls, wanted or not."""
     answering = Answering()
-    for head in heads:
+    for head, newer in heads:
         answered_by = answering.pass_by(head)
         if wanted(head) and (path is None or touches(read(head.oid), path)):
             branches = tuple(names.get(head.oid, ()))
-            yield LogEntry(head=head, message=None, branches=branches, parents=head.parents, answered_by=answered_by)
+            yield LogEntry(
+                head=head, message=None, branches=branches, parents=head.parents, answered_by=answered_by, newer=newer
+            )
 
 
 def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool) -> LogEntry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scopes.clock import known_seconds
@@ -15,9 +15,11 @@ from scopes.conversation.heads import (
     message_id_of,
     read_message,
 )
-from scopes.conversation.list import known_created, not_before, participants_of, read_root
+from scopes.conversation.list import participants_of, read_root
+from scopes.conversation.listed import known_created, not_before
 from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
 from scopes.conversation.metadata import Metadata, read_metadata
+from scopes.conversation.staleness import SUMMARY, is_news
 from scopes.conversation.sub_agent import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
@@ -37,7 +39,8 @@ _UNSPOKEN = frozenset({"meta", "notice", "interrupt", "system", "error"})
 class BranchSummary(Result):
     """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54).
 
-    Of its own are also `compactions` and `interrupts`; `sub_agent` is there where an agent's tool call began it.
+    Of its own are also `compactions` and `interrupts`; `newer` is how many messages came after its last summary, which
+    is stale then (S4-47), None where it has none. `sub_agent` is there where an agent's tool call began it.
     `reason` is there where nobody took it up: nothing of it was said by anybody (a command to leave and its echo), or
     it is an interrupted answer to what was then answered elsewhere.
     """
@@ -56,6 +59,7 @@ class BranchSummary(Result):
     last_activity: str | None
     compactions: int = 0
     interrupts: int = 0
+    newer: int | None = None
     reason: str | None = None
     sub_agent: SubAgent | None = None
 
@@ -186,8 +190,21 @@ def summarize_branch(
         last_activity=not_before(known_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
+        newer=_count_newer(by_oid, reached) if SUMMARY in kinds else None,
         reason=_reason(kinds) if entry.parent is not None else None,
     )
+
+
+def _count_newer(by_oid: Mapping[Oid, Commit], reached: Container[Oid]) -> int:
+    """Count what was said after the last summary; `by_oid` has parents before children."""
+    newer = 0
+    for oid in reversed(list(by_oid)):
+        if oid in reached:
+            head = head_of(by_oid[oid])
+            if head.kind == SUMMARY:
+                break
+            newer += is_news(head)
+    return newer
 
 
 def _reason(kinds: Iterable[str | None]) -> str | None:

@@ -7,16 +7,26 @@ is the same, and takes as long as reading the store takes.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from scopes.index.database import (
+    MISREAD,
+    Unfit,
+    connect,
+    create_tables,
+    find_standing,
+    identity_of,
+    is_empty,
+    is_ours,
+    judging,
+    remove,
+)
 from scopes.index.entry import Describe
-from scopes.index.schema import create_tables, is_empty, is_ours
+from scopes.index.schema import LAYOUT
 from scopes.index.update import Forgotten, digest_of, update
 from scopes.result import Note
 from scopes.store.refs import HEADS
@@ -26,11 +36,8 @@ State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
 
 Kind: TypeAlias = type | UnionType
 
-FILE = "index.sqlite"
 _BUSY_SECONDS = 20.0
-_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
 _PAGE = 100
-_MISREAD = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length asks for more memory than there is
 _AGAIN = "it was made anew; nothing was lost"
 
 
@@ -78,14 +85,8 @@ class Index:
                 if not all(isinstance(value, kind) for row in rows for value, kind in zip(row, kinds, strict=False)):
                     raise IndexDamaged("a value is of another kind")
                 yield from rows
-        except _MISREAD as error:
+        except MISREAD as error:
             raise IndexDamaged(str(error)) from error
-
-
-def index_directory(cache_home: str, store: str) -> str:
-    """Name the directory of a store's index."""
-    name = hashlib.sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return os.path.join(cache_home, "scopes", name)
 
 
 @contextmanager
@@ -100,7 +101,7 @@ def open_index(
         try:
             known: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
             counts = {name: int(known[name]) for name in Standing._fields[2:]}
-        except (*_MISREAD, KeyError, ValueError, TypeError) as error:
+        except (*MISREAD, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
         yield Index(connection, Standing(state, read, **counts), tuple(notes))
 
@@ -117,16 +118,16 @@ def _opened(
     """Try the index as it is, then a new one in its place, and at last one in memory."""
     state: State = "updated"
     if distrust:
-        _remove(directory)
+        remove(directory, LAYOUT)
         notes.append(Note("the search index was damaged", _AGAIN))
         state = "rebuilt"
     for _ in range(2):
         try:
             connection, made, read = _on_disk(directory, repository, refs, describe)
-        except _Unfit as reason:
+        except Unfit as reason:
             if reason.text is not None:
                 notes.append(Note(f"the search index {reason.text}", _AGAIN))
-            _remove(directory)
+            remove(directory, LAYOUT)
             state = "rebuilt"
             continue
         except (sqlite3.Error, OSError) as error:
@@ -135,89 +136,42 @@ def _opened(
         fitting: State = "built" if made else "updated" if read or made is None else "fresh"
         return connection, "rebuilt" if state == "rebuilt" else fitting, read
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    create_tables(connection, repository.path)
+    create_tables(connection, LAYOUT, repository.path)
     return connection, "in-memory", update(connection, repository, refs, describe)
-
-
-class _Unfit(Exception):
-    """The file has to go; `text` says why, for a person, where that is worth a word."""
-
-    def __init__(self, text: str | None) -> None:
-        super().__init__(text)
-        self.text = text
 
 
 def _on_disk(
     directory: str, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[sqlite3.Connection, bool | None, int]:
     """Open the file and bring it up to date; tell whether it is new, None where it is not and was behind."""
-    path = _prepare(directory)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    done = False
-    try:
-        result = _brought_up(connection, repository, refs, describe)
-        done = True
-    except Forgotten as error:
-        raise _Unfit(None) from error
-    except (*_MISREAD, TypeError, ValueError) as error:  # a damaged value is of any kind
-        if _is_damage(error):
-            raise _Unfit("was damaged") from error
-        raise
-    finally:
-        if not done:
-            connection.close()
+    connection = connect(directory, LAYOUT, _BUSY_SECONDS)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.closing(connection))
+        try:
+            with judging():
+                result = _brought_up(connection, repository, refs, describe)
+        except Forgotten as error:
+            raise Unfit(None) from error
+        stack.pop_all()
     return connection, *result
 
 
 def _brought_up(
     connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[bool | None, int]:
-    store = _identity(repository)
+    store = identity_of(repository.path)
     new = is_empty(connection)
     if new:
         connection.execute("PRAGMA journal_mode = WAL")
-    elif not is_ours(connection, store):
-        raise _Unfit("belonged to another store or another version")
+    elif not is_ours(connection, LAYOUT, store):
+        raise Unfit("belonged to another store or another version")
     connection.execute("PRAGMA synchronous = NORMAL")
-    if not new and _digest(connection) == digest_of(refs):
+    if not new and find_standing(connection, "refs") == digest_of(refs):
         return False, 0
     connection.execute("BEGIN IMMEDIATE")
     with connection:  # which commits, or rolls back
         new = is_empty(connection)  # somebody else may have made it meanwhile
         if new:
-            create_tables(connection, store)
+            create_tables(connection, LAYOUT, store)
         read = update(connection, repository, refs, describe)
     return (True if new else None), read
-
-
-def _digest(connection: sqlite3.Connection) -> str | None:
-    found = connection.execute("SELECT value FROM standing WHERE key = 'refs'").fetchone()
-    return None if found is None else str(found[0])
-
-
-def _identity(repository: Repository) -> str:
-    """Tell a store from another one that is, or was, at the same path."""
-    return f"{os.path.realpath(repository.path)} {os.stat(repository.path).st_ino}"
-
-
-def _prepare(directory: str) -> str:
-    """Make the directory and an empty file, both for their owner alone, and return the file's path."""
-    os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(directory, 0o700)
-    path = os.path.join(directory, FILE)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    if os.stat(path).st_uid != os.geteuid():
-        raise _Unfit("belonged to another user")
-    return path
-
-
-def _remove(directory: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(directory, FILE + suffix))
-
-
-def _is_damage(error: Exception) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)  # neither a text that is no UTF-8 nor an absurd length has one
-    return code is None or code & 0xFF in _DAMAGE

@@ -1,4 +1,4 @@
-"""The tables. Every change of them, or of what `words` and a message's description yield, takes a new VERSION.
+"""The tables. Every change of them, or of what `words` and a message's description yield, takes a new version.
 
 message    one row a message id, whatever number of commits carry it; author, author_kind, kind and model are `value`s
 touched    which tools a message calls and which files it names, as `value`s
@@ -14,15 +14,13 @@ tenth of the time of a build, and it is what phrases, columns and a rank by BM25
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
-VERSION: Final = 1
-APPLICATION: Final = 0x73636F70  # "scop": told apart from any other SQLite file
+from scopes.index.database import Layout
+
 COLUMNS: Final = ("text", "reasoning", "tool_input", "tool_result")
 
 _TABLES: Final = """
-CREATE TABLE standing (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE value (
     number INTEGER PRIMARY KEY, field TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (field, text)
 ) STRICT;
@@ -47,27 +45,4 @@ CREATE TABLE branch (
 CREATE VIRTUAL TABLE full_text USING fts5(
     text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
 )"""
-
-
-def create_tables(connection: sqlite3.Connection, store: str) -> None:
-    """Make the tables of an index of the store that `store` tells from others, inside the transaction at hand."""
-    for statement in _TABLES.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("INSERT INTO standing VALUES ('store', ?)", (store,))
-
-
-def is_ours(connection: sqlite3.Connection, store: str) -> bool:
-    """Tell whether a database is an index of this version, of this very store."""
-    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-        return False
-    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
-        return False
-    found = connection.execute("SELECT value FROM standing WHERE key = 'store'").fetchone()
-    return found is not None and str(found[0]) == store
-
-
-def is_empty(connection: sqlite3.Connection) -> bool:
-    """Tell whether a database has no tables yet."""
-    return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is None
+LAYOUT: Final = Layout("index.sqlite", version=1, tables=_TABLES)

@@ -38,8 +38,9 @@ class ActionDone(Result):
 
 def list_actions(repository: Repository, *, every: bool = False) -> ActionList:
     """List what is left to do, with `every` also what is done."""
-    rows = (ActionRow(item=i, entry=e) for e in read_memory(repository).entries for i in e.action_items)
-    return ActionList(actions=tuple(row for row in rows if every or not row.item.done))
+    memory = read_memory(repository)
+    rows = (ActionRow(item=i, entry=e) for e in memory.entries for i in e.action_items)
+    return ActionList(actions=tuple(row for row in rows if every or not row.item.done), notes=memory.notes)
 
 
 def done(repository: Repository, action: str) -> ActionDone:

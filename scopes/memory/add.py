@@ -9,7 +9,7 @@ from scopes.clock import new_id, now
 from scopes.errors import Invalid
 from scopes.ids import OperationId, parse_agent_name
 from scopes.memory.composing import number_items
-from scopes.memory.entry import LEAST, MOST, USUAL, Entry
+from scopes.memory.entry import USUAL, Entry, check_importance
 from scopes.memory.registry import change_memory, entry_change, read_memory
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -41,15 +41,13 @@ def add(
     """
     if not text.strip():
         raise Invalid("there is nothing to remember", hint='for example: scopes memory add "The form sets a cookie"')
-    if not LEAST <= importance <= MOST:
-        raise Invalid(f"the importance is {importance}", hint=f"from {LEAST} (trivial) to {MOST} (critical)")
     name = new_id()
     entry = Entry(
         id=name,
         agent=parse_agent_name(agent),
         summary=text.strip(),
         time=now(),
-        importance=importance,
+        importance=check_importance(importance),
         topics=tuple(topics),
         decisions=tuple(decisions),
         action_items=number_items(((action, False) for action in actions), name),

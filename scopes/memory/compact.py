@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from scopes.memory.summarize import DEFAULT_RATIO, Summarized, summarize
+from scopes.memory.summarizer import Count
 from scopes.store.repository import Repository
 
 
 def compact(
     repository: Repository,
     where: str,
+    count: Count,
     *,
     ratio: float = DEFAULT_RATIO,
     every: bool = False,
@@ -16,4 +18,6 @@ def compact(
     built_in: bool = False,
 ) -> Summarized:
     """Append a summary with which a context begins; raises as `summarize` does."""
-    return summarize(repository, where, ratio=ratio, every=every, dry_run=dry_run, built_in=built_in, compact=True)
+    return summarize(
+        repository, where, count, ratio=ratio, every=every, dry_run=dry_run, built_in=built_in, compact=True
+    )

@@ -1,7 +1,8 @@
 """An entry without a model: what deterministic rules can tell of messages.
 
-The summary is up to three sentences by TextRank, topics are the words that most messages share, decisions are typed
-decisions and sentences that say so, things to do are `TODO` and boxes to be checked.
+The summary is what a person first asked for, and up to three sentences by TextRank; topics are the words that most
+messages share. Decisions are typed decisions, sentences that say so, and what people say is to be done ("let's use
+SQLite"). Things to do are `TODO`, boxes to be checked, and the steps of the plans that agents keep.
 
 Importance is 3, and 2 more where something was decided (1 more where by a typed decision), 1 more where something is
 left to do, 1 more where something went wrong or stopped, 1 more from 20 messages on: 3 to 9. 10 is for people to say.
@@ -17,18 +18,28 @@ from collections.abc import Iterable, Sequence
 from scopes.ids import AgentName, MessageId
 from scopes.memory.covered import Said
 from scopes.memory.entry import USUAL, ActionItem
+from scopes.memory.plans import find_plan
 from scopes.memory.sentences import split_sentences, walk_lines
 from scopes.memory.textrank import choose_sentences
-from scopes.memory.words import top_words
+from scopes.memory.words import top_words, walk_words
 
 _SENTENCES = 3
 _TOPICS = 6
 _MOST_ITEMS = 30
 _LONGEST_ITEM = 500
 _MANY_MESSAGES = 20
+_LONGEST_REQUEST = 300
+_FEWEST_WORDS = 2
 _DECIDED = re.compile(
-    r"\b(?:decided|agreed|decision:|we will use|we'll use|we are going with|"
-    r"entschieden|beschlossen|vereinbart|geeinigt|wir nehmen)\b|\bdecision:|决定|決定",
+    r"(?<!not )(?<!n't )(?<!be )\b(?:decided|entschieden|beschlossen|vereinbart)\b"
+    r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
+    r"|\bdecision: |\b(?:we will|we'll) (?:use|go with)\b|\bwe are going with\b|\bwir nehmen\b|决定|決定",
+    re.IGNORECASE,
+)
+_SO_BE_IT = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
+    r"(?:let['\u2019]?s |we(?:'ll| will| should)? |please )?(?:not )?"
+    r"(?:use|go with|stick with|stick to|switch to|settle on)\b",
     re.IGNORECASE,
 )
 _BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
@@ -50,10 +61,22 @@ def main_agent(said: Sequence[Said]) -> AgentName:
 
 
 def summary_of(said: Sequence[Said]) -> str:
-    """Say it in up to three sentences."""
+    """Say what was asked for, and what came of it in up to three sentences."""
     sentences = [sentence for each in said for sentence in split_sentences(text_of(each))]
-    chosen = choose_sentences(sentences, _SENTENCES)
-    return "\n".join(map(_clip, chosen)) or f"{len(said)} messages with {main_agent(said)}"
+    request = _request(said)
+    chosen = [sentence for sentence in choose_sentences(sentences, _SENTENCES) if sentence != request]
+    return "\n".join(map(_clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+
+
+def _request(said: Sequence[Said]) -> str | None:
+    """Return the first sentence of a person that tells something, and does not only lead to what does."""
+    for each in said:
+        if each.message.author.kind == "human":
+            for sentence in split_sentences(each.message.text):
+                telling = len(set(walk_words(sentence))) >= _FEWEST_WORDS and not sentence.endswith(":")
+                if telling and len(sentence) <= _LONGEST_REQUEST:
+                    return sentence
+    return None
 
 
 def topics_of(said: Sequence[Said]) -> tuple[str, ...]:
@@ -73,9 +96,19 @@ def decisions_of(said: Sequence[Said]) -> tuple[str, ...]:
         if typed is not None:
             found.append(typed)
             continue
-        sentences = split_sentences(each.message.text)
-        found += [s for s in sentences if _DECIDED.search(s) is not None and not s.endswith(("?", "\uff1f"))]
+        person = each.message.author.kind == "human"
+        found += [s for s in split_sentences(each.message.text) if _says_decision(s, person=person)]
     return _each_once(found)
+
+
+def _says_decision(sentence: str, *, person: bool) -> bool:
+    """Tell a sentence that decides from one that asks, and what a person wants from what an agent proposes."""
+    if sentence.endswith(("?", "\uff1f")):
+        return False
+    if _DECIDED.search(sentence) is not None:
+        return True
+    chosen = _SO_BE_IT.match(sentence) if person and len(sentence) <= _LONGEST_REQUEST else None
+    return chosen is not None and any(walk_words(sentence[chosen.end() :]))
 
 
 def _typed_decision(said: Said) -> str | None:
@@ -86,9 +119,17 @@ def _typed_decision(said: Said) -> str | None:
 
 
 def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]:
-    """List what is to be done; what a later box has checked is done."""
+    """List what is to be done; what a later box has checked is done, and a plan replaces its author's former one."""
     found: dict[str, bool] = {}
+    planned: dict[str, set[str]] = {}
     for each in said:
+        plan = find_plan(each.message)
+        if plan is not None:
+            steps = {_clip(step): done for step, done in plan.items()}
+            for former in planned.get(each.head.author, set()) - set(steps):
+                found.pop(former, None)
+            found |= steps
+            planned[each.head.author] = set(steps)
         for line in walk_lines(each.message.text):
             box, todo = _BOX.match(line), _TODO.match(line)
             if box is not None:

@@ -7,7 +7,7 @@ or for a heading.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.errors import Invalid
 from scopes.memory.entry import Entry
@@ -41,8 +41,9 @@ def context(
     for name, number in (("characters", max_characters), ("entries", limit)):
         if number < 1:
             raise Invalid(f"the number of {name} is {number}", hint="for example: --max-chars 8192 --limit 10")
-    newest = [e for e in read_memory(repository).entries if agent in (None, e.agent)][:limit]
-    return choose(newest, max_characters)
+    memory = read_memory(repository)
+    newest = [e for e in memory.entries if agent in (None, e.agent)][:limit]
+    return replace(choose(newest, max_characters), notes=memory.notes)
 
 
 def choose(newest_first: list[Entry], max_characters: int) -> MemoryContext:

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
+from scopes.conversation.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid
+from scopes.memory.plans import find_plan
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
-
-SUMMARIES = frozenset({"summary", "compaction"})
-_SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
 
 
 class Said(NamedTuple):
@@ -40,9 +39,9 @@ def read_said(repository: Repository, heads: Iterable[MessageHead]) -> list[Said
 
 
 def _says_something(message: Message) -> bool:
-    if message.kind in _SILENT or message.author.kind == "injected" or message.retracts is not None:
+    if message.kind in SILENT or message.author.kind == "injected" or message.retracts is not None:
         return False
-    return bool(message.text.strip()) or message.payload is not None
+    return bool(message.text.strip()) or message.payload is not None or find_plan(message) is not None
 
 
 def heads_since_summary(repository: Repository, tip: Oid) -> list[MessageHead]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scopes.clock import parse_time
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model import canonical
 
@@ -33,7 +33,10 @@ class Sources(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10."""
+    """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10.
+
+    `method` tells what wrote the summary: textrank, or command for the user's own.
+    """
 
     id: MessageId
     agent: AgentName
@@ -47,12 +50,24 @@ class Entry:
     decisions: tuple[str, ...] = ()
     action_items: tuple[ActionItem, ...] = ()
     sources: Sources = field(default_factory=Sources)
+    method: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def age_key(self) -> tuple[int, str]:
         """What entries are ordered by: later ones are greater."""
         return parse_time(self.time) or 0, self.id
+
+
+def check_importance(importance: int) -> int:
+    """Accept a number from 1 to 10 (S0-13).
+
+    Raises:
+        Invalid: it is none.
+    """
+    if not LEAST <= importance <= MOST:
+        raise Invalid(f"the importance is {importance}", hint=f"from {LEAST} (trivial) to {MOST} (critical)")
+    return importance
 
 
 def encode_entry(entry: Entry) -> bytes:
@@ -70,6 +85,7 @@ def encode_entry(entry: Entry) -> bytes:
         "timestamp": entry.time,
         "importance": entry.importance,
         "sources": {"messages": list(entry.sources.messages), **({"tip": tip} if (tip := entry.sources.tip) else {})},
+        **({} if entry.method is None else {"method": entry.method}),
         **entry.extra,
     }
     text = json.dumps(document, indent=2, ensure_ascii=False)
@@ -89,7 +105,9 @@ def decode_entry(data: bytes) -> Entry:
     rest: dict[str, Any] = document
     rest.pop("v", None)
     identity, agent, summary, time = (rest.pop(name) for name in texts)
-    names = {key: rest.pop(key) for key in ("conversation", "uuid", "branch") if isinstance(rest.get(key), str)}
+    names = {
+        key: rest.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(rest.get(key), str)
+    }
     importance = rest.pop("importance", USUAL)
     return Entry(
         id=identity,
@@ -99,7 +117,7 @@ def decode_entry(data: bytes) -> Entry:
         importance=min(max(importance, LEAST), MOST) if isinstance(importance, int) else USUAL,
         topics=_texts(rest.pop("topics", None)),
         decisions=_texts(rest.pop("decisions", None)),
-        action_items=_items(rest.pop("action_items", None)),
+        action_items=_items(rest.pop("action_items", None), identity),
         sources=_sources(rest.pop("sources", None)),
         extra=rest,
         **names,
@@ -110,12 +128,14 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def _items(value: object) -> tuple[ActionItem, ...]:
-    found = []
+def _items(value: object, entry: str) -> tuple[ActionItem, ...]:
+    """Read things to do; one whose id could not be told from another entry's gets one by its place."""
+    found: list[ActionItem] = []
     for item in value if isinstance(value, list) else ():
         match item:
             case {"id": str(identity), "text": str(text), **rest}:
-                found.append(ActionItem(identity, text, rest.get("done") is True))
+                own = identity if identity.startswith(f"{entry}.") else f"{entry}.{len(found) + 1}"
+                found.append(ActionItem(own, text, rest.get("done") is True))
     return tuple(found)
 
 

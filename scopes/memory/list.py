@@ -29,10 +29,12 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
     """List the entries, or those of exactly one agent (S0-16)."""
     if limit is not None and limit < 0:
         raise Invalid(f"the number of entries is {limit}", hint="for example: -n 20")
-    entries = tuple(e for e in read_memory(repository).entries if agent in (None, e.agent))
-    return MemoryList(entries=entries[:limit])
+    memory = read_memory(repository)
+    entries = tuple(e for e in memory.entries if agent in (None, e.agent))
+    return MemoryList(entries=entries[:limit], notes=memory.notes)
 
 
 def show_memory(repository: Repository, text: str) -> MemoryView:
     """Show one entry; raises as `choose_entry` does."""
-    return MemoryView(entry=choose_entry(read_memory(repository).entries, text))
+    memory = read_memory(repository)
+    return MemoryView(entry=choose_entry(memory.entries, text), notes=memory.notes)

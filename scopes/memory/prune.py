@@ -9,7 +9,7 @@ from scopes.clock import now_nanoseconds
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.ids import OperationId
-from scopes.memory.entry import Entry
+from scopes.memory.entry import Entry, check_importance
 from scopes.memory.registry import change_memory, read_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -38,12 +38,14 @@ def prune(
     """Remove the entries from before a moment, or the oldest ones beyond a number; important ones stay.
 
     Raises:
-        Invalid: it is not said which, or the number or the moment means nothing.
+        Invalid: it is not said which, or a number or the moment means nothing.
     """
     if older_than is None and most is None:
         raise Invalid("it is not said what to forget", hint="--older-than '90 days ago', or --max 500")
     if most is not None and most < 0:
         raise Invalid(f"the number of entries to keep is {most}", hint="for example: --max 500")
+    if keep_importance is not None:
+        check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
     with writing(repository):
         memory = read_memory(repository)
@@ -53,7 +55,7 @@ def prune(
             changes: dict[str, Change] = {path: change for e in gone for path, change in removal(e).items()}
             operation = change_memory(repository, memory, changes, f"forget {len(gone)}")
     remaining = len(memory.entries) - len(gone)
-    return MemoryPruned(entries=gone, remaining=remaining, dry_run=dry_run, operation=operation)
+    return MemoryPruned(entries=gone, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)
 
 
 def plan_prune(

@@ -8,16 +8,17 @@ Plain git reads and merges it; an operation moves the ref, so that undo brings e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scopes.conversation.metadata import write_metadata
 from scopes.conversation.operating import perform
-from scopes.errors import Ambiguous, NotFound
-from scopes.ids import BranchName, Oid, OperationId
+from scopes.errors import Ambiguous, Corrupt, NotFound
+from scopes.ids import BranchName, Oid, OperationId, is_oid
 from scopes.memory.entry import Entry, decode_entry, encode_entry
 from scopes.model.keys import encode_component
 from scopes.model.operation import RefChange
+from scopes.result import Note
 from scopes.store.refs import MEMORY
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change, read_blob, walk_blobs
@@ -27,35 +28,63 @@ _ENTRIES, _COVERED = "entries/", "covered/"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Every entry, newest first, and the commits up to which branches are covered, by path."""
+    """Every entry, newest first, and the commits up to which branches are covered, by path.
+
+    `notes` name the files that are no entries, which somebody else has put there: they are left alone.
+    """
 
     commit: Oid | None = None
     entries: tuple[Entry, ...] = ()
     covered: Mapping[str, Oid] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
-    def covered_of(self, uuid: str) -> list[Oid]:
-        """Return the commits up to which a conversation's branches are covered."""
-        return [tip for path, tip in self.covered.items() if path.startswith(f"{_COVERED}{uuid}/")]
+    def walk_covered(self) -> Iterator[tuple[str, Oid]]:
+        """Yield the commits up to which branches are covered, each with its conversation's uuid."""
+        for path, tip in self.covered.items():
+            yield path.split("/")[1], tip
 
 
 def read_memory(repository: Repository) -> Memory:
     """Read the memory; empty where there is none.
 
     Raises:
-        Corrupt, NotFound: an entry is damaged or missing.
+        NotFound: an object is missing.
     """
     value = repository.find_ref(MEMORY)
     if value is None:
         return Memory()
     commit = Oid(value)
-    entries, covered = [], {}
+    entries, covered, damaged = [], {}, []
     for path, oid in walk_blobs(repository, read_commit(repository, commit).tree):
         if path.startswith(_ENTRIES):
-            entries.append(decode_entry(read_blob(repository, oid)))
+            entry = _find_entry(path, read_blob(repository, oid))
+            if entry is None:
+                damaged.append(path)
+            else:
+                entries.append(entry)
         elif path.startswith(_COVERED):
-            covered[path] = Oid(read_blob(repository, oid).decode("ascii", "replace").strip())
+            tip = read_blob(repository, oid).decode("ascii", "replace").strip()
+            if is_oid(tip):
+                covered[path] = Oid(tip)
     entries.sort(key=lambda entry: entry.age_key, reverse=True)
-    return Memory(commit, tuple(entries), covered)
+    return Memory(commit, tuple(entries), covered, _notes(damaged))
+
+
+def _notes(damaged: list[str]) -> tuple[Note, ...]:
+    if not damaged:
+        return ()
+    named = ", ".join(damaged[:3]) + (", ..." if len(damaged) > 3 else "")
+    number = "1 file is no entry" if len(damaged) == 1 else f"{len(damaged)} files are no entries"
+    return (Note(f"in the memory {number}, left alone: {named}", f"see: git show {MEMORY}:{damaged[0]}"),)
+
+
+def _find_entry(path: str, data: bytes) -> Entry | None:
+    """Read an entry; None for what is none, or has the id of another file."""
+    try:
+        entry = decode_entry(data)
+    except Corrupt:
+        return None
+    return entry if path == _place(entry) else None
 
 
 def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, Change], what: str) -> OperationId:
@@ -66,12 +95,16 @@ def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, 
 
 def entry_change(entry: Entry) -> dict[str, Change]:
     """Set an entry."""
-    return {f"{_ENTRIES}{entry.id}.json": encode_entry(entry)}
+    return {_place(entry): encode_entry(entry)}
 
 
 def removal(entry: Entry) -> dict[str, Change]:
     """Remove an entry."""
-    return {f"{_ENTRIES}{entry.id}.json": None}
+    return {_place(entry): None}
+
+
+def _place(entry: Entry) -> str:
+    return f"{_ENTRIES}{entry.id}.json"
 
 
 def covered_change(uuid: str, branch: BranchName, tip: Oid) -> dict[str, Change]:

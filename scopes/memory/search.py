@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scopes.clock import now_nanoseconds
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
-from scopes.memory.entry import Entry
+from scopes.memory.entry import Entry, check_importance
 from scopes.memory.registry import read_memory
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -52,7 +52,7 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     """Search the memory.
 
     Raises:
-        Invalid: the query has no word, or the kind or the moment means nothing.
+        Invalid: the query has no word, or the kind, the moment or the importance means nothing.
     """
     wanted = only or MemoryFilter()
     words = tuple(dict.fromkeys(query.casefold().split()))
@@ -60,11 +60,14 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
         raise Invalid("the query is empty", hint="all of it: scopes memory list")
     if wanted.kind is not None and wanted.kind not in KINDS:
         raise Invalid(f"{wanted.kind!a} is no kind of memory", hint="kinds: " + ", ".join(KINDS))
+    if wanted.min_importance is not None:
+        check_importance(wanted.min_importance)
     since = None if wanted.since is None else parse_moment(wanted.since, now_nanoseconds())
-    entries = (e for e in read_memory(repository).entries if _fits(e, wanted, since))
+    memory = read_memory(repository)
+    entries = (e for e in memory.entries if _fits(e, wanted, since))
     hits = [hit for hit in (_match(entry, words, wanted.kind) for entry in entries) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
-    return MemoryHits(query=query, hits=tuple(hits))
+    return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 
 
 def _fits(entry: Entry, wanted: MemoryFilter, since: int | None) -> bool:

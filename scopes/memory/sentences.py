@@ -1,7 +1,8 @@
 """Splitting what was said into sentences: prose, lists and headings of several scripts; code is left out.
 
 A sentence ends at a full stop that a capital, a digit or an opening bracket follows, and at the full stops of Chinese
-and Japanese. A list item, a heading and a row of a table are sentences of their own.
+and Japanese. A list item, a heading and a row of a table are sentences of their own. Of a link and of bold words the
+words are left, and of directives to a program (`::git-commit{...}`) nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _OWN_LINE = re.compile(r"[ \t]*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+|#{1,6}[ \t]+|>|\|)")
 _MARK = re.compile(r"[ \t]*(?:[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?|[0-9]{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]*)")
 _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*(?![-*+•0-9 \t])")
+_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,2000}\)")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=\S)([^*]{1,300})(?<=\S)\*\*(?!\*)")
+_DIRECTIVE = re.compile(r"::[a-z][a-z-]*\{")
 _CLOSING = "\"'\u2019\u201d\u00bb)]"
 _END = re.compile(  # nothing is tried twice: a text may be a million full stops
     rf"(?<![.!?\u2026])[.!?\u2026]++[{re.escape(_CLOSING)}]*+(?= )"
@@ -36,7 +40,7 @@ def walk_lines(text: str) -> Iterator[str]:
             yield ""
         elif not fence:
             code = after_blank and _INDENTED.match(line) is not None
-            yield "" if code else line
+            yield "" if code or _DIRECTIVE.match(line) is not None else line
             after_blank = code or not line.strip()
 
 
@@ -57,7 +61,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _split_paragraph(text: str) -> Iterator[str]:
-    words = " ".join(text.split())
+    words = " ".join(_BOLD.sub(r"\1", _LINK.sub(r"\1", text)).split())
     start = 0
     for end in _END.finditer(words):
         if _is_end(words, start, end.end()):

@@ -28,7 +28,8 @@ class MemoryStats(Result):
 
 def stats(repository: Repository) -> MemoryStats:
     """Count what is remembered."""
-    entries = read_memory(repository).entries
+    memory = read_memory(repository)
+    entries = memory.entries
     week = now_nanoseconds() - _WEEK_NANOSECONDS
     agents = Counter(entry.agent for entry in entries)
     return MemoryStats(
@@ -38,4 +39,5 @@ def stats(repository: Repository) -> MemoryStats:
         agents=dict(sorted(agents.items(), key=lambda pair: (-pair[1], pair[0]))),
         oldest=entries[-1].time if entries else None,
         newest=entries[0].time if entries else None,
+        notes=memory.notes,
     )

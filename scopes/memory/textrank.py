@@ -16,6 +16,7 @@ MOST_SENTENCES = 400
 _DAMPING = 0.85
 _ROUNDS = 50
 _CLOSE = 1e-6
+_REPEATED_SHARE = 0.75
 _FEWEST_WORDS = 3
 _LONGEST_CHARACTERS = 600
 _Words = frozenset[str]
@@ -24,11 +25,26 @@ _Edges = list[list[tuple[int, float]]]
 
 def choose_sentences(sentences: Sequence[str], count: int) -> list[str]:
     """Return the sentences that rank highest, in the order of the text, none with the same words as another."""
+    return [sentences[index] for index in sorted(rank_sentences(sentences)[: max(count, 0)])]
+
+
+def rank_sentences(sentences: Sequence[str]) -> list[int]:
+    """Return the places of the sentences that take part, the best first; those that repeat a better one come last."""
     words = [frozenset(walk_words(sentence)) for sentence in sentences]
     chosen = _preselect(sentences, words)
     ranks = _rank([words[index] for index in chosen])
-    best = sorted(range(len(chosen)), key=lambda place: (-round(ranks[place], 9), place))
-    return [sentences[index] for index in sorted(chosen[place] for place in best[: max(count, 0)])]
+    best = [chosen[place] for place in sorted(range(len(chosen)), key=lambda place: (-round(ranks[place], 9), place))]
+    telling: list[int] = []
+    repeating: list[int] = []
+    for index in best:
+        known = any(_repeats(words[index], words[better]) for better in telling)
+        (repeating if known else telling).append(index)
+    return telling + repeating
+
+
+def _repeats(words: _Words, better: _Words) -> bool:
+    """Tell whether most words of a sentence are those of a better one."""
+    return len(words & better) > _REPEATED_SHARE * len(words)
 
 
 def _preselect(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:

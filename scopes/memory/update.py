@@ -1,18 +1,25 @@
-"""`memory update`: make entries of what is new since the last ones. Nothing else waits for it (S0-11)."""
+"""`memory update`: make entries of what is new since the last ones.
+
+Nothing else does, and nothing waits for it (S0-11): it is run by hand, by a timer or at the end of an agent's session.
+Entries are written without the store's lock, since a command of the user's may take its time; what somebody else has
+remembered meanwhile is not remembered twice.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, new_id
 from scopes.conversation.list import read_root
 from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_both
-from scopes.ids import BranchName, ConversationId, Oid, OperationId
-from scopes.memory.composing import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
+from scopes.conversation.metadata import read_metadata
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.covered import Said, heads_beyond, read_said
-from scopes.memory.entry import Entry, Sources
+from scopes.memory.entry import Entry
 from scopes.memory.registry import Memory, change_memory, covered_change, entry_change, read_memory
+from scopes.memory.settling import settle
+from scopes.memory.telling import Teller, Told
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transaction import writing
@@ -37,68 +44,106 @@ class _Branch(NamedTuple):
     tip: Oid
 
 
-def update(repository: Repository, where: str | None = None, *, at_once: bool = False) -> MemoryUpdated:
-    """Make an entry for a branch, or for every conversation's active one, where enough messages are new.
+@dataclass(slots=True)
+class _Known:
+    """What is remembered of one conversation: up to which commits, and which messages."""
 
-    Enough is the setting scopes.memoryEvery (S0-10); with `at_once` a single message is.
+    tips: list[Oid] = field(default_factory=list)
+    messages: set[MessageId] = field(default_factory=set)
+
+
+def update(
+    repository: Repository, where: str | None = None, *, at_once: bool = False, built_in: bool = False
+) -> MemoryUpdated:
+    """Make an entry for a branch, or for every branch that is not abandoned, where enough messages are new.
+
+    Enough is the setting scopes.memoryEvery (S0-10); with `at_once` a single message is. A message is remembered once,
+    with the first branch that has it: the active one before the others.
     """
     every = repository.config.find_integer("scopes.memoryEvery", DEFAULT_EVERY)
     if every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "an entry all the same: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    places = [find_both(repository, where, None)] if where is not None else _active_branches(repository)
+    places = iter([find_both(repository, where, None)]) if where is not None else _walk_branches(repository)
+    enough, waiting = [], 0
+    for branch, said in _walk_new(repository, places):
+        if len(said) >= (1 if at_once else every):
+            enough.append((branch, said))
+        else:
+            waiting += 1
+    teller = Teller(repository, built_in=built_in)
+    entries: list[Entry] = []
+    operation = None
+    # What cost a model's time is stored at once, everything else together.
+    for group in [[each] for each in enough] if teller.asks_command else [enough]:
+        made = [(branch, teller.tell(said, Told(*branch))) for branch, said in group]
+        kept, done = _store(repository, made)
+        entries += kept
+        operation = done or operation
+    return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=teller.notes)
+
+
+def _walk_branches(repository: Repository) -> Iterator[tuple[ConversationId, BranchName]]:
+    for chosen in conversation_ids(repository):
+        active = find_active_branch(repository, chosen)
+        known = read_metadata(repository, chosen).branches
+        yield chosen, active
+        for name in branch_tips(repository, chosen):
+            if name != active and (name not in known or known[name].status != "abandoned"):
+                yield chosen, name
+
+
+def _walk_new(
+    repository: Repository, places: Iterator[tuple[ConversationId, BranchName]]
+) -> Iterator[tuple[_Branch, list[Said]]]:
+    """Read of each branch what no entry covers, neither by its commit nor, after a rebase, by its id."""
+    memory = read_memory(repository)
+    remembered = _remembered(memory)
+    uuids: dict[ConversationId, str] = {}
+    for chosen, name in places:
+        tip = branch_tips(repository, chosen)[name]
+        if chosen not in uuids:
+            uuids[chosen] = read_root(repository, read_commit(repository, tip), None).uuid
+        branch = _Branch(chosen, name, uuids[chosen], tip)
+        known = remembered.setdefault(branch.uuid, _Known())
+        if tip not in known.tips:
+            starts = [oid for oid in known.tips if repository.has(oid)]
+            said = read_said(repository, heads_beyond(repository, tip, starts))
+            new = [each for each in said if each.head.id not in known.messages]
+            known.tips.append(tip)
+            if new:
+                yield branch, new
+
+
+def _remembered(memory: Memory) -> dict[str, _Known]:
+    found: dict[str, _Known] = {}
+    for uuid, tip in memory.walk_covered():
+        found.setdefault(uuid, _Known()).tips.append(tip)
+    for entry in memory.entries:
+        if entry.uuid is not None:
+            found.setdefault(entry.uuid, _Known()).messages.update(entry.sources.messages)
+    return found
+
+
+def _store(repository: Repository, made: list[tuple[_Branch, Entry]]) -> tuple[list[Entry], OperationId | None]:
+    """Store entries, but for those of which somebody else has remembered a part by now."""
+    if not made:
+        return [], None
     with writing(repository):
         memory = read_memory(repository)
+        remembered = _remembered(memory)
+        kept: list[Entry] = []
+        known = {entry.id: entry for entry in memory.entries}
         changes: dict[str, Change] = {}
-        entries, waiting = [], 0
-        for branch in (_branch(repository, *place) for place in places):
-            said = _new(repository, memory, branch)
-            if said and len(said) >= (1 if at_once else every):
-                entry = compose(said, branch)
-                changes |= entry_change(entry) | covered_change(branch.uuid, branch.name, branch.tip)
-                entries.append(entry)
-            else:
-                waiting += bool(said)
-        if not entries:
-            return MemoryUpdated(entries=(), waiting=waiting, operation=None)
-        what = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in entries[:3])}"
-        operation = change_memory(repository, memory, changes, what + (", ..." if len(entries) > 3 else ""))
-    return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation)
-
-
-def _active_branches(repository: Repository) -> list[tuple[ConversationId, BranchName]]:
-    return [(chosen, find_active_branch(repository, chosen)) for chosen in conversation_ids(repository)]
-
-
-def _branch(repository: Repository, conversation: ConversationId, name: BranchName) -> _Branch:
-    tip = branch_tips(repository, conversation)[name]
-    root = read_root(repository, read_commit(repository, tip), None)
-    return _Branch(conversation, name, root.uuid, tip)
-
-
-def _new(repository: Repository, memory: Memory, branch: _Branch) -> list[Said]:
-    """Read what no entry covers: neither by its commit nor, after a rebase, by its id."""
-    known = [tip for tip in memory.covered_of(branch.uuid) if repository.has(tip)]
-    told = {source for entry in memory.entries if entry.uuid == branch.uuid for source in entry.sources.messages}
-    said = read_said(repository, heads_beyond(repository, branch.tip, known))
-    return [each for each in said if each.head.id not in told]
-
-
-def compose(said: list[Said], branch: _Branch) -> Entry:
-    """Make an entry of what was said, without a model (S0-22); its time is that of the last message."""
-    name = new_id()
-    decisions, actions = decisions_of(said), actions_of(said, name)
-    return Entry(
-        id=name,
-        agent=main_agent(said),
-        summary=summary_of(said),
-        time=format_seconds(max(each.head.time for each in said)),
-        importance=importance_of(said, decisions, actions),
-        conversation=branch.conversation,
-        uuid=branch.uuid,
-        branch=branch.name,
-        topics=topics_of(said),
-        decisions=decisions,
-        action_items=actions,
-        sources=Sources(tuple(each.head.id for each in said), branch.tip),
-    )
+        for branch, entry in made:
+            if remembered.get(branch.uuid, _Known()).messages.isdisjoint(entry.sources.messages):
+                settled, older = settle(entry, known.values())
+                known |= {each.id: each for each in (*older, settled)}
+                for each in (*older, settled):
+                    changes |= entry_change(each)
+                changes |= covered_change(branch.uuid, branch.name, branch.tip)
+                kept.append(settled)
+        if not kept:
+            return [], None
+        what = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in kept[:3])}"
+        return kept, change_memory(repository, memory, changes, what + (", ..." if len(kept) > 3 else ""))

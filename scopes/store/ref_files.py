@@ -6,9 +6,11 @@ git: packing writes a ref there before it takes its file away.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.store.refs import SYMBOLIC
@@ -18,18 +20,44 @@ _LONGEST_REF = 4096
 _HEXADECIMAL = "0123456789abcdef"
 
 
-def list_ref_files(store: str, prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return every ref whose name begins with one of the prefixes, sorted by name; a symbolic one as `ref: <name>`.
+class RefFiles(NamedTuple):
+    """What the files of refs say at one moment: those with a file of their own, damaged ones as None, and the rest."""
 
-    A ref whose own file is damaged is left out, and so is what `packed-refs` has of it, which is older.
+    loose: dict[str, str | None]
+    packed: bytes
+
+    @property
+    def state(self) -> str:
+        """A short text that differs where any ref may differ; also where the same refs lie otherwise in their files."""
+        digest = hashlib.sha256(self.packed)
+        digest.update(repr(sorted(self.loose.items())).encode("utf-8", "backslashreplace"))
+        return digest.hexdigest()
+
+    def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+        """Return every ref whose name begins with one of the prefixes, sorted by name; a symbolic one as `ref: <name>`.
+
+        A ref whose own file is damaged is left out, and so is what `packed-refs` has of it, which is older.
+
+        Raises:
+            Corrupt: `packed-refs` is damaged.
+        """
+        found = _parse_packed(self.packed, prefixes) | self.loose
+        return {name: value for name, value in sorted(found.items()) if value is not None}
+
+
+def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
+    """Read the files of the refs whose names begin with one of the prefixes.
 
     Raises:
-        Corrupt: `packed-refs` is damaged.
         OSError: a file cannot be read.
     """
     loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix))}
-    found = {name: value for name, value in (_read_packed(store, prefixes) | loose).items() if value is not None}
-    return dict(sorted(found.items()))
+    try:
+        with open(os.path.join(store, "packed-refs"), "rb") as file:
+            packed = file.read()
+    except FileNotFoundError:
+        packed = b""
+    return RefFiles(loose, packed)
 
 
 def _split(prefix: str) -> tuple[str, str]:
@@ -67,12 +95,8 @@ def _read_loose(path: str) -> str | None:
     return match["oid"] or SYMBOLIC + match["name"]
 
 
-def _read_packed(store: str, prefixes: tuple[str, ...]) -> dict[str, str | None]:
-    try:
-        with open(os.path.join(store, "packed-refs"), encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            *lines, rest = file.read().split("\n")
-    except FileNotFoundError:
-        return {}
+def _parse_packed(packed: bytes, prefixes: tuple[str, ...]) -> dict[str, str | None]:
+    *lines, rest = packed.decode("utf-8", "surrogateescape").split("\n")
     found: dict[str, str | None] = {}
     for line in lines:
         oid, _, name = line.partition(" ")

@@ -24,7 +24,7 @@ from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
-from scopes.store.ref_files import list_ref_files
+from scopes.store.ref_files import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
@@ -169,11 +169,16 @@ class Repository:
             raise refusal(f"read the ref {name}", self.path, error) from error
         return None if reference is None else _value(reference)
 
-    def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+    def ref_files(self, *prefixes: str) -> RefFiles:
+        """Return what the files of refs say, without looking at the marker."""
         try:
-            return list_ref_files(self.path, prefixes or ("refs/",))
+            return read_ref_files(self.path, prefixes)
         except OSError as error:
             raise refusal("read the refs", self.path, error) from error
+
+    def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+        prefixes = prefixes or ("refs/",)
+        return self.ref_files(*prefixes).list_refs(prefixes)
 
     def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
         """Look until nothing moved several refs meanwhile; return also what a pending operation says."""

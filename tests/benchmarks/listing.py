@@ -1,10 +1,13 @@
-"""Listing very many conversations, against `git for-each-ref` reading the same commits."""
+"""Listing very many conversations, against `git for-each-ref` reading the same commits: from the store and the index."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
+from scopes.conversation.listed import find_listed
+from scopes.index.database import index_directory
 from tests.benchmarks.bare import read_tips
 from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
@@ -25,10 +28,8 @@ def measure(work: Workplace) -> Iterator[Row]:
         yield _row(
             work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
         )
-        yield _row(work, "  with titles", store, lambda s=store: list_conversations(open_store(s), titles=True))
-        yield _row(
-            work, "  with titles and counts", store, lambda s=store: list_conversations(open_store(s), whole=True)
-        )
+        yield _row(work, "  with counts", store, lambda s=store: list_conversations(open_store(s), complete=True))
+        yield from _from_index(work, store)
         for name, begin in entries(work):
             ours, theirs = by_turns(
                 work.repetitions(3),
@@ -36,6 +37,20 @@ def measure(work: Workplace) -> Iterator[Row]:
                 lambda s=store: _list_refs(work, s),
             )
             yield Row(operation=f"{name} conv list, {amount}, piped", ours=ours, reference=theirs, against=_AGAINST)
+
+
+def _from_index(work: Workplace, store: str) -> Iterator[Row]:
+    """Yield the lists that the index answers alone."""
+    directory = index_directory(os.path.join(work.directory, "cache"), store)
+    list_conversations(open_store(store), directory, complete=True)
+    yield _row(
+        work, "  from the index", store, lambda: _known(find_listed(store, directory, complete=False)), budget=0.2
+    )
+    yield _row(work, "  with counts", store, lambda: _known(find_listed(store, directory, complete=True)))
+
+
+def _known(found: object) -> None:
+    assert found is not None, "the index does not know the store"
 
 
 def _row(work: Workplace, operation: str, store: str, ours: Callable[[], object], budget: float | None = None) -> Row:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from scopes.conversation.append import append, plain_message
 from scopes.ids import Oid
-from scopes.index.index import FILE, index_directory, open_index
+from scopes.index.database import index_directory
+from scopes.index.index import open_index
+from scopes.index.schema import LAYOUT
 from scopes.search.describe import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
@@ -80,7 +82,7 @@ def _index(work: Workplace, store: str) -> Iterator[Row]:
         unit="",
         more_is_better=True,
     )
-    size = os.path.getsize(os.path.join(directory, FILE)) / _MEGABYTE
+    size = os.path.getsize(os.path.join(directory, LAYOUT.file)) / _MEGABYTE
     text_size = Samples((text / _MEGABYTE,))
     yield Row(
         operation="  its size", ours=Samples((size,)), reference=text_size, against="the text that it finds", unit="MB"

@@ -11,13 +11,16 @@ from tests.benchmarks.workplace import Workplace, python
 
 _NOTHING = "python -c pass"
 _IMPORT = "python -c 'import pygit2'"
+_NO_INDEX = ", no index"
 _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("--version", ("--version",), 6),
     ("--help", ("--help",), 6),
     ("conv --help", ("conv", "--help"), 8),
     ("conv append --help", ("conv", "append", "--help"), 8),
-    ("conv list of {amount}, piped", ("conv", "list"), 11),
-    ("conv list of {amount}, --json", ("conv", "list", "--json"), 11),
+    ("conv list of {amount}, piped" + _NO_INDEX, ("conv", "list"), 11),
+    ("conv list of {amount}, --json" + _NO_INDEX, ("conv", "list", "--json"), 11),
+    ("conv list of {amount}, piped", ("conv", "list"), 7),
+    ("conv list of {amount}, --json", ("conv", "list", "--json"), 7),
     ('__complete -- conv ""', ("__complete", "--", "conv", ""), 1.5),
     ('__complete -- conv show "" of {amount}', ("__complete", "--", "conv", "show", ""), 1.5),
 )
@@ -27,12 +30,14 @@ def measure(work: Workplace) -> Iterator[Row]:
     """Yield every start-up row for each way in that is there."""
     store = work.store_of(500, 3, 300)
     environment = work.using(store)
+    without = {**environment, "XDG_CACHE_HOME": os.devnull}
     for name, begin in entries(work):
         for what, words, budget in _COMMANDS:
             command = [*begin, *words]
+            inside = without if what.endswith(_NO_INDEX) else environment
             ours, nothing = by_turns(
                 work.repetitions(15),
-                lambda command=command: process_cpu(command, environment),
+                lambda command=command, inside=inside: process_cpu(command, inside),
                 lambda: process_cpu(python("pass"), environment),
             )
             operation = f"{name} {what.format(amount=work.amount(500))}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
+
+from tests.cli.running import PRODUCT, command_line, environment
 
 TALK = (
     "The login form fails.",
@@ -73,6 +77,10 @@ def test_a_context_is_printed_as_it_is(told):
         (("memory", "context", "--max-chars", "0"), 2),
         (("memory", "prune"), 2),
         (("memory", "prune", "--max", "-1"), 2),
+        (("memory", "prune", "--max", "many"), 2),
+        (("memory", "prune", "--older-than", "whenever"), 2),
+        (("memory", "prune", "--max", "1", "--keep-importance", "11"), 2),
+        (("memory", "search", "x", "--min-importance", "0"), 2),
         (("memory", "show", "zzzz"), 4),
         (("memory", "done", "zzzz.1"), 4),
         (("memory", "update", "nothing"), 4),
@@ -109,6 +117,59 @@ def test_the_users_own_command_is_asked_and_its_failure_is_told(told):
     done = told.run("-c", "scopes.summarizer=echo short", "conv", "summarize", told.id, "--json")
     assert (done["text"], done["method"]) == ("short", "command")
     assert told.run("conv", "cat", done["id"], "--json")["author_kind"] == "system"
+
+
+def test_the_memory_takes_its_summaries_from_the_users_command(told):
+    """S0-22: and has an entry where it fails, which a note tells."""
+    told.run("-c", "scopes.summarizer=false", "memory", "update", "--json")
+    (entry,) = told.run("memory", "list", "--json")["entries"]
+    assert entry["method"] == "textrank"
+    done = told.within("-c", "scopes.summarizer=false", "memory", "update", "--now")
+    assert done.stderr == ""
+    told.say("main", "Once more.")
+    done = told.within("-c", "scopes.summarizer=false", "memory", "update", "--now")
+    assert "the summarizer failed with exit code 1: no message: entries were made without it" in done.stderr
+    told.say("main", "And again.")
+    told.run("-c", "scopes.summarizer=echo short", "memory", "update", "--now")
+    assert told.run("memory", "list", "--json")["entries"][0]["summary"] == "short"
+
+
+def test_an_update_that_is_killed_loses_nothing(told, tmp_path):
+    """What a model has written before is stored, and the rest is remembered the next time."""
+    other = told.run("conv", "new", "--json")["id"]
+    told.run("conv", "append", other, "--as", "carol", "The other one.", "--json")
+    program = tmp_path / "model"
+    program.write_text(
+        f"#!/bin/sh\ntest -e {tmp_path}/once && kill -9 $(ps -o ppid= $PPID)\ntouch {tmp_path}/once; echo short\n"
+    )
+    program.chmod(0o755)
+    done = told.process("-c", f"scopes.summarizer={program}; :", "memory", "update", "--now")
+    assert done.returncode == -9
+    assert [entry["summary"] for entry in told.run("memory", "list", "--json")["entries"]] == ["short"]
+    assert len(told.run("memory", "update", "--now", "--json")["entries"]) == 1
+    assert told.run("memory", "update", "--now", "--json")["entries"] == []
+    assert told.run("verify", "--json")["findings"] == []
+
+
+def test_two_updates_at_once_remember_each_message_once(told):
+    line = command_line("--store", told.store, "memory", "update", table=PRODUCT)
+    running = [subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert len(told.run("memory", "list", "--json")["entries"]) == 1
+
+
+def test_a_summary_is_stale_in_every_form(told):
+    """S4-47."""
+    name = told.run("conv", "summarize", told.id, "--json")["id"]
+    assert told.run("conv", "cat", name, "--json")["stale"] is False
+    told.say("main", "Later.")
+    assert (told.run("conv", "cat", name, "--json")["stale"], told.branches()["main"]["active"]) == (True, True)
+    line = next(line for line in told.run("conv", "log", told.id, "--json") if line["id"] == name)
+    assert (line["stale"], line["newer_messages"]) == (True, 1)
+    shown = told.run("conv", "show", told.id, "--json")["branches"][0]
+    assert shown["summary"] == {"stale": True, "newer_messages": 1}
+    assert "summary · stale: 1 newer message" in told.run("conv", "show", told.id)
+    assert "Kind: summary · stale: 1 newer message" in told.run("conv", "cat", name)
 
 
 def test_a_store_cannot_be_given_the_command(told):

@@ -97,8 +97,7 @@ def test_a_cache_that_cannot_be_written_is_a_note(told, monkeypatch, tmp_path):
     assert "the search index cannot be kept" in done.stderr
 
 
-def test_sqlite_is_loaded_by_search_alone():
-    assert "sqlite3" not in imported("conv", "list")
+def test_a_search_loads_no_terminal():
     assert "rich" not in imported("conv", "search", "x")
 
 

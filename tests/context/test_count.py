@@ -25,14 +25,14 @@ def test_a_replacement_character_of_the_text_itself_is_no_trouble(estimate):
     assert count_text("x", "a\ufffd".encode(), estimate).notes == estimate.notes
 
 
-def test_a_branch_is_counted_from_its_beginning(repository, exact):
+def test_a_branch_is_counted_from_its_beginning(repository, exact, tmp_path):
     history(repository, "main: one two", "fix@one: three four five")
-    seen = [count_conversation(repository, where, exact) for where in ("conv-001/main", "conv-001/fix")]
+    seen = [count_conversation(repository, where, exact, str(tmp_path)) for where in ("conv-001/main", "conv-001/fix")]
     assert [(each.what, each.messages) for each in seen] == [("conv-001/main", 2), ("conv-001/fix", 4)]
     assert [each.tokens for each in seen] == [2, 4]
 
 
-def test_the_tokens_are_told_by_kind_of_part(repository, exact):
+def test_the_tokens_are_told_by_kind_of_part(repository, exact, tmp_path):
     new(repository)
     parts = [
         {"type": "reasoning", "text": "hmm well"},
@@ -41,11 +41,11 @@ def test_the_tokens_are_told_by_kind_of_part(repository, exact):
         {"type": "image", "data": "aGVsbG8=", "media_type": "image/png"},
     ]
     say(repository, "conv-001", "look here", parts=parts)
-    seen = count_conversation(repository, "conv-001", exact)
+    seen = count_conversation(repository, "conv-001", exact, str(tmp_path))
     assert dict(seen.parts or {}) == {"text": 2, "reasoning": 3, "tool_input": 7, "tool_result": 3}
     assert seen.tokens == 15
 
 
-def test_a_conversation_that_is_not_there_is_refused(repository, estimate):
+def test_a_conversation_that_is_not_there_is_refused(repository, estimate, tmp_path):
     with pytest.raises(NotFound):
-        count_conversation(repository, "conv-009", estimate)
+        count_conversation(repository, "conv-009", estimate, str(tmp_path))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.context.estimate import EstimatingTokenizer
+from tests.context.real import TRANSCRIPTS, texts_of
 
 count = EstimatingTokenizer().count
-TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", "")
 
 
 @given(st.lists(st.text(max_size=30), max_size=4))
@@ -57,15 +53,5 @@ def test_prose_code_hashes_and_other_alphabets_are_not_estimated_too_low(exact, 
     "name", ["claude-code/v2.0.76_compact_small.jsonl", "codex/v0.118_exec.jsonl", "kimi/assistant_tools.jsonl"]
 )
 def test_real_transcripts_are_estimated_within_ten_percent(exact, name):
-    lines = (Path(TRANSCRIPTS) / name).read_text().splitlines()
-    texts = "\n".join(text for line in lines for text in strings(json.loads(line)) if len(text) > 30)[:100_000]
+    texts = "\n".join(texts_of(name))[:100_000]
     assert 0.99 < count(texts) / exact.tokenizer.count(texts) < 1.10
-
-
-def strings(value):
-    """Every string in a document."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from strings(item)

@@ -39,7 +39,7 @@ def test_a_near_miss_is_named():
 
 def test_a_setting_adds_a_model():
     rows = [setting("scopes.model.llama-3.window", "8192"), setting("scopes.model.llama-3.factor", "1.15")]
-    assert find_model("llama-3-70b", rows)[1:] == (8192, "o200k_base", 115)
+    assert find_model("llama-3-70b", rows)[1:] == (8192, "o200k_base", 115, True)
 
 
 def test_a_setting_changes_a_model():

@@ -38,8 +38,8 @@ def test_data_with_a_wrong_hash_is_named_and_not_used(nowhere, tmp_path):
 def test_a_model_without_a_public_encoding_is_never_called_exact(exact, tmp_path):
     places = Places(str(tmp_path), None, INSTALLED)
     chosen = choose_tokenizer(places, find_model("claude-opus-4-5"))
-    assert (chosen.tokenizer.method, chosen.tokenizer.name) == ("estimate", "o200k_base*120")
-    assert (exact.tokenizer.count(TEXT), chosen.tokenizer.count(TEXT)) == (10, 12)
+    assert (chosen.tokenizer.method, chosen.tokenizer.name) == ("estimate", "o200k_base*130")
+    assert (exact.tokenizer.count(TEXT), chosen.tokenizer.count(TEXT)) == (10, 13)
     with pytest.raises(Refused):
         choose_tokenizer(places, find_model("claude-opus-4-5"), strict=True)
 

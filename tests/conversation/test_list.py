@@ -53,7 +53,7 @@ def test_titles_alone_walk_no_history(repository):
     new(repository, title="Login")
     new(repository, conversation_id="nameless")
     git(repository, "update-ref", "-d", "refs/scopes/meta/nameless")
-    rows = {row.id: row for row in list_conversations(repository, titles=True).conversations}
+    rows = {row.id: row for row in list_conversations(repository).conversations}
     assert {name: row.title for name, row in rows.items()} == {"conv-001": "Login", "nameless": None}
     assert all((row.uuid, row.messages) == (None, None) for row in rows.values())
 
@@ -66,7 +66,7 @@ def test_without_a_title_the_first_prompt_tells_what_it_is_about(repository):
         append(repository, people, plain_message("x", text, author_kind=kind))
     say(repository, new(repository, title="Login").id, "c")
     new(repository)
-    rows = list_conversations(repository, titles=True, openings=True).conversations
+    rows = list_conversations(repository, openings=True).conversations
     assert {row.id: row.opening for row in rows} == {
         "conv-001": "a", "conv-002": None, "conv-003": "fix it", "conv-004": None, "conv-005": None,
     }  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_beginning_too_far_back_is_not_looked_for(repository, monkeypatch):
     history(repository, "main: a b c")
     history(repository, "main: d e f")
     monkeypatch.setattr("scopes.conversation.list._MOST_WALKED", 5)
-    rows = list_conversations(repository, titles=True, openings=True).conversations
+    rows = list_conversations(repository, openings=True).conversations
     assert sorted(str(row.opening) for row in rows) in (["None", "a"], ["None", "d"])
 
 
@@ -85,7 +85,7 @@ def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repo
     say(repository, "conv-001", "a")
     other = history(repository, "main: a b", "fix@a: c", "same@b:")
     switch(repository, "conv-002", "fix")
-    second, first = list_conversations(repository, whole=True).conversations
+    second, first = list_conversations(repository, complete=True).conversations
     assert (first.title, first.uuid, first.messages, first.active_branch) == ("Login", made.uuid, 1, "main")
     assert first.created_at == "2026-01-01T00:00:00.000Z"
     assert (second.id, second.messages, second.branches) == (other.conversation, 3, 3)
@@ -106,7 +106,7 @@ def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(reposito
     history(repository, "main: c")
     abandon(repository, "conv-001", "fix")
     delete(repository, "conv-002")
-    [row] = list_conversations(repository, whole=True).conversations
+    [row] = list_conversations(repository, complete=True).conversations
     assert (row.id, row.branches, row.messages) == ("conv-001", 2, 2)
 
 
@@ -114,7 +114,7 @@ def test_a_conversation_made_by_git_has_a_root_all_the_same(repository):
     """Catalogue 43: without metadata the root is found at the end of the walk."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
-    first, second = list_conversations(repository, whole=True).conversations
+    first, second = list_conversations(repository, complete=True).conversations
     assert {first.id, second.id} == {"conv-001", "mine"}
     assert first.uuid == second.uuid
     assert {first.active_branch, second.active_branch} == {"main", "work"}
@@ -126,5 +126,5 @@ def test_a_history_without_a_root_is_refused_by_the_whole_list(repository):
     git(repository, "update-ref", "refs/heads/mine/work", commit)
     assert list_conversations(repository).conversations[0].participants == ()
     with pytest.raises(NotFound, match="has no root") as refusal:
-        list_conversations(repository, whole=True)
+        list_conversations(repository, complete=True)
     assert refusal.value.hint == "see: scopes verify"

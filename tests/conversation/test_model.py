@@ -171,7 +171,9 @@ class StoreMachine(ModelledStore):
 
     @invariant()
     def list_and_show_agree_with_the_model(self):
-        rows = {row.id: row for row in list_conversations(self.repository, whole=True).conversations}
+        listed = list_conversations(self.repository, complete=True)
+        assert list_conversations(self.repository, self.repository.path + "-index", complete=True) == listed
+        rows = {row.id: row for row in listed.conversations}
         assert rows.keys() == {key[0] for key in self.model}
         for conversation, row in rows.items():
             chains = self.branches(conversation)

@@ -22,7 +22,7 @@ from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history, say
 
 READERS = {
-    "list": lambda r: list_conversations(r, whole=True),
+    "list": lambda r: list_conversations(r, complete=True),
     "show": lambda r: show(r, "conv-001", abandoned=True),
     "log": lambda r: tuple(log(r, "conv-001", every_branch=True, only=LogFilter(author="carol")).items),
     "range": lambda r: tuple(log(r, "conv-001/main...fix").items),

@@ -14,7 +14,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.index.index import index_directory
+from scopes.index.database import index_directory
 from tests.conversation.stores import make_store
 from tests.index.corpus import dump, file_in, matches, opened, standing
 from tests.support.history import history, say

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.log import messages_of
 from scopes.memory.composing import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.covered import Said
+from scopes.model.message import Part
 from tests.memory.talking import CONVERSATION, decide, say
 
 
@@ -24,6 +28,57 @@ def test_decisions_are_typed_ones_and_sentences_that_say_so(repository):
         "We agreed on port 8080.",
         "Wir haben uns auf Python geeinigt.",
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agreed, that placement reads better.", "It is not decided yet.", "That is to be decided.",
+        "Has anybody decided on TLS?", "See:\n```\nwe decided on code\n```",
+        "The relay decision tree has four branches.", "We could use SQLite instead of files.",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_decision_is_none(repository, text):
+    say(repository, text)
+    say(repository, text, author="carol", author_kind="human")
+    assert decisions_of(said(repository)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("ok, let's use SQLite then", True), ("Yes, let\u2019s go with option 1.", True),
+        ("Please use the gift card.", True), ("let's not use threads", True), ("let's use it", False),
+        ("let's go with that", False), ("Should we use SQLite?", False), ("You can use SQLite.", False),
+    ],
+)  # fmt: skip
+def test_a_person_decides_by_saying_what_is_to_be_used(repository, text, decided):
+    """From real conversations; the same words of an agent are a proposal."""
+    say(repository, text)
+    assert decisions_of(said(repository)) == ()
+    say(repository, text, author="carol", author_kind="human")
+    assert decisions_of(said(repository)) == ((text,) if decided else ())
+
+
+def test_the_steps_of_an_agents_plan_are_things_to_do(repository):
+    """A plan is written anew at every change; what is no longer in it is dropped."""
+    plan(repository, "todos", ("inspect", "completed"), ("a detour", "pending"))
+    plan(repository, "plan", ("inspect", "completed"), ("build  it", "in_progress"), ("test it", "pending"))
+    items = actions_of(said(repository), "e")
+    assert [(item.text, item.done) for item in items] == [("inspect", True), ("build it", False), ("test it", False)]
+
+
+def plan(repository, field, *steps):
+    """Let an agent write down a plan."""
+    listed = [{"content" if field == "todos" else "step": text, "status": status} for text, status in steps]
+    call = Part("tool_call", {"name": "Plan", "call_id": "1", "input": {field: listed}})
+    append(repository, CONVERSATION, replace(plain_message("planner", ""), parts=(call,)))
+
+
+def test_a_summary_begins_with_what_a_person_asked_for(repository):
+    say(repository, "Hi.", "Implement the following plan:\n# Cache the login form", author="carol", author_kind="human")
+    say(repository, "The cache of the login form is in redis.", "The redis cache keeps the login form for a day.")
+    assert summary_of(said(repository)).splitlines()[0] == "Cache the login form"
 
 
 def test_things_to_do_are_todos_and_boxes_and_a_checked_one_is_done(repository):

@@ -9,7 +9,7 @@ from scopes.conversation.rebase import rebase
 from scopes.memory.covered import heads_beyond, heads_since_summary, read_said
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
-from tests.memory.talking import CONVERSATION, say
+from tests.memory.talking import CONVERSATION, say, words
 
 
 def tip_of(repository, name="main"):
@@ -26,7 +26,7 @@ def test_a_merge_brings_in_what_the_summary_did_not_see(repository):
     branch(repository, CONVERSATION, name="fix")
     (aside,) = say(repository, "On the branch.", branch="fix")
     say(repository, "On main.", branch="main")
-    summarize(repository, "conv-001/main")
+    summarize(repository, "conv-001/main", words)
     merge(repository, CONVERSATION, "fix", target="main")
     assert aside in new_ids(repository)
     assert len(new_ids(repository)) <= 2  # the branch's message, and what the merge itself says

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.memory.entry import ActionItem, Entry, Sources, decode_entry, encode_entry
+from scopes.memory.composing import number_items
+from scopes.memory.entry import Entry, Sources, decode_entry, encode_entry
 
 TEXTS = st.lists(st.text(max_size=20), max_size=3).map(tuple)
 ENTRIES = st.builds(
@@ -24,10 +26,11 @@ ENTRIES = st.builds(
     branch=st.none() | st.just("main"),
     topics=TEXTS,
     decisions=TEXTS,
-    action_items=st.lists(st.builds(ActionItem, st.text(max_size=5), st.text(), st.booleans()), max_size=2).map(tuple),
+    action_items=st.lists(st.tuples(st.text(), st.booleans()), max_size=2),
     sources=st.builds(Sources, TEXTS, st.none() | st.just("0" * 40)),
+    method=st.none() | st.just("command"),
     extra=st.just({}) | st.just({"mood": ["calm"]}),
-)
+).map(lambda entry: replace(entry, action_items=number_items(entry.action_items, entry.id)))
 LEAST = {"id": "x", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00:00Z"}
 
 

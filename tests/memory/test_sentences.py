@@ -40,6 +40,16 @@ def test_code_is_left_out():
     assert split_sentences(text) == ["Before.", "After.", "End."]
 
 
+def test_links_and_bold_words_are_their_words_and_directives_nothing():
+    text = 'See [sync.go](/home/carol/sync.go:12) and **this** one.\n::git-commit{cwd="/home"}\n2 ** 3 ** 4'
+    assert split_sentences(text) == ["See sync.go and this one.", "2 ** 3 ** 4"]
+
+
+def test_marks_without_end_are_read_at_once():
+    for mark in ("[", "[a", "**a", "[a](", "* ", "::a"):
+        assert split_sentences(mark * 100_000) != [""]
+
+
 def test_an_open_fence_hides_the_rest_only():
     assert split_sentences("Said before.\n```\ncode. More") == ["Said before."]
 

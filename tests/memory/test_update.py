@@ -7,16 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
+from scopes.conversation.switch import switch
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.update import update
 from scopes.store.config import Setting
+from scopes.store.refs import MEMORY
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git, open_store, overtake
 from tests.memory.talking import CONVERSATION, say
@@ -63,6 +66,31 @@ def test_a_branch_does_not_tell_again_what_its_trunk_told(repository):
     (only,) = say(repository, "On the branch.", branch="fix")
     (entry,) = update(repository, "conv-001/fix", at_once=True).entries
     assert (entry.branch, entry.sources.messages) == ("fix", (only,))
+
+
+def test_every_branch_is_looked_at_and_each_message_is_remembered_once(repository):
+    """S0-10."""
+    trunk = say(repository, *FOUR)
+    branch(repository, CONVERSATION, name="fix")
+    own = say(repository, *(f"{text} Again." for text in FOUR), branch="fix")
+    branch(repository, CONVERSATION, name="gone")
+    say(repository, *(f"{text} Not so." for text in FOUR), branch="gone")
+    abandon(repository, CONVERSATION, "gone")
+    switch(repository, CONVERSATION, "main")
+    done = update(repository)
+    assert [(entry.branch, entry.sources.messages) for entry in done.entries] == [
+        ("main", tuple(trunk)), ("fix", tuple(own)),
+    ]  # fmt: skip
+    assert update(repository, at_once=True).entries == ()
+    assert len(update(repository, "conv-001/gone").entries) == 1
+
+
+def test_messages_that_wait_on_their_branch_do_not_count_for_another(repository):
+    say(repository, *FOUR[:3])
+    branch(repository, CONVERSATION, name="fix")
+    say(repository, "One.", branch="fix")
+    switch(repository, CONVERSATION, "main")
+    assert (update(repository).entries, update(repository).waiting) == ((), 2)
 
 
 def test_every_conversation_is_looked_at_in_one_operation(repository):
@@ -118,6 +146,18 @@ def test_two_that_update_at_once_remember_it_once(repository):
     overtake(repository, update)
     assert update(repository).entries == ()
     assert len(list_memory(repository).entries) == 1
+
+
+def test_saying_something_makes_no_entry(repository):
+    """S0-11: nothing waits for the memory."""
+    say(repository, *FOUR * 3)
+    assert repository.find_ref(MEMORY) is None
+
+
+def test_an_entry_of_messages_without_a_time_has_the_time_of_its_making(repository):
+    append(repository, CONVERSATION, replace(plain_message("planner", "Whenever."), time=None))
+    (entry,) = update(repository, at_once=True).entries
+    assert entry.time.startswith("2026-01-01T")
 
 
 def test_the_memory_outlives_gc(repository):

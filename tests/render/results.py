@@ -33,7 +33,7 @@ from scopes.conversation.gc import Collected
 from scopes.conversation.heads import MessageHead
 from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
-from scopes.conversation.list import ConversationList, ConversationSummary
+from scopes.conversation.listed import ConversationList
 from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.lookup import Place
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
@@ -56,6 +56,7 @@ from scopes.conversation.verify import Verification
 from scopes.exporters.saving import ExportSaved
 from scopes.importers.certify import Certificate
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import choose
@@ -64,7 +65,8 @@ from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
 from scopes.memory.search import MemoryHit, MemoryHits
 from scopes.memory.stats import MemoryStats
-from scopes.memory.summarize import Summarized, SummaryList, SummaryRow
+from scopes.memory.summaries import SummaryList, SummaryRow
+from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
@@ -416,7 +418,8 @@ CONTEXT = Context(
 )  # fmt: skip
 
 SUMMARIZED = Summarized(
-    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, ratio=0.2, method="textrank",
+    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, method="textrank",
+    original_tokens=1234, summary_tokens=240,
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
 )  # fmt: skip
 
@@ -480,10 +483,13 @@ SAMPLES = {
             ),
         ),
     },
-    "conversation": {
+    "listing": {
         "list": ConversationList(conversations=SUMMARIES),
         "empty-list": ConversationList(conversations=()),
-        "summary": SUMMARIES[0],
+    },
+    "conversation": {
+        "stale": branch("main", 12, 12, newer=5),
+        "summarized": branch("main", 12, 12, newer=0, active=True),
         "show": VIEW,
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
@@ -538,6 +544,10 @@ SAMPLES = {
         "cat": MessageView(
             conversation=CONVERSATION, branch="main", head=CALL, message=CALL_BODY, stored=encode(CALL_BODY), raw=False
         ),
+        "cat-summary": MessageView(
+            conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)),
+            raw=False, newer=3,
+        ),
         "cat-raw": MessageView(
             conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), raw=True
         ),
@@ -547,6 +557,7 @@ SAMPLES = {
     },
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=False),
+        "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
         "oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=True),
         "graph": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=False),
         "graph-oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=True),
@@ -713,8 +724,9 @@ SAMPLES = {
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(
-                SummaryRow(head=SUMMARY, method="textrank", messages=12, changed=()),
-                SummaryRow(head=SUMMARY._replace(kind="compaction"), method="command", messages=4, changed=(CALL.id,)),
+                SummaryRow(head=SUMMARY, method="textrank", messages=12, newer=0, changed=()),
+                SummaryRow(head=SUMMARY, method="textrank", messages=12, newer=7, changed=()),
+                SummaryRow(head=SUMMARY._replace(kind="compaction"), method="command", messages=4, newer=1, changed=(CALL.id,)),
             ),
         ),
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),

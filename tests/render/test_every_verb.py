@@ -46,7 +46,8 @@ from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
 from scopes.memory.search import search as search_memory
 from scopes.memory.stats import stats as memory_stats
-from scopes.memory.summarize import list_summaries, summarize
+from scopes.memory.summaries import list_summaries
+from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
 from scopes.search.search import search
@@ -62,7 +63,7 @@ def estimated(repo):
 
 
 READS = {
-    "list": lambda repo: list_conversations(repo, whole=True),
+    "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
@@ -80,7 +81,7 @@ READS = {
     "operations list": list_operations,
     "operations show": lambda repo: show_operation(repo, list_operations(repo).operations[0].id),
     "config list": lambda repo: list_settings(repo.config),
-    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo)),
+    "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
         repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
     ),
@@ -93,9 +94,9 @@ WRITES = {
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
-    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, dry_run=True),
-    "summarize": lambda repo: summarize(repo, SAMPLE),
-    "compact": lambda repo: compact(repo, SAMPLE, every=True),
+    "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, len, dry_run=True),
+    "summarize": lambda repo: summarize(repo, SAMPLE, len),
+    "compact": lambda repo: compact(repo, SAMPLE, len, every=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),

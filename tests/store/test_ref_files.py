@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.store.ref_files import list_ref_files
+from scopes.store.ref_files import read_ref_files
 from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain
 
 ACTIVE = "refs/scopes/active/conv-001"
@@ -31,6 +31,10 @@ def as_git_sees_them(repository, prefix=""):
     return {name: f"ref: {target}" if target else oid for name, oid, target in rows}
 
 
+def listed(store, prefixes):
+    return read_ref_files(store, prefixes).list_refs(prefixes)
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_files_and_packed_refs_together_are_what_git_sees(repository, tips, steps):
@@ -43,8 +47,8 @@ def test_files_and_packed_refs_together_are_what_git_sees(repository, tips, step
             git(repository, "symbolic-ref", ACTIVE, MAIN)
         else:
             git(repository, "pack-refs", "--all")
-    assert list_ref_files(repository.path, ("refs/",)) == as_git_sees_them(repository)
-    assert list_ref_files(repository.path, ("refs/heads/a/",)) == as_git_sees_them(repository, "refs/heads/a/")
+    assert listed(repository.path, ("refs/",)) == as_git_sees_them(repository)
+    assert listed(repository.path, ("refs/heads/a/",)) == as_git_sees_them(repository, "refs/heads/a/")
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -59,17 +63,17 @@ def test_a_prefix_may_end_inside_a_name_and_several_are_one_sorted_list(reposito
         git(repository, "update-ref", name, tips[0])
     if packed:
         git(repository, "pack-refs", "--all")
-    assert list(list_ref_files(repository.path, ("refs/scopes/meta/a", "refs/heads/"))) == [
+    assert list(listed(repository.path, ("refs/scopes/meta/a", "refs/heads/"))) == [
         "refs/heads/a/main", "refs/heads/b/main", "refs/scopes/meta/a", "refs/scopes/meta/ab",
     ]  # fmt: skip
-    assert list_ref_files(repository.path, ("refs/nothing/", "refs/heads/a/main/")) == {}
+    assert listed(repository.path, ("refs/nothing/", "refs/heads/a/main/")) == {}
 
 
 def test_a_file_wins_over_packed_refs(repository, tips):
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     git(repository, "update-ref", MAIN, tips[1])
-    assert list_ref_files(repository.path, (HEADS,)) == {MAIN: tips[1]}
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[1]}
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
@@ -79,21 +83,21 @@ def test_a_damaged_file_hides_the_older_value_and_nothing_else(repository, tips,
     git(repository, "update-ref", HEADS + "other", tips[1])
     git(repository, "pack-refs", "--all")
     write_bytes(f"{repository.path}/{MAIN}", content)
-    assert list_ref_files(repository.path, (HEADS,)) == {HEADS + "other": tips[1]}
+    assert listed(repository.path, (HEADS,)) == {HEADS + "other": tips[1]}
 
 
 def test_lock_files_and_empty_directories_are_no_refs(repository, tips):
     git(repository, "update-ref", MAIN, tips[0])
     write_bytes(f"{repository.path}/{MAIN}.lock", b"")
     os.makedirs(f"{repository.path}/{HEADS}empty/deep")
-    assert list_ref_files(repository.path, (HEADS,)) == {MAIN: tips[0]}
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[0]}
 
 
 @pytest.mark.parametrize("end", ["", "\n", "  \n", "\r\n", "\nmore\n"])
 def test_what_follows_the_value_is_read_as_libgit2_reads_it(repository, tips, end):
     write_bytes(f"{repository.path}/{MAIN}", f"{tips[0]}{end}".encode())
     assert str(repository.git.references[MAIN].target) == tips[0]
-    assert list_ref_files(repository.path, (HEADS,)) == {MAIN: tips[0]}
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[0]}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +109,7 @@ def test_a_line_of_packed_refs_that_is_none_is_damage(repository, tips, line):
     with open(f"{repository.path}/packed-refs", "a", encoding="utf-8") as file:
         file.write(line)
     with pytest.raises(Corrupt, match="a ref of the store is damaged"):
-        list_ref_files(repository.path, (HEADS,))
+        listed(repository.path, (HEADS,))
 
 
 def test_packed_refs_that_end_inside_a_line_are_damage(repository, tips):
@@ -116,19 +120,19 @@ def test_packed_refs_that_end_inside_a_line_are_damage(repository, tips):
     for cut in (1, 2, len(MAIN)):
         write_bytes(f"{repository.path}/packed-refs", whole[:-cut])
         with pytest.raises(Corrupt):
-            list_ref_files(repository.path, (HEADS,))
+            listed(repository.path, (HEADS,))
 
 
 def test_peeled_tags_in_packed_refs_are_passed_over(repository, tips):
     git(repository, "tag", "-a", "-m", "v", "v1", tips[0])
     git(repository, "pack-refs", "--all")
     assert b"^" in files_of(repository.path)["packed-refs"]
-    assert list_ref_files(repository.path, ("refs/",)) == as_git_sees_them(repository)
+    assert listed(repository.path, ("refs/",)) == as_git_sees_them(repository)
 
 
 def test_a_name_that_is_no_text_is_read_all_the_same(repository, tips):
     name = HEADS + os.fsdecode(b"\xff")
     write_bytes(f"{repository.path}/{name}", tips[0].encode())
-    assert list_ref_files(repository.path, (HEADS,)) == {name: tips[0]}
+    assert listed(repository.path, (HEADS,)) == {name: tips[0]}
     git(repository, "pack-refs", "--all")
-    assert list_ref_files(repository.path, (HEADS,)) == {name: tips[0]}
+    assert listed(repository.path, (HEADS,)) == {name: tips[0]}

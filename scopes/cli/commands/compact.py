@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
+from scopes.cli.counting import tokenizer_for
 from scopes.cli.invocation import Invocation
 from scopes.memory.compact import compact as put_summary
 from scopes.memory.summarize import DEFAULT_RATIO
@@ -30,5 +31,8 @@ def compact(
     """
     call: Invocation = context.obj
     share = DEFAULT_RATIO if ratio is None else ratio
-    done = put_summary(call.repository(), conversation, ratio=share, every=every, dry_run=dry_run, built_in=built_in)
+    count = tokenizer_for(call, None, strict=False).tokenizer.count
+    done = put_summary(
+        call.repository(), conversation, count, ratio=share, every=every, dry_run=dry_run, built_in=built_in
+    )
     return call.show(done)

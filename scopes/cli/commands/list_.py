@@ -6,7 +6,8 @@ import typer
 
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list import ConversationList, list_conversations
+from scopes.conversation.listed import ConversationList, find_listed
+from scopes.loading import load
 
 
 def list_(
@@ -25,9 +26,14 @@ def list_(
       scopes conv list --format '{id} {messages} {title}'
     """
     call: Invocation = context.obj
-    repository = call.find_repository()
-    if repository is None:
-        return call.show(ConversationList(conversations=(), notes=call.no_store_notes()), nul=nul, template=template)
-    piped, whole = not call.stdout.isatty(), call.json or template is not None
-    found = list_conversations(repository, titles=True, openings=not piped and not whole, whole=whole)
+    piped, complete = not call.stdout.isatty(), call.json or template is not None
+    found = find_listed(call.store_path, call.index_directory, complete=complete) if piped else None
+    if found is None:
+        repository = call.find_repository()
+        if repository is None:
+            found = ConversationList(conversations=(), notes=call.no_store_notes())
+        else:
+            listing = load("scopes.conversation.list:list_conversations")
+            openings = not piped and not complete
+            found = listing(repository, call.index_directory, openings=openings, complete=complete)
     return call.show(found, nul=nul, template=template)

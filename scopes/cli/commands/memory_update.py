@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import BuiltIn
 from scopes.cli.invocation import Invocation
 from scopes.memory.update import update
 
@@ -16,16 +17,23 @@ def memory_update(
         str | None, typer.Argument(metavar="[CONV]", help="The conversation, or one of its branches; all if not given")
     ] = None,
     at_once: Annotated[bool, typer.Option("--now", help="Also where only little is new")] = False,
+    built_in: BuiltIn = False,
 ) -> int:
     """Remember what is new in conversations.
 
-    An entry is made of what the last one of the branch did not cover, once scopes.memoryEvery messages (4) are new: a
-    summary, topics, decisions, things to do, and how important it seems. It works offline and without a model.
+    An entry is made of what no entry of the conversation covers, once scopes.memoryEvery messages (4) of a branch are
+    new: a summary, topics, decisions, things to do, and how important it seems. Every branch is looked at, but for
+    abandoned ones. Nothing else makes entries, so that no other command waits for it: run it by a timer, or when an
+    agent's session ends.
+
+    It works offline and without a model. The setting scopes.summarizer names a command of yours that writes the
+    summaries; where it fails, the entries are made without it, and a note says so.
 
     Examples:
       scopes memory update
       scopes memory update conv-001 --now
+      scopes -c scopes.summarizer='llm -m gpt-4o-mini' memory update
       scopes ai memory update conv-001/main --json
     """
     call: Invocation = context.obj
-    return call.show(update(call.repository(), conversation, at_once=at_once))
+    return call.show(update(call.repository(), conversation, at_once=at_once, built_in=built_in))

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
+from scopes.cli.counting import tokenizer_for
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.memory.summarize import DEFAULT_RATIO, list_summaries
+from scopes.memory.summaries import list_summaries
+from scopes.memory.summarize import DEFAULT_RATIO
 from scopes.memory.summarize import summarize as write_summary
 
 
@@ -26,9 +28,10 @@ def summarize(
 ) -> int:
     """Say in short what was said since the last summary.
 
-    The summary is a message that names its sources. The built-in one chooses the sentences that say most (TextRank),
-    offline and the same on every machine; the setting scopes.summarizer names a command of yours that gets a prompt on
-    standard input and writes the summary. A command that fails stores nothing.
+    The summary is a message that names its sources; it is stale once something was said after it. The built-in one
+    chooses the sentences that say most (TextRank), offline and every time the same, of at most so many tokens; the
+    setting scopes.summarizer names a command of yours that gets a prompt on standard input and writes the summary. A
+    command that fails stores nothing.
 
     Examples:
       scopes conv summarize conv-001
@@ -41,5 +44,8 @@ def summarize(
             raise Invalid("--status only looks at the summaries there are", hint="leave the other options out")
         return call.show(list_summaries(call.repository(), conversation))
     share = DEFAULT_RATIO if ratio is None else ratio
-    done = write_summary(call.repository(), conversation, ratio=share, every=every, dry_run=dry_run, built_in=built_in)
+    count = tokenizer_for(call, None, strict=False).tokenizer.count
+    done = write_summary(
+        call.repository(), conversation, count, ratio=share, every=every, dry_run=dry_run, built_in=built_in
+    )
     return call.show(done)

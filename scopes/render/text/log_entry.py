@@ -21,7 +21,7 @@ from scopes.render.text.brief import brief, folds
 from scopes.render.text.fitting import fit
 from scopes.render.text.origin import spawned
 from scopes.render.text.part import INDENT, document_lines, part_line, touched, whole_part
-from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, full_moment, identifier
+from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, full_moment, identifier, overtaken
 from scopes.render.view import Span, View
 
 MAX_ROWS = 20
@@ -93,7 +93,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry)
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
-        yield Span("Kind:   ", "key"), head.kind
+        yield Span("Kind:   ", "key"), head.kind, *overtaken(entry.newer)
     if head.to:
         yield Span("To:     ", "key"), ", ".join(head.to)
     origin = spawned(entry.message)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.memory.summarize import Summarized, SummaryList, SummaryRow
+from scopes.memory.summaries import SummaryList, SummaryRow
+from scopes.memory.summarize import Summarized
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.wording import author, counted, identifier, moment, say_field, say_hint
 from scopes.render.view import Cell, Column, Span, View
@@ -31,6 +32,8 @@ def summarized(result: Summarized, view: View) -> None:
         place = Span(f"{result.conversation}/{result.branch}", "branch")
         name = () if result.id is None else (" in ", identifier(view, result.id))
         view.line(done, f" {counted(result.messages, 'message')} of ", place, *name, f" ({result.method})")
+        tokens = f"{result.summary_tokens:,} of {result.original_tokens:,} ({result.ratio:.0%})"
+        say_field(view, "Tokens", tokens)
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
         say_hint(view, f"take it back with: scopes conv rewind {result.conversation}/{result.branch}")
@@ -38,7 +41,7 @@ def summarized(result: Summarized, view: View) -> None:
 
 @render_text.register(SummaryList)
 def summary_list(result: SummaryList, view: View) -> None:
-    """Say the summaries, newest first; those whose sources have changed are stale."""
+    """Say the summaries, newest first; those are stale after which something was said or changed."""
     place = f"{result.conversation}/{result.branch}"
     if result.summaries or not view.terminal:
         view.rows(_COLUMNS, (_row(row, view) for row in result.summaries), title=f"Summaries of {place}")
@@ -50,7 +53,8 @@ def summary_list(result: SummaryList, view: View) -> None:
 
 def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
     who = author(row.head.author, row.head.author_kind) if view.terminal else row.head.author
-    state = Span(f"stale: {len(row.changed)} changed", "warn") if row.changed else "current"
+    why = [f"{row.newer:,} newer"] * bool(row.newer) + [f"{len(row.changed):,} changed"] * bool(row.changed)
+    state = Span(f"stale: {', '.join(why)}", "warn") if row.stale else "current"
     return (
         identifier(view, row.head.id),
         row.head.kind,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scopes.clock import now_nanoseconds
-from scopes.conversation.heads import MessageHead
 from scopes.ids import OperationId
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.heads import MessageHead
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
@@ -48,6 +52,11 @@ def counted(number: int, one: str) -> str:
     """Say `1 message`, `2 messages`, `2 branches`."""
     plural = one + ("es" if one.endswith("ch") else "s")
     return f"{number:,} {one if number == 1 else plural}"
+
+
+def overtaken(newer: int | None) -> tuple[Span, ...]:
+    """Say that a summary is stale, where messages came after it (S4-47)."""
+    return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
 
 
 def size(count_bytes: int) -> str:

@@ -1,24 +1,11 @@
-"""Conversations as JSON: in a list, and one with its branches."""
+"""A conversation as JSON, with its branches."""
 
 from __future__ import annotations
 
-from scopes.conversation.list import ConversationList, ConversationSummary
 from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import known, staleness, utc
 from scopes.render.wire.message_shape import head_object
-
-
-@to_wire.register(ConversationList)
-def conversation_list(result: ConversationList) -> dict[str, object]:
-    """Lay out every conversation, newest first."""
-    return {"kind": "conversation-list", "conversations": [_summary_object(row) for row in result.conversations]}
-
-
-@to_wire.register(ConversationSummary)
-def conversation_summary(result: ConversationSummary) -> dict[str, object]:
-    """Lay out one conversation of a list."""
-    return {"kind": "conversation", **_summary_object(result)}
 
 
 @to_wire.register(ConversationView)
@@ -62,19 +49,5 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         active=branch.active,
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,
-    )
-
-
-def _summary_object(summary: ConversationSummary) -> dict[str, object]:
-    return known(
-        id=summary.id,
-        uuid=summary.uuid,
-        title=summary.title,
-        participants=list(summary.participants),
-        branches=summary.branches,
-        messages=summary.messages,
-        active_branch=summary.active_branch,
-        created_at=utc(summary.created_at),
-        last_activity=summary.last_activity,
-        source=summary.source,
+        summary=staleness(branch.newer) or None,
     )

@@ -16,3 +16,8 @@ def utc(time: str | None) -> str | None:
         return time
     moment = parse_time(time)
     return time if moment is None else format_time(moment)
+
+
+def staleness(newer: int | None) -> dict[str, object]:
+    """Tell of a summary whether messages came after it; nothing of what is none (S4-47)."""
+    return {} if newer is None else {"stale": newer > 0, "newer_messages": newer}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import staleness
 from scopes.render.wire.message_shape import message_object
 
 
 @to_wire.register(LogEntry)
 def entry(result: LogEntry) -> dict[str, object]:
     """Lay out one message, with the branches whose tip it is."""
-    return message_object(result.head, result.message, result.branches)
+    return message_object(result.head, result.message, result.branches) | staleness(result.newer)
 
 
 @to_wire.register(Log)

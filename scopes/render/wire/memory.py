@@ -114,4 +114,5 @@ def _entry(entry: Entry) -> dict[str, object]:
         timestamp=utc(entry.time),
         importance=entry.importance,
         sources=sources,
+        method=entry.method,
     )

@@ -6,7 +6,7 @@ from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.cat import MessageView
 from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known
+from scopes.render.wire.fields import known, staleness
 from scopes.render.wire.message_shape import message_object
 
 
@@ -38,4 +38,6 @@ def amended(result: MessageAmended) -> dict[str, object]:
 @to_wire.register(MessageView)
 def viewed(result: MessageView) -> dict[str, object]:
     """Lay out one message and the place where it was found."""
-    return message_object(result.head, result.message) | known(conversation=result.conversation, branch=result.branch)
+    return message_object(result.head, result.message) | known(
+        conversation=result.conversation, branch=result.branch, **staleness(result.newer)
+    )

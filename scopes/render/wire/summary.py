@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.memory.summarize import Summarized, SummaryList, SummaryRow
+from scopes.memory.summaries import SummaryList, SummaryRow
+from scopes.memory.summarize import Summarized
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.message_shape import head_object
@@ -19,6 +20,8 @@ def summarized(result: Summarized) -> dict[str, object]:
         branch=result.branch,
         text=result.text,
         messages=result.messages,
+        original_tokens=result.original_tokens,
+        summary_tokens=result.summary_tokens,
         ratio=result.ratio,
         method=result.method,
         context_root=result.compact,
@@ -42,6 +45,7 @@ def _row(row: SummaryRow) -> dict[str, object]:
         "message": head_object(row.head),
         "method": row.method,
         "messages": row.messages,
-        "stale": bool(row.changed),
+        "stale": row.stale,
+        "newer_messages": row.newer,
         "changed": list(row.changed),
     }

@@ -1,0 +1,204 @@
+"""What `list` says of every conversation, kept by the state of its refs, so that a list need not open the store.
+
+A row holds as long as the refs of its conversation are what they were when it was made; the whole table holds as long
+as the files of all refs are. A check sum over all rows tells damage that SQLite does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from scopes.ids import AgentName, BranchName, ConversationId
+from scopes.index.database import (
+    MISREAD,
+    Layout,
+    Unfit,
+    connect,
+    create_tables,
+    find_standing,
+    identity_of,
+    is_empty,
+    is_ours,
+    judging,
+    remove,
+)
+from scopes.model.keys import decode_component, encode_component
+
+LAYOUT: Final = Layout(
+    "conversations.sqlite",
+    version=1,
+    tables="""
+CREATE TABLE conversation (
+    id TEXT PRIMARY KEY, participants TEXT NOT NULL, branches INTEGER NOT NULL, last_activity TEXT, title TEXT,
+    active_branch TEXT, uuid TEXT, created_at TEXT, source TEXT, messages INTEGER, opening TEXT,
+    state TEXT NOT NULL, complete INTEGER NOT NULL
+) STRICT, WITHOUT ROWID""",
+)
+_BUSY_SECONDS: Final = 0.2  # what another process keeps meanwhile need not be kept twice
+_BRIEF, _COMPLETE = 5, 10  # columns of a summary, without the opening
+_SELECT: Final = "SELECT * FROM conversation ORDER BY id"
+_INSERT: Final = "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class ConversationSummary(NamedTuple):
+    """One conversation in a list; what costs a walk is None unless it was asked for. Times are RFC 3339.
+
+    `opening` is how its first prompt begins, for one that has no title.
+    """
+
+    id: ConversationId
+    participants: tuple[AgentName, ...]
+    branches: int
+    last_activity: str | None
+    title: str | None = None
+    active_branch: BranchName | None = None
+    uuid: str | None = None
+    created_at: str | None = None
+    source: str | None = None
+    messages: int | None = None
+    opening: str | None = None
+
+
+class Kept(NamedTuple):
+    """A summary with the state of the refs that it was made from; `complete` where nothing was left out."""
+
+    summary: ConversationSummary
+    state: str
+    complete: bool
+
+
+class States(NamedTuple):
+    """What differs once a ref may have moved, of those that a brief and of those that a complete list is made from."""
+
+    brief: str
+    complete: str
+
+
+class ConversationTable:
+    """The table in a file that is open; without a connection it is empty and keeps nothing.
+
+    `trouble` says what was wrong with the file that was there before.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, Kept], trouble: str | None
+    ) -> None:
+        self.rows = rows
+        self.trouble = trouble
+        self._connection = connection
+
+    def keep(self, found: Iterable[Kept], states: States | None) -> None:
+        """Keep these rows and no others, as far as that is possible; `states` are those of now, None if uncertain."""
+        if self._connection is None:
+            return
+        now = {kept.summary.id: kept for kept in found}
+        gone = [(name,) for name in self.rows if name not in now]
+        changed = [_row(kept) for name, kept in now.items() if self.rows.get(name) != kept]
+        complete = all(kept.complete for kept in now.values())
+        standing = {
+            "brief": None if states is None else states.brief,
+            "complete": states.complete if states is not None and complete else None,
+        }
+        with contextlib.suppress(*MISREAD, UnicodeEncodeError):
+            known = {key: find_standing(self._connection, key) for key in standing}
+            if gone or changed or known != standing:
+                self._connection.execute("BEGIN IMMEDIATE")
+                with self._connection:  # which commits, or rolls back
+                    self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
+                    self._connection.executemany(_INSERT, changed)
+                    standing["sum"] = _sum(self._connection.execute(_SELECT).fetchall())
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO standing VALUES (?, ?)", list(standing.items())
+                    )
+
+
+def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationSummary] | None:
+    """Return the summaries of all conversations by id where they are of this state of the refs, otherwise None.
+
+    What is not asked for is left out, whether it is known or not.
+    """
+    try:
+        with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
+            if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(store)):
+                return None
+            if find_standing(connection, "complete" if complete else "brief") != state:
+                return None
+            rows = _rows(connection)
+    except (*MISREAD, OSError, Unfit, TypeError, ValueError):
+        return None
+    return [ConversationSummary(*row[: _COMPLETE if complete else _BRIEF]) for row in rows]
+
+
+@contextmanager
+def open_conversation_table(directory: str, store: str) -> Iterator[ConversationTable]:
+    """Open the table of a store, made anew where it is missing, damaged or another's.
+
+    Where it cannot be kept it is empty.
+    """
+    trouble: str | None = None
+    for _ in range(2):
+        try:
+            connection = connect(directory, LAYOUT, _BUSY_SECONDS)
+            rows = _prepared(connection, identity_of(store))
+        except Unfit as reason:
+            trouble = trouble or reason.text
+            remove(directory, LAYOUT)
+        except (sqlite3.Error, OSError):
+            break
+        else:
+            with contextlib.closing(connection):
+                yield ConversationTable(connection, rows, trouble)
+            return
+    yield ConversationTable(None, {}, trouble)
+
+
+def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId, Kept]:
+    """Return what the file holds, and make the tables where it is new; it is closed where that fails."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.closing(connection))
+        with judging():
+            if is_empty(connection):
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    if is_empty(connection):  # nobody else has made it meanwhile
+                        create_tables(connection, LAYOUT, store)
+            if not is_ours(connection, LAYOUT, store):
+                raise Unfit("belonged to another store or another version")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            rows = {
+                row[0]: Kept(ConversationSummary(*row[:-2]), state=row[-2], complete=bool(row[-1]))
+                for row in _rows(connection)
+            }
+        stack.pop_all()
+    return rows
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+    """Return all rows by id, with the participants as they are.
+
+    Raises:
+        Unfit: they are not what was written.
+    """
+    rows = connection.execute(_SELECT).fetchall()
+    if rows and find_standing(connection, "sum") != _sum(rows):
+        raise Unfit("was damaged")
+    several = {row[1] for row in rows}
+    known = {people: tuple(map(decode_component, people.split("/"))) if people else () for people in several}
+    return ((row[0], known[row[1]], *row[2:]) for row in rows)
+
+
+def _row(kept: Kept) -> tuple[object, ...]:
+    name, people, *values = kept.summary
+    return name, "/".join(map(encode_component, people)), *values, kept.state, kept.complete
+
+
+def _sum(rows: Sequence[Sequence[object]]) -> str:
+    """Return the check sum of all rows, in their order; marshal lays them out, in its second version always alike."""
+    return str(zlib.crc32(marshal.dumps(list(rows), 2)))

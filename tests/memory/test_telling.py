@@ -1,0 +1,108 @@
+"""Entries whose summary the user's own command writes."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from scopes.conversation.new import new
+from scopes.memory.list import list_memory
+from scopes.memory.update import update
+from scopes.store.config import Setting
+from scopes.store.repository import Caller, open_repository
+from tests.conversation.stores import FAST, git, open_store
+from tests.memory.talking import say
+
+FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on SameSite=Lax.", "- [ ] test it on Safari")
+
+
+def with_summarizer(repository, command, seconds=20, origin="flag"):
+    """Open the store again, with a command to write summaries."""
+    values = {"scopes.summarizer": command, "scopes.summarizerTimeout": str(seconds)}
+    settings = {key: Setting(key, value, origin) for key, value in values.items()}
+    return open_repository(repository.path, FAST | settings, Caller("carol", "test"))
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Write a program that summarizes and notes how often it was asked."""
+
+    def write(body):
+        program, calls = tmp_path / "my model.sh", tmp_path / "calls"
+        program.write_text(f"#!/bin/sh\necho asked >> {shlex.quote(str(calls))}\n{body}\n")
+        program.chmod(0o755)
+        return shlex.quote(str(program)), lambda: len(calls.read_text().splitlines()) if calls.exists() else 0
+
+    return write
+
+
+def test_the_users_command_writes_the_summary_and_rules_tell_the_rest(repository, script):
+    command, calls = script('grep -c "the cookie" | sed "s/$/ line about cookies/"')
+    say(repository, *FOUR)
+    (entry,) = update(with_summarizer(repository, command)).entries
+    assert (entry.summary, entry.method) == ("1 line about cookies", "command")
+    assert entry.decisions == ("We agreed on SameSite=Lax.",)
+    assert [item.text for item in entry.action_items] == ["test it on Safari"]
+    assert list_memory(repository).entries == (entry,)
+    assert calls() == 1
+
+
+@pytest.mark.parametrize("body", ["exit 3", "true", "sleep 60", "kill -9 $$", "yes"])
+def test_where_the_command_fails_there_are_entries_all_the_same(repository, script, body):
+    """S0-22; a model that is not there is asked once, not for every branch."""
+    new(repository)
+    for where in ("conv-001", "conv-002"):
+        say(repository, *FOUR, where=where)
+    command, calls = script(body)
+    done = update(with_summarizer(repository, command, seconds=1))
+    assert [entry.method for entry in done.entries] == ["textrank", "textrank"]
+    assert len(list_memory(repository).entries) == 2
+    assert calls() == 1
+    (note,) = done.notes
+    assert note.text.startswith("the summarizer ")
+    assert note.text.endswith("entries were made without it")
+    assert "stored" not in note.text
+
+
+def test_what_a_model_has_written_is_kept_when_a_later_one_is_broken_off(repository, script):
+    new(repository)
+    for where in ("conv-001", "conv-002"):
+        say(repository, *FOUR, where=where)
+    done = update(with_summarizer(repository, script("echo short")[0]))
+    assert len(done.entries) == 2
+    assert len(git(repository, "log", "--format=%h", "refs/scopes/memory").split()) == 2
+
+
+def test_a_command_may_itself_write_into_the_store(repository, script):
+    """It is asked without the store's lock; what was said meanwhile is for the next time."""
+    say(repository, *FOUR)
+    opened = with_summarizer(repository, script("echo short")[0])
+    other = open_store(repository.path, actor="somebody else")
+    original = opened.lock.exclusive
+
+    def exclusive():
+        opened.lock.exclusive = original
+        say(other, "Said meanwhile.")
+        return original()
+
+    opened.lock.exclusive = exclusive
+    (entry,) = update(opened).entries
+    assert len(entry.sources.messages) == 4
+    assert len(update(repository, at_once=True).entries[0].sources.messages) == 1
+
+
+def test_the_command_is_not_asked_where_it_is_not_wanted_or_not_the_users(repository, script):
+    command, calls = script("echo evil")
+    say(repository, *FOUR)
+    git(repository, "config", "scopes.summarizer", command)
+    assert update(with_summarizer(repository, command), built_in=True).entries[0].method == "textrank"
+    say(repository, *FOUR)
+    assert update(with_summarizer(repository, command, origin="environment")).entries[0].method == "textrank"
+    assert calls() == 0
+
+
+def test_a_summary_of_pages_is_cut(repository, script):
+    say(repository, *FOUR)
+    (entry,) = update(with_summarizer(repository, script("head -c 9000 /dev/zero | tr '\\0' x")[0])).entries
+    assert (len(entry.summary), entry.summary[-1]) == (4000, "…")
