@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -24,7 +25,8 @@ _ON_BRANCH = """message.number IN (
         SELECT tip FROM branch WHERE name GLOB ? OR conversation || '/' || name GLOB ?
         UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
     ) SELECT message FROM commits JOIN reached ON commits.number = reached.entry WHERE message IS NOT NULL)"""
-_TAGGED = "message.number IN (SELECT message FROM commits WHERE oid = ?)"
+_TAGGED = """message.number IN (
+    SELECT message FROM commits WHERE oid IN (SELECT value FROM json_each(?)) AND message IS NOT NULL)"""
 IN_CONVERSATION = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?))"""
@@ -128,7 +130,7 @@ class _Compiler:
         pattern = fold(field.value).replace("[", "[[]")
         match field.name:
             case "author" | "model":
-                return self._with(f"message.{field.name} {_VALUE}", field.name, pattern)
+                return self._with(_known(f"message.{field.name} {_VALUE}"), field.name, pattern)
             case "agent":
                 agent = f"message.author {_VALUE} AND message.author_kind {_VALUE}"
                 return self._with(agent, "author", pattern, "author_kind", "agent")
@@ -149,12 +151,11 @@ class _Compiler:
                 pattern = field.value.replace("[", "[[]")
                 return self._with(_ON_BRANCH, pattern, pattern)
             case "tag":
-                oids = list(self._tagged(field.value))
-                return self._with(" OR ".join([_TAGGED] * len(oids)) or "FALSE", *oids)
+                return self._with(_TAGGED, json.dumps(list(self._tagged(field.value))))
             case "before":
-                return self._with("message.time < ?", self._moment(field))
+                return self._with(_known("message.time < ?"), self._moment(field))
             case "after":
-                return self._with("message.time >= ?", self._moment(field))
+                return self._with(_known("message.time >= ?"), self._moment(field))
         what = "in: needs words beside it" if field.name == "in" else "re: stands for itself, outside of OR and NOT"
         raise trouble(self._text, field.at, what)
 
@@ -177,6 +178,11 @@ class _Compiler:
             return parse_moment(field.value, now_nanoseconds()) // 1_000_000_000
         except Invalid as error:
             raise trouble(self._text, field.at, error.message, error.hint or "") from error
+
+
+def _known(condition: str) -> str:
+    """Make a condition on what may be unknown false where it is, so that NOT makes it true."""
+    return f"ifnull({condition}, FALSE)"
 
 
 def _has_alternatives(node: Node) -> bool:

@@ -72,7 +72,7 @@ def _describe(commit: Commit, message: Message, calls: _Calls) -> Entry:
     files = {touch.path for touch in message.files} | {touch.source or "" for touch in message.files}
     files |= {str(part.fields.get("path", "")) for part in message.parts if part.type == "file_ref"}
     return Entry(
-        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time,
+        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
         tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message),
     )  # fmt: skip
 

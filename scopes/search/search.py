@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import islice
 
 from scopes.conversation.heads import MessageHead
@@ -206,8 +207,9 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None, st
 
 
 def _tagged(repository: Repository, tag: str) -> Iterable[Oid]:
-    """Yield the commits that a tag names, in every conversation that has it."""
+    """Yield the commits that a tag names, in every conversation that has it; `*` stands for any text."""
+    pattern = tag.replace("[", "[[]")
     for conversation in conversation_ids(repository):
-        oid = read_metadata(repository, conversation).tags.get(tag)
-        if oid is not None:
-            yield oid
+        for name, oid in read_metadata(repository, conversation).tags.items():
+            if fnmatchcase(name, pattern):
+                yield oid

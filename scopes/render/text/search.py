@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import MessageHead, time_told
 from scopes.loading import load
 from scopes.render.clean import clean_line
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, counted, identifier, moment, subject
+from scopes.render.text.wording import UNKNOWN_TIME, author, counted, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
 from scopes.search.search import Search, SearchCoverage, SearchHit
 from scopes.search.snippet import Piece
@@ -57,7 +56,7 @@ def search_hit(result: SearchHit, view: View) -> None:
         return
     head = result.head
     where = Span(f"{result.conversation}/{result.branch}", "branch")
-    when = moment(view, format_seconds(head.time))
+    when = moment(view, time_told(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
     _say_around(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
@@ -93,7 +92,7 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         hit.conversation,
         hit.branch,
         head.id,
-        format_seconds(head.time),
+        time_told(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
         _spans(hit.snippet),
