@@ -10,7 +10,7 @@ from scopes.store.objects import Commit
 
 
 class Entry(NamedTuple):
-    """One message; `texts` are in the order of `schema.COLUMNS`, `time` in seconds since 1970, None where nobody told it."""
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` in seconds since 1970, None if unknown."""
 
     id: MessageId
     author: str

@@ -20,7 +20,7 @@ from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Reader
 from scopes.search.parse import parse
 from scopes.search.query import Both, Either, Field, Node, Words, wanted_words, written
-from scopes.search.regex import LIMIT_SECONDS, Find, compile_regex
+from scopes.search.regex import LIMIT_SECONDS, Find, advice, compile_regex
 from scopes.search.snippet import Piece, mark_words
 from scopes.store.repository import Repository
 
@@ -152,7 +152,7 @@ def _answer(repository: Repository, index: Index, request: _Request) -> Search:
         text = (
             f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         )
-        notes = (*notes, Note(text, "make it simpler, or: pip install 'scopes[regex]'"))
+        notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", advice())))))
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
 
 

@@ -22,7 +22,7 @@ def engine(request, monkeypatch):
     if request.param == "RE2":
         pytest.importorskip("re2")
     else:
-        monkeypatch.setattr(regex, "_find_linear", lambda pattern: None)
+        monkeypatch.setattr(regex, "_re2_options", lambda: None)
 
 
 @pytest.mark.parametrize(
