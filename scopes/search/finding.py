@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scopes.conversation.heads import MESSAGE_FILE, MessageHead, head_of, walk_heads_oldest_first
@@ -41,6 +42,13 @@ class Found(NamedTuple):
     after: tuple[MessageHead, ...]
 
 
+class Look(NamedTuple):
+    """What shows why a text was found, and the columns that it stands for; without any for all."""
+
+    mark: Mark
+    columns: tuple[str, ...]
+
+
 class Reader:
     """Reads what was found; `chosen` is the conversation that was searched, `context` how many messages around."""
 
@@ -53,8 +61,8 @@ class Reader:
         self._reached: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._lines: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
-    def read(self, number: int, name: str, mark: Mark | None) -> Found:
-        """Read a message of the index; the snippet marks what `mark` finds.
+    def read(self, number: int, name: str, looks: Sequence[Look]) -> Found:
+        """Read a message of the index; the snippet marks what the first of the looks finds that finds anything.
 
         Raises:
             IndexDamaged: the store has something else there.
@@ -68,7 +76,7 @@ class Reader:
         head, texts = self._message(oid)
         if head.id != name:
             raise IndexDamaged(f"{oid} is another message")
-        part, snippet = _snippet(texts, mark)
+        part, snippet = _snippet(texts, looks)
         also = tuple(dict.fromkeys(place[0] for place in places if place[0] != conversation))
         before, after = self._around(conversation, branch, head.id)
         return Found(conversation, branch, head, part, snippet, also, before, after)
@@ -121,11 +129,11 @@ class Reader:
         return tuple(line[max(0, at - self._context) : at]), tuple(line[at + 1 : at + 1 + self._context])
 
 
-def _snippet(texts: tuple[str, ...], mark: Mark | None) -> tuple[str, tuple[Piece, ...]]:
+def _snippet(texts: tuple[str, ...], looks: Sequence[Look]) -> tuple[str, tuple[Piece, ...]]:
     """Cut the snippet from the first part that holds what was searched for, or else from the first that has text."""
-    if mark is not None:
+    for look in looks:
         for column, text in zip(COLUMNS, texts, strict=True):
-            spans = mark(text)
+            spans = look.mark(text) if column in (look.columns or COLUMNS) else ()
             if spans:
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))

@@ -54,6 +54,17 @@ def wanted_words(node: Node) -> Iterator[Words]:
             yield from wanted_words(item)
 
 
+def leaves(node: Node) -> Iterator[Words | Field]:
+    """Yield the words and fields of a query, in order."""
+    if isinstance(node, Not):
+        yield from leaves(node.item)
+    elif isinstance(node, Both | Either):
+        for item in node.items:
+            yield from leaves(item)
+    else:
+        yield node
+
+
 def written(term: Words) -> str:
     """Write words the way they are typed."""
     text = " ".join(term.words)

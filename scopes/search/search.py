@@ -14,14 +14,14 @@ from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, mark_first, walk_rows
+from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
 from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Reader
 from scopes.search.parse import parse
-from scopes.search.query import Both, Either, Field, Node, Words, wanted_words, written
-from scopes.search.regex import LIMIT_SECONDS, Find, advice, compile_regex
-from scopes.search.snippet import Piece, mark_words
+from scopes.search.query import Both, Either, Field, Node, Words, written
+from scopes.search.regex import LIMIT_SECONDS, advice
+from scopes.search.snippet import Piece
 from scopes.store.repository import Repository
 
 
@@ -87,7 +87,6 @@ class _Request:
     text: str
     query: Node
     plan: Plan
-    finds: tuple[Find, ...]
     conversation: ConversationId | None
     limit: int
     newest_first: bool
@@ -120,8 +119,8 @@ def search(
     parsed = Field("re", query, 0) if regex and query else parse(query)
     plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
     request = _Request(
-        text=query, query=parsed, plan=plan, finds=tuple(map(compile_regex, plan.patterns)), conversation=chosen,
-        limit=limit, newest_first=newest_first, context=context,
+        text=query, query=parsed, plan=plan, conversation=chosen, limit=limit, newest_first=newest_first,
+        context=context,
     )  # fmt: skip
     return _with_index(repository, index_directory, lambda index: _answer(repository, index, request))
 
@@ -139,13 +138,13 @@ def _with_index(repository: Repository, directory: str, answer: Callable[[Index]
 
 def _answer(repository: Repository, index: Index, request: _Request) -> Search:
     reader = Reader(repository, index, request.conversation, request.context)
-    sieve = Sieve(request.finds, reader)
-    fitting = None if request.finds else count_rows(index, request.plan)
+    sieve = Sieve(request.plan.sifts, reader.texts)
+    fitting = None if request.plan.sifts else count_rows(index, request.plan)
     newest_first = request.newest_first or (fitting is not None and not can_rank(index, request.plan, fitting))
     rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=newest_first))
-    mark = mark_first(request.finds[0]) if request.finds else mark_words(wanted_words(request.query))
-    hits = tuple(_hit(reader.read(row.number, row.id, mark), row.score) for row in islice(rows, request.limit))
-    total = len(hits) if request.finds and sieve.finished else fitting
+    looks = looks_of(request.plan, request.query)
+    hits = tuple(_hit(reader.read(row.number, row.id, looks), row.score) for row in islice(rows, request.limit))
+    total = len(hits) if request.plan.sifts and sieve.finished else fitting
     coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
     notes = index.notes if hits else (*index.notes, *_advise(repository, index, request))
     if sieve.stopped_at is not None:
@@ -160,7 +159,7 @@ def _advise(repository: Repository, index: Index, request: _Request) -> Iterator
     """Say what fewer words would find, where no message has all of them."""
     items = request.query.items if isinstance(request.query, Both) else ()
     said = tuple(item for item in items if isinstance(item, Words))
-    if len(said) < 2 or request.finds or not request.limit:
+    if len(said) < 2 or request.plan.sifts or not request.limit:
         return
     rest = tuple(item for item in items if item not in said)
     query = Both((Either(said), *rest)) if rest else Either(said)
