@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.conversation.heads import MESSAGE_FILE, MessageHead, head_of, walk_heads_oldest_first
 from scopes.conversation.lookup import MAIN, branch_tips
+from scopes.conversation.revisions import find_claim
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.index import Index, IndexDamaged
@@ -30,7 +31,7 @@ _REACHED = """
 
 
 class Found(NamedTuple):
-    """A message with its place and its surroundings."""
+    """A message with its place and its surroundings; `claim` is what the branch says has become of it."""
 
     conversation: ConversationId
     branch: BranchName
@@ -40,6 +41,7 @@ class Found(NamedTuple):
     also: tuple[ConversationId, ...]
     before: tuple[MessageHead, ...]
     after: tuple[MessageHead, ...]
+    claim: Mapping[str, object]
 
 
 class Look(NamedTuple):
@@ -58,6 +60,7 @@ class Reader:
         self._chosen = chosen
         self._context = context
         self._branches: dict[ConversationId, list[BranchName]] = {}
+        self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
         self._reached: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._lines: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
@@ -79,7 +82,8 @@ class Reader:
         part, snippet = _snippet(texts, looks)
         also = tuple(dict.fromkeys(place[0] for place in places if place[0] != conversation))
         before, after = self._around(conversation, branch, head.id)
-        return Found(conversation, branch, head, part, snippet, also, before, after)
+        claim = self._claim(conversation, branch, head.id)
+        return Found(conversation, branch, head, part, snippet, also, before, after, claim)
 
     def texts(self, number: int) -> tuple[str, ...]:
         """Read all text of a message of the index; raises as `read` does."""
@@ -120,13 +124,26 @@ class Reader:
             return (), ()
         key = (conversation, branch)
         if key not in self._lines:
-            tip = branch_tips(self._repository, conversation).get(branch)
-            if tip is None:
-                raise IndexDamaged(f"there is no branch {branch}")
+            tip = self._tip(conversation, branch)
             self._lines[key] = list(walk_heads_oldest_first(self._repository, [tip]))
         line = self._lines[key]
         at = next((number for number, head in enumerate(line) if head.id == name), 0)
         return tuple(line[max(0, at - self._context) : at]), tuple(line[at + 1 : at + 1 + self._context])
+
+    def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
+        key = (conversation, branch)
+        if key not in self._tips:
+            tip = branch_tips(self._repository, conversation).get(branch)
+            if tip is None:
+                raise IndexDamaged(f"there is no branch {branch}")
+            self._tips[key] = tip
+        return self._tips[key]
+
+    def _claim(self, conversation: ConversationId, branch: BranchName, name: MessageId) -> Mapping[str, object]:
+        try:
+            return find_claim(self._repository, self._tip(conversation, branch), name)
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
 
 
 def _snippet(texts: tuple[str, ...], looks: Sequence[Look]) -> tuple[str, tuple[Piece, ...]]:

@@ -30,6 +30,7 @@ class SearchHit(Result):
     """A message that was found: `conversation/branch` is one place of it, `also` are other conversations with it.
 
     `part` names the part that the snippet is from; `before` and `after` are the messages around it, in their order.
+    On that branch its text holds no more where it was `retracted`, or `amended` by another message.
     """
 
     conversation: ConversationId
@@ -41,6 +42,8 @@ class SearchHit(Result):
     score: float | None = None
     before: tuple[MessageHead, ...] = ()
     after: tuple[MessageHead, ...] = ()
+    retracted: bool = False
+    amended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +184,8 @@ def _hit(found: Found, score: float | None) -> SearchHit:
         score=None if score is None else round(-score, 4),
         before=found.before,
         after=found.after,
+        retracted="retracted" in found.claim,
+        amended="amended" in found.claim,
     )
 
 

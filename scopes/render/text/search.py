@@ -34,6 +34,7 @@ _PIPED = (
     Column("OID", hidden=True),
     Column("Part", hidden=True),
     Column("Score", hidden=True),
+    Column("State", hidden=True),
 )
 
 
@@ -60,9 +61,9 @@ def search_hit(result: SearchHit, view: View) -> None:
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
     _say_around(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
-    view.line(
-        where, " ", identifier(view, head.id), " ", author(head.author, head.author_kind), kind, *part, " · ", when
-    )
+    state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
+    who = author(head.author, head.author_kind)
+    view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
     for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
         view.line(*row, indent=_INDENT)
     _say_around(result.after, view)
@@ -87,7 +88,7 @@ def search_coverage(result: SearchCoverage, view: View) -> None:
 
 
 def _row(hit: SearchHit) -> tuple[Cell, ...]:
-    head = hit.head
+    head, state = hit.head, _state(hit)
     return (
         hit.conversation,
         hit.branch,
@@ -95,11 +96,17 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         time_told(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
-        _spans(hit.snippet),
+        (*((f"({state}) ",) if state else ()), *_spans(hit.snippet)),
         head.oid,
         hit.part,
         "" if hit.score is None else str(hit.score),
+        state,
     )
+
+
+def _state(hit: SearchHit) -> str:
+    """Say what has become of the text that was found."""
+    return "retracted" if hit.retracted else "amended" if hit.amended else ""
 
 
 def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
