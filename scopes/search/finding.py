@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.conversation.heads import MESSAGE_FILE, MessageHead, head_of, walk_heads_oldest_first
+from scopes.conversation.heads import (
+    MESSAGE_FILE,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    read_message,
+    walk_heads_oldest_first,
+)
 from scopes.conversation.lookup import MAIN, branch_tips
 from scopes.conversation.revisions import find_claim
 from scopes.errors import Corrupt, NotFound
@@ -13,6 +20,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.index import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
+from scopes.model.message import Message
 from scopes.search.describe import texts_of
 from scopes.search.snippet import Mark, Piece, cut_snippet
 from scopes.store.repository import Repository, read_commit
@@ -30,6 +38,13 @@ _REACHED = """
     ) SELECT entry FROM reached"""
 
 
+class Neighbour(NamedTuple):
+    """A message beside one that was found; `message` is there where its commit has no text to show."""
+
+    head: MessageHead
+    message: Message | None
+
+
 class Found(NamedTuple):
     """A message with its place and its surroundings; `claim` is what the branch says has become of it."""
 
@@ -39,8 +54,8 @@ class Found(NamedTuple):
     part: str
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...]
-    before: tuple[MessageHead, ...]
-    after: tuple[MessageHead, ...]
+    before: tuple[Neighbour, ...]
+    after: tuple[Neighbour, ...]
     claim: Mapping[str, object]
 
 
@@ -119,7 +134,7 @@ class Reader:
 
     def _around(
         self, conversation: ConversationId, branch: BranchName, name: MessageId
-    ) -> tuple[tuple[MessageHead, ...], tuple[MessageHead, ...]]:
+    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
         if not self._context:
             return (), ()
         key = (conversation, branch)
@@ -128,7 +143,16 @@ class Reader:
             self._lines[key] = list(walk_heads_oldest_first(self._repository, [tip]))
         line = self._lines[key]
         at = next((number for number, head in enumerate(line) if head.id == name), 0)
-        return tuple(line[max(0, at - self._context) : at]), tuple(line[at + 1 : at + 1 + self._context])
+        before, after = line[max(0, at - self._context) : at], line[at + 1 : at + 1 + self._context]
+        return tuple(map(self._neighbour, before)), tuple(map(self._neighbour, after))
+
+    def _neighbour(self, head: MessageHead) -> Neighbour:
+        if head.subject != NO_TEXT:
+            return Neighbour(head, None)
+        try:
+            return Neighbour(head, read_message(self._repository, head.oid))
+        except (NotFound, Corrupt):
+            return Neighbour(head, None)
 
     def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
         key = (conversation, branch)

@@ -17,7 +17,7 @@ from scopes.result import Note, Result, Stream
 from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
 from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
-from scopes.search.finding import Found, Reader
+from scopes.search.finding import Found, Neighbour, Reader
 from scopes.search.parse import parse
 from scopes.search.query import Both, Either, Field, Node, Words, written
 from scopes.search.regex import LIMIT_SECONDS, advice
@@ -40,8 +40,8 @@ class SearchHit(Result):
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...] = ()
     score: float | None = None
-    before: tuple[MessageHead, ...] = ()
-    after: tuple[MessageHead, ...] = ()
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
     retracted: bool = False
     amended: bool = False
 
@@ -70,10 +70,11 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """What was found, and last the coverage."""
+    """What was found, and last the coverage; `context` is how many messages around each hit were asked for."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
+    context: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -155,7 +156,7 @@ def _answer(repository: Repository, index: Index, request: _Request) -> Search:
             f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         )
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", advice())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, context=request.context, notes=notes)
 
 
 def _advise(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:

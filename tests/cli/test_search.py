@@ -75,6 +75,27 @@ def test_messages_around_a_hit_are_shown(told):
     assert "after" not in hits[0]
 
 
+def test_a_pipe_is_told_what_there_is_more_of_and_what_was_searched(told):
+    for words, note in ((("parser", "-n", "0"), "1 found, 0 shown; searched 3"), (("xyzzy",), "0 found; searched 3")):
+        done = told.process("conv", "search", *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"note: {note} messages on 2 branches of 1 conversation" in done.stderr
+        assert told.process("conv", "search", *words, "--quiet").stderr == ""
+
+
+def test_a_pipe_gets_the_messages_around_a_hit(told):
+    rows = told.process("conv", "search", "overflows", "--context", "1").stdout.splitlines()
+    assert [row.split("\t")[:1] + row.split("\t")[3:4] for row in rows] == [["-1", told.first], ["0", told.reply]]
+
+
+def test_calls_around_a_hit_are_told(told):
+    """A message without text is read for it."""
+    call = {"type": "tool_call", "call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}
+    line = json.dumps({"author": {"name": "planner", "kind": "agent"}, "parts": [call]})
+    told.run("conv", "append", told.id, "--branch", "fix", "--jsonl", "-", "--json", given=line + "\n")
+    assert "pytest -q" in told.process("conv", "search", "overflows", "--context", "1").stdout
+
+
 @pytest.mark.parametrize(
     "query", ["", "AND", "( )", "-", '"', '""', "***", "a OR", "in:text", "kind:nonsense", "after:nonsense"]
 )

@@ -22,8 +22,8 @@ def hit(result: SearchHit) -> dict[str, object]:
         part=result.part,
         snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
         message=head_object(result.head),
-        before=[head_object(head) for head in result.before] or None,
-        after=[head_object(head) for head in result.after] or None,
+        before=[head_object(beside.head) for beside in result.before] or None,
+        after=[head_object(beside.head) for beside in result.after] or None,
     )
 
 
