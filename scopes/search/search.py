@@ -19,7 +19,7 @@ from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
 from scopes.search.finding import Found, Neighbour, Reader
 from scopes.search.parse import parse
-from scopes.search.query import Both, Either, Field, Node, Words, written
+from scopes.search.query import Field, Node, any_of_words
 from scopes.search.regex import LIMIT_SECONDS, advice
 from scopes.search.snippet import Piece
 from scopes.store.repository import Repository
@@ -107,20 +107,25 @@ def search(
     limit: int = 20,
     newest_first: bool = False,
     context: int = 0,
+    any_word: bool = False,
 ) -> Search:
     """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
 
     A word that more than half of very many messages say is none to rank by.
 
-    With `regex` the whole query is one regular expression.
+    With `regex` the whole query is one regular expression; with `any_word` a hit need not have all of the words.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
     """
     if limit < 0 or context < 0:
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
+    if regex and any_word:
+        raise Invalid("a regular expression has no words of which one is enough", hint="leave out --any or --regex")
     chosen = None if conversation is None else find_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
+    if any_word:
+        parsed = any_of_words(parsed)
     plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
     request = _Request(
         text=query, query=parsed, plan=plan, conversation=chosen, limit=limit, newest_first=newest_first,
@@ -161,17 +166,13 @@ def _answer(repository: Repository, index: Index, request: _Request) -> Search:
 
 def _advise(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
     """Say what fewer words would find, where no message has all of them."""
-    items = request.query.items if isinstance(request.query, Both) else ()
-    said = tuple(item for item in items if isinstance(item, Words))
-    if len(said) < 2 or request.plan.sifts or not request.limit:
+    query = any_of_words(request.query)
+    if query is request.query or request.plan.sifts or not request.limit:
         return
-    rest = tuple(item for item in items if item not in said)
-    query = Both((Either(said), *rest)) if rest else Either(said)
     plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged(repository, tag))
     found = count_rows(index, plan)
     if found:
-        which = " OR ".join(written(words) for words in said)
-        yield Note(f"no message has all of these words; with some of them: {found:,}", f"as in: {which}")
+        yield Note(f"no message has all of these words; with some of them: {found:,}", "find them with --any")
 
 
 def _hit(found: Found, score: float | None) -> SearchHit:

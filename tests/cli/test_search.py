@@ -20,7 +20,7 @@ def told(talk, monkeypatch, tmp_path):
 
 def found(told, *words, code=0):
     """Search, and return the hits and the coverage."""
-    done = told.within("conv", "search", *words, "--json")
+    done = told.within("conv", "search", "--json", *words)
     assert (done.returncode, done.stderr) == (code, "")
     *hits, coverage = map(json.loads, done.stdout.splitlines())
     return hits, coverage
@@ -102,6 +102,18 @@ def test_calls_around_a_hit_are_told(told):
 def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
     error = told.refused("conv", "search", query, code=2)
     assert "at character" in error["message"]
+
+
+def test_a_query_may_begin_with_a_minus(told):
+    assert "scopes conv search -- -parser" in told.refused("conv", "search", "-parser", code=2)["hint"]
+    assert {hit["message"]["id"] for hit in found(told, "--", "-overflows")[0]} == {told.first, told.other}
+
+
+def test_one_word_can_be_enough(told):
+    assert "find them with --any" in told.within("conv", "search", "parser nothing").stderr
+    hits, _ = found(told, "parser nothing overflows", "--any")
+    assert [hit["message"]["id"] for hit in hits][:2] == [told.reply, told.other]
+    assert "leave out" in told.refused("conv", "search", "--any", "--regex", "x", code=2)["hint"]
 
 
 def test_a_regular_expression_takes_the_whole_query(told):
