@@ -65,9 +65,11 @@ def _parameter(option: GlobalOption) -> typer.core.TyperOption:
 
 def _separated(error: TyperException, spelling: str, words: list[str]) -> Iterator[str]:
     """Say how to write a word that is no bundle of options, but begins like one: `-failed`."""
-    unknown = getattr(error, "option_name", "")
+    option = getattr(error, "option_name", None)  # there is none, or its value is bad
+    options = (option,) if isinstance(option, str) else getattr(getattr(error, "param", None), "opts", ())
+    letters = {name[1] for name in options if len(name) == 2}
     for word in words:
-        if len(unknown) == 2 and word[:1] == "-" != word[1:2] and unknown[1] in word[1:] and len(word) > 2:
+        if word[:1] == "-" != word[1:2] and len(word) > 2 and letters & {*word[1:]}:
             yield f"if {word} is no option, write it behind --: {spelling} -- {word}"
             return
 

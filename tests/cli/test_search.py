@@ -106,6 +106,8 @@ def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
 
 def test_a_query_may_begin_with_a_minus(told):
     assert "scopes conv search -- -parser" in told.refused("conv", "search", "-parser", code=2)["hint"]
+    assert "scopes conv search -- -nothing" in told.refused("conv", "search", "-nothing", code=2)["hint"]
+    assert "-- -n" not in told.refused("conv", "search", "x", "-n", "many", code=2)["hint"]
     assert {hit["message"]["id"] for hit in found(told, "--", "-overflows")[0]} == {told.first, told.other}
 
 

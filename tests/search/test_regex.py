@@ -144,3 +144,15 @@ def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch
     found = search(repository, EXPLODING, index_directory=str(directory), regex=True)
     assert ([hit.head.id for hit in found.hits], found.coverage.stopped_at, found.exit_code) == ([quick.id], slow.id, 9)
     assert "took longer" in found.notes[0].text
+
+
+@pytest.mark.parametrize(
+    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes[regex]'")]
+)
+def test_re2_is_advised_only_where_it_is_missing(repository, directory, monkeypatch, installed, hint):
+    monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr(regex, "_re2_options", object if installed else lambda: None)
+    history(repository)
+    say(repository, "conv-001", "a" * 60 + "b")
+    [note] = search(repository, EXPLODING, index_directory=str(directory), regex=True).notes
+    assert note.hint == hint
