@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import typer
 import typer.core
@@ -40,7 +40,8 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except TyperException as error:
-        raise _usage_error(error, f"see: scopes help {' '.join(table.short_path(command.path))}") from error
+        hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
+        raise _usage_error(error, "\n".join((hint, *_separated(error, spelling, line.rest)))) from error
 
 
 def build_parser(command: Command) -> typer.core.TyperCommand:
@@ -60,6 +61,17 @@ def _parameter(option: GlobalOption) -> typer.core.TyperOption:
         is_flag=option.value is None,
         multiple=option.repeated,
     )
+
+
+def _separated(error: TyperException, spelling: str, words: list[str]) -> Iterator[str]:
+    """Say how to write a word that is no bundle of options, but begins like one: `-failed`."""
+    option = getattr(error, "option_name", None)  # there is none, or its value is bad
+    options = (option,) if isinstance(option, str) else getattr(getattr(error, "param", None), "opts", ())
+    letters = {name[1] for name in options if len(name) == 2}
+    for word in words:
+        if word[:1] == "-" != word[1:2] and len(word) > 2 and letters & {*word[1:]}:
+            yield f"if {word} is no option, write it behind --: {spelling} -- {word}"
+            return
 
 
 def _usage_error(error: TyperException, hint: str) -> Invalid:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
 from scopes.conversation.moments import parse_moment
+from scopes.index.database import forget
 from scopes.result import Note, Result
 from scopes.store.expiry import expire
 from scopes.store.maintenance import pack
@@ -25,10 +27,11 @@ class Collected(Result):
     expired_refs: int
 
 
-def gc(repository: Repository, *, expire_before: str | None = None) -> Collected:
+def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> Collected:
     """Pack everything under the exclusive lock; what nothing refers to stays two more weeks.
 
-    `expire_before` is a moment: operations before it can no longer be undone, and what they deleted is let go.
+    `expire_before` is a moment: operations before it can no longer be undone, and what they deleted is let go. With it
+    everything in the `caches`, directories of what was derived from the store, goes at once: they may hold the words.
 
     Raises:
         Invalid: the moment cannot be understood.
@@ -40,14 +43,17 @@ def gc(repository: Repository, *, expire_before: str | None = None) -> Collected
         operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
         pack(repository)
         after = _size(repository.path)
-    notes = (Note("git deletes what was let go two weeks after it was written"),) if refs or operations else ()
+    notes = [Note("git deletes what was let go two weeks after it was written")] if refs or operations else []
+    if cutoff is not None:
+        kept = [trouble for directory in caches for trouble in forget(directory)]
+        notes += [Note(f"a cache may still hold what was deleted: {trouble}", "remove it yourself") for trouble in kept]
     return Collected(
         path=repository.path,
         bytes_before=before,
         bytes_after=after,
         expired_operations=operations,
         expired_refs=refs,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 

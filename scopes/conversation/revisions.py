@@ -9,10 +9,10 @@ from scopes.conversation.heads import STATE_DIRECTORY, MessageHead, read_message
 from scopes.ids import MessageId, Oid
 from scopes.model import canonical
 from scopes.model.claims import content_hash
-from scopes.model.keys import decode_component
+from scopes.model.keys import decode_component, leaf
 from scopes.model.message import Message
 from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import find_entry, read_blob
+from scopes.store.trees import find_blob, find_entry, read_blob
 
 _MESSAGES = f"{STATE_DIRECTORY}/messages"
 
@@ -40,6 +40,13 @@ def find_revisions(repository: Repository, tip: Oid, heads: Iterable[MessageHead
     return found
 
 
+def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
+    """Return what a branch says has become of a message: `retracted` or `amended`, or nothing."""
+    body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
+    claim = {} if body is None else canonical.load(body)
+    return claim if isinstance(claim, dict) else {}
+
+
 def latest(message: Message, revisions: Mapping[MessageId, Revision]) -> Message | None:
     """Return the message whose text a message has by now; None where it was retracted."""
     met = set()
@@ -58,6 +65,6 @@ def _read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
         return {}
     leaves = read_tree(repository, entry.oid)
     return {
-        MessageId(decode_component(name.removesuffix("="))): canonical.load(read_blob(repository, leaf.oid))
-        for name, leaf in leaves.items()
+        MessageId(decode_component(name.removesuffix("="))): canonical.load(read_blob(repository, entry.oid))
+        for name, entry in leaves.items()
     }

@@ -101,6 +101,23 @@ def remove(directory: str, layout: Layout) -> None:
             os.unlink(os.path.join(directory, layout.file + suffix))
 
 
+def forget(directory: str) -> list[str]:
+    """Remove all files of a directory in which everything was derived; return what cannot be removed, and why."""
+    kept: list[str] = []
+    try:
+        entries = [entry.path for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
+    except OSError as error:
+        return [] if isinstance(error, FileNotFoundError | NotADirectoryError) else [str(error)]
+    for path in entries:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            kept.append(str(error))
+    return kept
+
+
 @contextmanager
 def judging() -> Iterator[None]:
     """Turn an error that tells of nonsense in the file into Unfit; what it cannot be had for at present passes."""

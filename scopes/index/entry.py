@@ -10,14 +10,14 @@ from scopes.store.objects import Commit
 
 
 class Entry(NamedTuple):
-    """One message; `texts` are in the order of `schema.COLUMNS`, `time` in seconds since 1970."""
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` in seconds since 1970, None if unknown."""
 
     id: MessageId
     author: str
     author_kind: str
     kind: str
     model: str | None
-    time: int
+    time: int | None
     tools: tuple[str, ...]
     files: tuple[str, ...]
     texts: tuple[str, str, str, str]

@@ -1,6 +1,7 @@
 """The tables. Every change of them, or of what `words` and a message's description yield, takes a new version.
 
-message    one row a message id, whatever number of commits carry it; author, author_kind, kind and model are `value`s
+message    one row a message id, whatever number of commits carry it; author, author_kind, kind and model are `value`s;
+           time is null where nobody told it
 touched    which tools a message calls and which files it names, as `value`s
 commits    every commit that a branch reaches, with its message; a conversation's root has none
 edge       a commit and one of its parents
@@ -26,7 +27,7 @@ CREATE TABLE value (
 ) STRICT;
 CREATE TABLE message (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, author INTEGER NOT NULL, author_kind INTEGER NOT NULL,
-    kind INTEGER NOT NULL, model INTEGER, time INTEGER NOT NULL
+    kind INTEGER NOT NULL, model INTEGER, time INTEGER
 ) STRICT;
 CREATE TABLE touched (
     value INTEGER NOT NULL, message INTEGER NOT NULL, PRIMARY KEY (value, message)
@@ -45,4 +46,4 @@ CREATE TABLE branch (
 CREATE VIRTUAL TABLE full_text USING fts5(
     text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
 )"""
-LAYOUT: Final = Layout("index.sqlite", version=1, tables=_TABLES)
+LAYOUT: Final = Layout("index.sqlite", version=2, tables=_TABLES)

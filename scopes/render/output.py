@@ -140,9 +140,16 @@ class Output:
         view: View
         if settings.template is not None:
             load_view = load("scopes.render.template:TemplateView")
-            view = load_view(write, template=settings.template, end=end, unchanged=not terminal)
+            view = load_view(write, template=settings.template, end=end, unchanged=not terminal, beside=self._complain)
         elif settings.nul or not terminal:
-            view = PlainView(write, colour=colour and not settings.nul, end=end, hints=hints, unchanged=not terminal)
+            view = PlainView(
+                write,
+                colour=colour and not settings.nul,
+                end=end,
+                hints=hints,
+                unchanged=not terminal,
+                beside=self._complain,
+            )
         else:
             width, _ = self.stdout.size()
             view = load("scopes.render.terminal:TerminalView")(write, width=width, colour=colour, hints=hints)

@@ -17,8 +17,10 @@ _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
 class TemplateView(PlainView):
     """Rows come through a template, on a terminal as well; everything else is plain."""
 
-    def __init__(self, write: Write, *, template: str, end: str = "\n", unchanged: bool = False) -> None:
-        super().__init__(write, end=end, hints=False, unchanged=unchanged)
+    def __init__(
+        self, write: Write, *, template: str, end: str = "\n", unchanged: bool = False, beside: Write | None = None
+    ) -> None:
+        super().__init__(write, end=end, hints=False, unchanged=unchanged, beside=beside)
         self._template = template
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title

@@ -9,7 +9,7 @@ from scopes.render.box import draw_box
 from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.fold import fold
-from scopes.render.view import Cell, Column, PlainView, Write
+from scopes.render.view import Cell, Column, PlainView, Span, Write
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
 _NARROWEST = 20
@@ -30,6 +30,10 @@ class TerminalView(PlainView):
         cells = ([c for c, column in zip(row, columns, strict=True) if not column.hidden] for row in rows)
         for line in draw_box(seen, cells, title=title, width=self.width, colour=self._colour):
             self._write(line + "\n")
+
+    def aside(self, text: str) -> None:
+        """Say a dim line."""
+        self.line(Span(text, "dim"))
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Say text folded at blanks; tabs are expanded."""

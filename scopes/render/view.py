@@ -64,6 +64,9 @@ class View(Protocol):
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Say text that is marked up; its markup is shown where it cannot be rendered."""
 
+    def aside(self, text: str) -> None:
+        """Say what is not data: a line for a person, elsewhere a note beside the rows."""
+
     def exact(self, text: str) -> None:
         """Say text that must not be folded or shortened; what is no terminal gets it unchanged."""
 
@@ -75,11 +78,22 @@ class PlainView:
     width = 80
 
     def __init__(
-        self, write: Write, *, colour: bool = False, end: str = "\n", hints: bool = True, unchanged: bool = False
+        self,
+        write: Write,
+        *,
+        colour: bool = False,
+        end: str = "\n",
+        hints: bool = True,
+        unchanged: bool = False,
+        beside: Write | None = None,
     ) -> None:
-        """Write through `write`; `end` ends a row, `unchanged` lets `exact` pass what would act on a terminal."""
+        """Write through `write`, and what is no data through `beside`, if anywhere.
+
+        `end` ends a row, `unchanged` lets `exact` pass what would act on a terminal.
+        """
         self.hints = hints
         self._write = write
+        self._beside = beside
         self._colour = colour
         self._end = end
         self._unchanged = unchanged
@@ -102,6 +116,11 @@ class PlainView:
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Say the text with its markup."""
         self.body(text, indent=indent)
+
+    def aside(self, text: str) -> None:
+        """Hand the text over as a note."""
+        if self._beside is not None:
+            self._beside(text)
 
     def exact(self, text: str) -> None:
         """Say the text as it is, made safe unless this goes where nothing can act on it."""

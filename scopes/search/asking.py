@@ -2,59 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from scopes.ids import ConversationId
 from scopes.index.index import Index
 from scopes.search.compile import IN_CONVERSATION, Plan
-from scopes.search.finding import Reader
+from scopes.search.finding import Look
+from scopes.search.query import Node, wanted_words
 from scopes.search.regex import Find, TooSlow
-from scopes.search.snippet import Mark
+from scopes.search.sifting import Candidate, Sift
+from scopes.search.snippet import Mark, mark_words
 
-_RANKED = """
-    SELECT message.number, message.id, bm25(full_text, 4.0, 1.0, 1.0, 1.0) AS score
-    FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
-_MATCHING = """
-    SELECT message.number, message.id, NULL AS score
-    FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
-_LISTED = "SELECT message.number, message.id, NULL AS score FROM message WHERE "
+_BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"
+_SELECT = "SELECT message.number, message.id, {} AS score{} "
+_MATCHING = "FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND "
+_LISTED = "FROM message WHERE "
 _BEST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
 _NEWEST = " ORDER BY message.time DESC, message.id LIMIT ?"
-_COUNT_RANKED = """
-    SELECT count(*) FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND """
+_COUNT = "SELECT count(*) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
-_COUNT_LISTED = "SELECT count(*) FROM message WHERE "
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _MANY = 10_000  # messages: to rank fewer takes no time
 
 
 class Row(NamedTuple):
-    """A message of the index; the better it fits, the lower its score, which is None where nothing ranks."""
+    """A message of the index; the better it fits, the lower its score, which is None where nothing ranks.
+
+    `told` is what came of the tests of the plan.
+    """
 
     number: int
     id: str
     score: float | None
+    told: tuple[bool, ...] = ()
 
 
 class Sieve:
-    """Passes on the rows whose messages fit every pattern.
+    """Passes on the rows whose messages fit what no index can tell.
 
     `finished` tells whether all rows were looked at, `stopped_at` names the message that a pattern took too long on.
     """
 
-    def __init__(self, finds: Sequence[Find], reader: Reader) -> None:
+    def __init__(self, sifts: Sequence[Sift], texts: Callable[[int], Sequence[str]]) -> None:
         self.finished = False
         self.stopped_at: str | None = None
-        self._finds = finds
-        self._reader = reader
+        self._sifts = sifts
+        self._texts = texts
 
     def sift(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield the rows that fit, in their order."""
         for row in rows:
-            texts = self._reader.texts(row.number) if self._finds else ()
+            candidate = Candidate(row.told, cache(partial(self._texts, row.number)))
             try:
-                fits = all(any(find(text) is not None for text in texts) for find in self._finds)
+                fits = all(sift(candidate) for sift in self._sifts)
             except TooSlow:
                 self.stopped_at = row.id
                 return
@@ -64,24 +66,25 @@ class Sieve:
 
 
 def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
-    """Yield what fits the plan, but for its patterns; what was said weighs four times as much as thoughts and tools."""
-    if plan.match is None:
-        start, order = _LISTED, _NEWEST
-    else:
-        start, order = (_MATCHING, _NEWEST) if newest_first else (_RANKED, _BEST)
-    most = -1 if plan.patterns else limit
+    """Yield what fits the plan, but for its sifts; what was said weighs four times as much as thoughts and tools."""
+    ranked = plan.match is not None and not newest_first
+    select = _SELECT.format(_BM25 if ranked else "NULL", "".join(f", ({test})" for test in plan.tests))
+    source = _LISTED if plan.match is None else _MATCHING
+    most = -1 if plan.sifts else limit
     rows = index.walk(
-        start + plan.condition + order, (*_matched(plan), *plan.parameters, most), (int, str, float | None)
+        select + source + plan.condition + (_BEST if ranked else _NEWEST),
+        (*plan.test_parameters, *_matched(plan), *plan.parameters, most),
+        (int, str, float | None),
     )
-    return (Row(*row) for row in rows)
+    return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
 
 
 def count_rows(index: Index, plan: Plan) -> int:
-    """Count what fits the plan, but for its patterns."""
+    """Count what fits the plan, but for its sifts."""
     if plan.match is None:
-        statement = _COUNT_LISTED + plan.condition
+        statement = _COUNT + _LISTED + plan.condition
     else:
-        statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT_RANKED + plan.condition
+        statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT + _MATCHING + plan.condition
     return int(index.rows(statement, (*_matched(plan), *plan.parameters))[0][0])
 
 
@@ -96,10 +99,17 @@ def can_rank(index: Index, plan: Plan, fitting: int) -> bool:
 def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:
     """Count the branches and the messages of a conversation."""
     branches = index.rows(_COUNT_BRANCHES, (conversation,))[0][0]
-    return int(branches), int(index.rows(_COUNT_LISTED + IN_CONVERSATION, (conversation,))[0][0])
+    return int(branches), int(index.rows(_COUNT + _LISTED + IN_CONVERSATION, (conversation,))[0][0])
 
 
-def mark_first(find: Find) -> Mark:
+def looks_of(plan: Plan, query: Node) -> list[Look]:
+    """Return what shows in a text why it was found: the patterns of a query, and then its words."""
+    words = mark_words(wanted_words(query))
+    looks = [Look(_mark_first(pattern.find), pattern.columns) for pattern in plan.patterns]
+    return looks if words is None else [*looks, Look(words, plan.columns)]
+
+
+def _mark_first(find: Find) -> Mark:
     """Return what marks the first place that a pattern fits."""
 
     def mark(text: str) -> Sequence[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -13,7 +14,9 @@ from scopes.index.schema import COLUMNS
 from scopes.index.words import fold
 from scopes.model.message import KINDS
 from scopes.search.parse import trouble
-from scopes.search.query import Both, Either, Field, Node, Not, Words
+from scopes.search.query import Both, Either, Field, Node, Not, Words, leaves
+from scopes.search.regex import compile_regex
+from scopes.search.sifting import Pattern, Sift, all_of, any_of, fits, no, told
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
 _VALUE = "IN (SELECT number FROM value WHERE field = ? AND text GLOB ?)"
@@ -24,7 +27,8 @@ _ON_BRANCH = """message.number IN (
         SELECT tip FROM branch WHERE name GLOB ? OR conversation || '/' || name GLOB ?
         UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
     ) SELECT message FROM commits JOIN reached ON commits.number = reached.entry WHERE message IS NOT NULL)"""
-_TAGGED = "message.number IN (SELECT message FROM commits WHERE oid = ?)"
+_TAGGED = """message.number IN (
+    SELECT message FROM commits WHERE oid IN (SELECT value FROM json_each(?)) AND message IS NOT NULL)"""
 IN_CONVERSATION = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?))"""
@@ -33,15 +37,20 @@ IN_CONVERSATION = """message.number IN (
 class Plan(NamedTuple):
     """What to ask the index: `match` ranks and may be None; `condition` has a place for each parameter.
 
-    `alternatives` tells whether a message may lack a word of `match`. `patterns` are regular expressions that every
-    message has to fit besides, which no index can tell.
+    `alternatives` tells whether a message may lack a word of `match`. Every message has to pass the `sifts` besides,
+    which no index can; they may ask what came of the `tests`. `columns` are where words are looked for, all if none is
+    named; `patterns` are what a hit may hold beside the words.
     """
 
     match: str | None
     condition: str
     parameters: tuple[object, ...]
-    patterns: tuple[str, ...]
     alternatives: bool = False
+    sifts: tuple[Sift, ...] = ()
+    tests: tuple[str, ...] = ()
+    test_parameters: tuple[object, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 def compile_query(
@@ -52,27 +61,29 @@ def compile_query(
     Raises:
         Invalid: a value means nothing.
     """
-    compiler = _Compiler(text, tagged)
+    compiler, sifting = _Compiler(text, tagged), _Sifting(_Compiler(text, tagged))
     ranked: dict[str, Node] = {}
     conditions: list[str] = []
-    items = query.items if isinstance(query, Both) else (query,)
-    patterns = tuple(item.value for item in items if isinstance(item, Field) and item.name == "re")
-    columns, items = compiler.scope(items, ())
+    sifts: list[Sift] = []
+    columns, items = compiler.scope(query.items if isinstance(query, Both) else (query,), ())
     for item in items:
-        if isinstance(item, Field) and item.name == "re":
-            continue
         expression = full_text(item, columns)
-        if expression is None:
-            conditions.append(compiler.condition(item, columns))
-        else:
+        if expression is not None:
             ranked[expression] = item
+        elif _has_pattern(item):
+            sifts.append(sifting.sift(item, columns))
+        else:
+            conditions.append(compiler.condition(item, columns))
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
         compiler.parameters.append(conversation)
     match = " AND ".join(f"({expression})" for expression in ranked) or None
     condition = " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
     alternatives = any(map(_has_alternatives, ranked.values()))
-    return Plan(match, condition, tuple(compiler.parameters), patterns, alternatives)
+    return Plan(
+        match, condition, tuple(compiler.parameters), alternatives, tuple(sifts), tuple(sifting.tests),
+        tuple(sifting.compiler.parameters), tuple(sifting.patterns), columns,
+    )  # fmt: skip
 
 
 def full_text(node: Node, columns: tuple[str, ...]) -> str | None:
@@ -102,8 +113,9 @@ class _Compiler:
         if not scopes:
             return columns, items
         rest = tuple(item for item in items if item not in scopes)
-        if not any(_has_words(item) for item in rest):
-            raise trouble(self._text, scopes[0].at, "in: says where words are looked for, and needs some beside it")
+        if not any(_is_somewhere(item) for item in rest):
+            what = "in: says where words and re: are looked for, and needs some beside it"
+            raise trouble(self._text, scopes[0].at, what)
         named = {self._column(name, field) for field in scopes for name in field.value.split(",")}
         return tuple(column for column in COLUMNS if column in named), rest
 
@@ -128,7 +140,7 @@ class _Compiler:
         pattern = fold(field.value).replace("[", "[[]")
         match field.name:
             case "author" | "model":
-                return self._with(f"message.{field.name} {_VALUE}", field.name, pattern)
+                return self._with(_known(f"message.{field.name} {_VALUE}"), field.name, pattern)
             case "agent":
                 agent = f"message.author {_VALUE} AND message.author_kind {_VALUE}"
                 return self._with(agent, "author", pattern, "author_kind", "agent")
@@ -149,14 +161,12 @@ class _Compiler:
                 pattern = field.value.replace("[", "[[]")
                 return self._with(_ON_BRANCH, pattern, pattern)
             case "tag":
-                oids = list(self._tagged(field.value))
-                return self._with(" OR ".join([_TAGGED] * len(oids)) or "FALSE", *oids)
+                return self._with(_TAGGED, json.dumps(list(self._tagged(field.value))))
             case "before":
-                return self._with("message.time < ?", self._moment(field))
+                return self._with(_known("message.time < ?"), self._moment(field))
             case "after":
-                return self._with("message.time >= ?", self._moment(field))
-        what = "in: needs words beside it" if field.name == "in" else "re: stands for itself, outside of OR and NOT"
-        raise trouble(self._text, field.at, what)
+                return self._with(_known("message.time >= ?"), self._moment(field))
+        raise trouble(self._text, field.at, "in: says where words and re: are looked for, and needs some beside it")
 
     def _with(self, condition: str, *parameters: object) -> str:
         self.parameters.extend(parameters)
@@ -179,13 +189,51 @@ class _Compiler:
             raise trouble(self._text, field.at, error.message, error.hint or "") from error
 
 
+class _Sifting:
+    """Makes what sifts messages of the parts of a query that hold a pattern; `compiler` writes the tests."""
+
+    def __init__(self, compiler: _Compiler) -> None:
+        self.compiler = compiler
+        self.tests: list[str] = []
+        self.patterns: list[Pattern] = []
+
+    def sift(self, node: Node, columns: tuple[str, ...], *, wanted: bool = True) -> Sift:
+        """Turn a part of a query into what sifts; under a NOT its patterns are not `wanted`.
+
+        Raises:
+            Invalid: a value means nothing.
+        """
+        if isinstance(node, Not):
+            return no(self.sift(node.item, columns, wanted=not wanted))
+        if isinstance(node, Both | Either):
+            items = node.items
+            if isinstance(node, Both):
+                columns, items = self.compiler.scope(items, columns)
+            told_first = sorted(items, key=_has_pattern)
+            sifts = [self.sift(item, columns, wanted=wanted) for item in told_first]
+            return all_of(sifts) if isinstance(node, Both) else any_of(sifts)
+        if isinstance(node, Field) and node.name == "re":
+            pattern = Pattern(compile_regex(node.value), columns)
+            if wanted:
+                self.patterns.append(pattern)
+            return fits(pattern)
+        self.tests.append(self.compiler.condition(node, columns))
+        return told(len(self.tests) - 1)
+
+
+def _known(condition: str) -> str:
+    """Make a condition on what may be unknown false where it is, so that NOT makes it true."""
+    return f"ifnull({condition}, FALSE)"
+
+
 def _has_alternatives(node: Node) -> bool:
     return isinstance(node, Either) or (isinstance(node, Both) and any(map(_has_alternatives, node.items)))
 
 
-def _has_words(node: Node) -> bool:
-    if isinstance(node, Not):
-        return _has_words(node.item)
-    if isinstance(node, Both | Either):
-        return any(map(_has_words, node.items))
-    return isinstance(node, Words)
+def _is_somewhere(node: Node) -> bool:
+    """Tell whether a part of a query is looked for in texts."""
+    return any(isinstance(leaf, Words) or _has_pattern(leaf) for leaf in leaves(node))
+
+
+def _has_pattern(node: Node) -> bool:
+    return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))

@@ -17,6 +17,7 @@ _PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
 _SOURCES = ("text", "text", "input", "output")  # of each column: the field of a part, `<field>_text` where it is odd
 _NEAR = 16  # messages between a call and its result: the results of calls made at once come one by one
 _REMEMBERED = 64
+_REPEATED = "retracted: "  # begins a notice without a reason; the retracted text follows
 
 
 def describe_from(repository: Repository) -> Callable[[Commit], Entry | None]:
@@ -72,7 +73,7 @@ def _describe(commit: Commit, message: Message, calls: _Calls) -> Entry:
     files = {touch.path for touch in message.files} | {touch.source or "" for touch in message.files}
     files |= {str(part.fields.get("path", "")) for part in message.parts if part.type == "file_ref"}
     return Entry(
-        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time,
+        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
         tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message),
     )  # fmt: skip
 
@@ -94,6 +95,8 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
             for field in (source, f"{source}_text"):
                 found[column].extend(_strings(part.fields.get(field)))
     found[0].extend(_strings(message.payload))
+    if message.retracts is not None and message.text.startswith(_REPEATED):
+        found[0][:] = [_REPEATED.strip(": ")]  # what was taken back is found where it was said
     text, reasoning, tool_input, tool_result = map("\n".join, found)
     return text, reasoning, tool_input, tool_result
 

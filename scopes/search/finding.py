@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.conversation.heads import MESSAGE_FILE, MessageHead, head_of, walk_heads_oldest_first
+from scopes.conversation.heads import (
+    MESSAGE_FILE,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    read_message,
+    walk_heads_oldest_first,
+)
 from scopes.conversation.lookup import MAIN, branch_tips
+from scopes.conversation.revisions import find_claim
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.index import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
+from scopes.model.message import Message
 from scopes.search.describe import texts_of
 from scopes.search.snippet import Mark, Piece, cut_snippet
 from scopes.store.repository import Repository, read_commit
@@ -28,8 +38,15 @@ _REACHED = """
     ) SELECT entry FROM reached"""
 
 
+class Neighbour(NamedTuple):
+    """A message beside one that was found; `message` is there where its commit has no text to show."""
+
+    head: MessageHead
+    message: Message | None
+
+
 class Found(NamedTuple):
-    """A message with its place and its surroundings."""
+    """A message with its place and its surroundings; `claim` is what the branch says has become of it."""
 
     conversation: ConversationId
     branch: BranchName
@@ -37,8 +54,16 @@ class Found(NamedTuple):
     part: str
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...]
-    before: tuple[MessageHead, ...]
-    after: tuple[MessageHead, ...]
+    before: tuple[Neighbour, ...]
+    after: tuple[Neighbour, ...]
+    claim: Mapping[str, object]
+
+
+class Look(NamedTuple):
+    """What shows why a text was found, and the columns that it stands for; without any for all."""
+
+    mark: Mark
+    columns: tuple[str, ...]
 
 
 class Reader:
@@ -50,11 +75,12 @@ class Reader:
         self._chosen = chosen
         self._context = context
         self._branches: dict[ConversationId, list[BranchName]] = {}
+        self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
         self._reached: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._lines: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
-    def read(self, number: int, name: str, mark: Mark | None) -> Found:
-        """Read a message of the index; the snippet marks what `mark` finds.
+    def read(self, number: int, name: str, looks: Sequence[Look]) -> Found:
+        """Read a message of the index; the snippet marks what the first of the looks finds that finds anything.
 
         Raises:
             IndexDamaged: the store has something else there.
@@ -68,10 +94,11 @@ class Reader:
         head, texts = self._message(oid)
         if head.id != name:
             raise IndexDamaged(f"{oid} is another message")
-        part, snippet = _snippet(texts, mark)
+        part, snippet = _snippet(texts, looks)
         also = tuple(dict.fromkeys(place[0] for place in places if place[0] != conversation))
         before, after = self._around(conversation, branch, head.id)
-        return Found(conversation, branch, head, part, snippet, also, before, after)
+        claim = self._claim(conversation, branch, head.id)
+        return Found(conversation, branch, head, part, snippet, also, before, after, claim)
 
     def texts(self, number: int) -> tuple[str, ...]:
         """Read all text of a message of the index; raises as `read` does."""
@@ -107,25 +134,47 @@ class Reader:
 
     def _around(
         self, conversation: ConversationId, branch: BranchName, name: MessageId
-    ) -> tuple[tuple[MessageHead, ...], tuple[MessageHead, ...]]:
+    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
         if not self._context:
             return (), ()
         key = (conversation, branch)
         if key not in self._lines:
-            tip = branch_tips(self._repository, conversation).get(branch)
-            if tip is None:
-                raise IndexDamaged(f"there is no branch {branch}")
+            tip = self._tip(conversation, branch)
             self._lines[key] = list(walk_heads_oldest_first(self._repository, [tip]))
         line = self._lines[key]
         at = next((number for number, head in enumerate(line) if head.id == name), 0)
-        return tuple(line[max(0, at - self._context) : at]), tuple(line[at + 1 : at + 1 + self._context])
+        before, after = line[max(0, at - self._context) : at], line[at + 1 : at + 1 + self._context]
+        return tuple(map(self._neighbour, before)), tuple(map(self._neighbour, after))
+
+    def _neighbour(self, head: MessageHead) -> Neighbour:
+        if head.subject != NO_TEXT:
+            return Neighbour(head, None)
+        try:
+            return Neighbour(head, read_message(self._repository, head.oid))
+        except (NotFound, Corrupt):
+            return Neighbour(head, None)
+
+    def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
+        key = (conversation, branch)
+        if key not in self._tips:
+            tip = branch_tips(self._repository, conversation).get(branch)
+            if tip is None:
+                raise IndexDamaged(f"there is no branch {branch}")
+            self._tips[key] = tip
+        return self._tips[key]
+
+    def _claim(self, conversation: ConversationId, branch: BranchName, name: MessageId) -> Mapping[str, object]:
+        try:
+            return find_claim(self._repository, self._tip(conversation, branch), name)
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
 
 
-def _snippet(texts: tuple[str, ...], mark: Mark | None) -> tuple[str, tuple[Piece, ...]]:
+def _snippet(texts: tuple[str, ...], looks: Sequence[Look]) -> tuple[str, tuple[Piece, ...]]:
     """Cut the snippet from the first part that holds what was searched for, or else from the first that has text."""
-    if mark is not None:
+    for look in looks:
         for column, text in zip(COLUMNS, texts, strict=True):
-            spans = mark(text)
+            spans = look.mark(text) if column in (look.columns or COLUMNS) else ()
             if spans:
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))

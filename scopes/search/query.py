@@ -54,7 +54,26 @@ def wanted_words(node: Node) -> Iterator[Words]:
             yield from wanted_words(item)
 
 
-def written(term: Words) -> str:
-    """Write words the way they are typed."""
-    text = " ".join(term.words)
-    return (f'"{text}"' if len(term.words) > 1 else text) + "*" * term.prefix
+def any_of_words(node: Node) -> Node:
+    """Return the query for which one of its words is enough; fields, and what is negated, narrow it down as before."""
+    items = node.items if isinstance(node, Both) else ()
+    said = tuple(filter(_is_said, items))
+    rest = tuple(item for item in items if item not in said)
+    if len(said) < 2:
+        return node
+    return Both((Either(said), *rest)) if rest else Either(said)
+
+
+def _is_said(node: Node) -> bool:
+    return isinstance(node, Words) or (isinstance(node, Both | Either) and all(map(_is_said, node.items)))
+
+
+def leaves(node: Node) -> Iterator[Words | Field]:
+    """Yield the words and fields of a query, in order."""
+    if isinstance(node, Not):
+        yield from leaves(node.item)
+    elif isinstance(node, Both | Either):
+        for item in node.items:
+            yield from leaves(item)
+    else:
+        yield node

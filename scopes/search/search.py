@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import islice
 
 from scopes.conversation.heads import MessageHead
@@ -13,14 +14,14 @@ from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, mark_first, walk_rows
+from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
 from scopes.search.compile import Plan, compile_query
 from scopes.search.describe import describe_from
-from scopes.search.finding import Found, Reader
+from scopes.search.finding import Found, Neighbour, Reader
 from scopes.search.parse import parse
-from scopes.search.query import Both, Either, Field, Node, Words, wanted_words, written
-from scopes.search.regex import LIMIT_SECONDS, Find, compile_regex
-from scopes.search.snippet import Piece, mark_words
+from scopes.search.query import Field, Node, any_of_words
+from scopes.search.regex import LIMIT_SECONDS, advice
+from scopes.search.snippet import Piece
 from scopes.store.repository import Repository
 
 
@@ -29,6 +30,7 @@ class SearchHit(Result):
     """A message that was found: `conversation/branch` is one place of it, `also` are other conversations with it.
 
     `part` names the part that the snippet is from; `before` and `after` are the messages around it, in their order.
+    On that branch its text holds no more where it was `retracted`, or `amended` by another message.
     """
 
     conversation: ConversationId
@@ -38,8 +40,10 @@ class SearchHit(Result):
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...] = ()
     score: float | None = None
-    before: tuple[MessageHead, ...] = ()
-    after: tuple[MessageHead, ...] = ()
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
+    retracted: bool = False
+    amended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +70,11 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """What was found, and last the coverage."""
+    """What was found, and last the coverage; `context` is how many messages around each hit were asked for."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
+    context: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -86,7 +91,6 @@ class _Request:
     text: str
     query: Node
     plan: Plan
-    finds: tuple[Find, ...]
     conversation: ConversationId | None
     limit: int
     newest_first: bool
@@ -103,24 +107,29 @@ def search(
     limit: int = 20,
     newest_first: bool = False,
     context: int = 0,
+    any_word: bool = False,
 ) -> Search:
     """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
 
     A word that more than half of very many messages say is none to rank by.
 
-    With `regex` the whole query is one regular expression.
+    With `regex` the whole query is one regular expression; with `any_word` a hit need not have all of the words.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
     """
     if limit < 0 or context < 0:
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
+    if regex and any_word:
+        raise Invalid("a regular expression has no words of which one is enough", hint="leave out --any or --regex")
     chosen = None if conversation is None else find_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
+    if any_word:
+        parsed = any_of_words(parsed)
     plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
     request = _Request(
-        text=query, query=parsed, plan=plan, finds=tuple(map(compile_regex, plan.patterns)), conversation=chosen,
-        limit=limit, newest_first=newest_first, context=context,
+        text=query, query=parsed, plan=plan, conversation=chosen, limit=limit, newest_first=newest_first,
+        context=context,
     )  # fmt: skip
     return _with_index(repository, index_directory, lambda index: _answer(repository, index, request))
 
@@ -138,36 +147,32 @@ def _with_index(repository: Repository, directory: str, answer: Callable[[Index]
 
 def _answer(repository: Repository, index: Index, request: _Request) -> Search:
     reader = Reader(repository, index, request.conversation, request.context)
-    sieve = Sieve(request.finds, reader)
-    fitting = None if request.finds else count_rows(index, request.plan)
+    sieve = Sieve(request.plan.sifts, reader.texts)
+    fitting = None if request.plan.sifts else count_rows(index, request.plan)
     newest_first = request.newest_first or (fitting is not None and not can_rank(index, request.plan, fitting))
     rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=newest_first))
-    mark = mark_first(request.finds[0]) if request.finds else mark_words(wanted_words(request.query))
-    hits = tuple(_hit(reader.read(row.number, row.id, mark), row.score) for row in islice(rows, request.limit))
-    total = len(hits) if request.finds and sieve.finished else fitting
+    looks = looks_of(request.plan, request.query)
+    hits = tuple(_hit(reader.read(row.number, row.id, looks), row.score) for row in islice(rows, request.limit))
+    total = len(hits) if request.plan.sifts and sieve.finished else fitting
     coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
     notes = index.notes if hits else (*index.notes, *_advise(repository, index, request))
     if sieve.stopped_at is not None:
         text = (
             f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         )
-        notes = (*notes, Note(text, "make it simpler, or: pip install 'scopes[regex]'"))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
+        notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", advice())))))
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, context=request.context, notes=notes)
 
 
 def _advise(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
     """Say what fewer words would find, where no message has all of them."""
-    items = request.query.items if isinstance(request.query, Both) else ()
-    said = tuple(item for item in items if isinstance(item, Words))
-    if len(said) < 2 or request.finds or not request.limit:
+    query = any_of_words(request.query)
+    if query is request.query or request.plan.sifts or not request.limit:
         return
-    rest = tuple(item for item in items if item not in said)
-    query = Both((Either(said), *rest)) if rest else Either(said)
     plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged(repository, tag))
     found = count_rows(index, plan)
     if found:
-        which = " OR ".join(written(words) for words in said)
-        yield Note(f"no message has all of these words; with some of them: {found:,}", f"as in: {which}")
+        yield Note(f"no message has all of these words; with some of them: {found:,}", "find them with --any")
 
 
 def _hit(found: Found, score: float | None) -> SearchHit:
@@ -181,6 +186,8 @@ def _hit(found: Found, score: float | None) -> SearchHit:
         score=None if score is None else round(-score, 4),
         before=found.before,
         after=found.after,
+        retracted="retracted" in found.claim,
+        amended="amended" in found.claim,
     )
 
 
@@ -206,8 +213,9 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None, st
 
 
 def _tagged(repository: Repository, tag: str) -> Iterable[Oid]:
-    """Yield the commits that a tag names, in every conversation that has it."""
+    """Yield the commits that a tag names, in every conversation that has it; `*` stands for any text."""
+    pattern = tag.replace("[", "[[]")
     for conversation in conversation_ids(repository):
-        oid = read_metadata(repository, conversation).tags.get(tag)
-        if oid is not None:
-            yield oid
+        for name, oid in read_metadata(repository, conversation).tags.items():
+            if fnmatchcase(name, pattern):
+                yield oid

@@ -121,6 +121,16 @@ def test_an_unknown_option_is_a_usage_error_with_the_nearest_one(run):
     assert err == "error: no such option: --branhc\nhint: did you mean --branch?\n"
 
 
+def test_a_word_that_begins_like_an_option_can_stand_behind_a_separator(run):
+    code, _, err = run("conv", "state", "-failed")
+    assert code == 2
+    assert err.splitlines()[1:] == [
+        "hint: see: scopes help state",
+        "hint: if -failed is no option, write it behind --: scopes conv state -- -failed",
+    ]
+    assert "behind --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
+
+
 def test_a_global_option_may_be_the_nearest_one(run):
     assert "did you mean --verbose?" in run("conv", "state", "c", "--verbo")[2]
 

@@ -20,7 +20,7 @@ def told(talk, monkeypatch, tmp_path):
 
 def found(told, *words, code=0):
     """Search, and return the hits and the coverage."""
-    done = told.within("conv", "search", *words, "--json")
+    done = told.within("conv", "search", "--json", *words)
     assert (done.returncode, done.stderr) == (code, "")
     *hits, coverage = map(json.loads, done.stdout.splitlines())
     return hits, coverage
@@ -75,12 +75,47 @@ def test_messages_around_a_hit_are_shown(told):
     assert "after" not in hits[0]
 
 
+def test_a_pipe_is_told_what_there_is_more_of_and_what_was_searched(told):
+    for words, note in ((("parser", "-n", "0"), "1 found, 0 shown; searched 3"), (("xyzzy",), "0 found; searched 3")):
+        done = told.process("conv", "search", *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"note: {note} messages on 2 branches of 1 conversation" in done.stderr
+        assert told.process("conv", "search", *words, "--quiet").stderr == ""
+
+
+def test_a_pipe_gets_the_messages_around_a_hit(told):
+    rows = told.process("conv", "search", "overflows", "--context", "1").stdout.splitlines()
+    assert [row.split("\t")[:1] + row.split("\t")[3:4] for row in rows] == [["-1", told.first], ["0", told.reply]]
+
+
+def test_calls_around_a_hit_are_told(told):
+    """A message without text is read for it."""
+    call = {"type": "tool_call", "call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}
+    line = json.dumps({"author": {"name": "planner", "kind": "agent"}, "parts": [call]})
+    told.run("conv", "append", told.id, "--branch", "fix", "--jsonl", "-", "--json", given=line + "\n")
+    assert "pytest -q" in told.process("conv", "search", "overflows", "--context", "1").stdout
+
+
 @pytest.mark.parametrize(
     "query", ["", "AND", "( )", "-", '"', '""', "***", "a OR", "in:text", "kind:nonsense", "after:nonsense"]
 )
 def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
     error = told.refused("conv", "search", query, code=2)
     assert "at character" in error["message"]
+
+
+def test_a_query_may_begin_with_a_minus(told):
+    assert "scopes conv search -- -parser" in told.refused("conv", "search", "-parser", code=2)["hint"]
+    assert "scopes conv search -- -nothing" in told.refused("conv", "search", "-nothing", code=2)["hint"]
+    assert "-- -n" not in told.refused("conv", "search", "x", "-n", "many", code=2)["hint"]
+    assert {hit["message"]["id"] for hit in found(told, "--", "-overflows")[0]} == {told.first, told.other}
+
+
+def test_one_word_can_be_enough(told):
+    assert "find them with --any" in told.within("conv", "search", "parser nothing").stderr
+    hits, _ = found(told, "parser nothing overflows", "--any")
+    assert [hit["message"]["id"] for hit in hits][:2] == [told.reply, told.other]
+    assert "leave out" in told.refused("conv", "search", "--any", "--regex", "x", code=2)["hint"]
 
 
 def test_a_regular_expression_takes_the_whole_query(told):

@@ -149,3 +149,11 @@ def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
         gc(repository)
     assert "install git" in refusal.value.hint
     assert texts(repository, "conv-001") == ["a"]
+
+
+def test_a_cache_that_cannot_be_emptied_is_told(repository, monkeypatch):
+    monkeypatch.setattr("scopes.conversation.gc.forget", lambda directory: [f"no way: {directory}/index"])
+    history(repository, "main: a")
+    assert gc(repository, caches=("/cache",)).notes == ()
+    notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]
+    assert "a cache may still hold what was deleted: no way: /cache/index" in notes

@@ -6,7 +6,8 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.heads import read_message
-from scopes.conversation.revisions import Revision, find_revisions, latest
+from scopes.conversation.lookup import branch_tips
+from scopes.conversation.revisions import Revision, find_claim, find_revisions, latest
 from scopes.exporters.extent import find_extent
 from tests.exporters.building import join, message, point
 from tests.support.history import history
@@ -92,3 +93,12 @@ def test_messages_that_amend_each_other_end_nowhere():
     one, two = message("b", "one"), message("c", "two")
     circle = {one.id: Revision(two, retracted=False), two.id: Revision(one, retracted=False)}
     assert latest(one, circle) in (one, two)
+
+
+def test_what_has_become_of_one_message_is_told_by_the_branch_alone(repository, drawn):
+    amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    retract(repository, "conv-001", drawn.ids["b"], "", author="dave")
+    tips = branch_tips(repository, drawn.conversation)
+    claims = {word: find_claim(repository, tips["main"], drawn.ids[word]).keys() for word in "ab"}
+    assert claims == {"a": {"amended"}, "b": {"retracted"}}
+    assert find_claim(repository, tips["fix"], drawn.ids["a"]) == {}

@@ -73,6 +73,7 @@ from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
+from scopes.search.finding import Neighbour
 from scopes.search.search import Search, SearchCoverage, SearchHit
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
@@ -457,7 +458,7 @@ MEMORY = {
 }  # fmt: skip
 
 HIT = SearchHit(
-    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(CALL,),
+    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbour(CALL, None),),
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
@@ -465,7 +466,7 @@ FOUND = SearchCoverage(
     damaged=0, unreadable=0,
 )  # fmt: skip
 DEEP = SearchHit(
-    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(CALL,), also=(CONVERSATION,),
+    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbour(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
 SAMPLES = {
@@ -692,7 +693,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND),
+        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND, context=1),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(

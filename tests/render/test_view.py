@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.render.terminal import TerminalView
 from scopes.render.view import Column, PlainView, Span, clean_spans, plain_text
 from tests.render.hostile import hostile_texts
 
@@ -105,3 +106,12 @@ def test_a_column_is_a_field_in_lower_case_without_blanks():
 def test_rows_split_back_into_as_many_rows_and_cells_as_went_in(rows):
     lines = said(lambda v: v.rows(COLUMNS, rows)).split("\n")[:-1]
     assert [line.split("\t") for line in lines] == [[plain_text(cell) for cell in row] for row in rows]
+
+
+def test_what_is_no_data_goes_beside_it_or_to_a_person():
+    notes = []
+    assert said(lambda v: v.aside("3 more"), beside=notes.append) + said(lambda v: v.aside("3 more")) == ""
+    assert notes == ["3 more"]
+    pieces = []
+    TerminalView(pieces.append, width=80, colour=False).aside("3 more")
+    assert pieces == ["3 more\n"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 from hypothesis import strategies as st
@@ -50,18 +51,21 @@ _FIELDS = st.sampled_from([
     ("author", "carol"), ("author", "*ann*"), ("agent", "Carol"), ("agent", "planner"), ("kind", "answer"), ("tool", "bash"),
     ("tool", "nothing"), ("file", "login.py"), ("file", "src"), ("file", "src/*"), ("branch", "main"), ("branch", "f*"),
 ]).map(lambda field: Field(*field, 0))  # fmt: skip
+_PATTERNS = st.sampled_from(["[Ss]tack", "^Stack", r"overflow$", r"\w+\.baz", "京.", r"\bParis", "x"]).map(
+    lambda pattern: Field("re", pattern, 0)
+)
 _IN = st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=2).map(lambda names: Field("in", ",".join(names), 0))
 
 
 def _compounds(items):
     several = st.lists(items, min_size=2, max_size=3).map(tuple)
-    scoped = st.tuples(_TERMS, _IN).map(Both)
+    scoped = st.tuples(st.one_of(_TERMS, _PATTERNS), _IN).map(Both)
     return st.one_of(
         items.filter(lambda item: not isinstance(item, Not)).map(Not), several.map(Both), several.map(Either), scoped
     )
 
 
-QUERIES = st.recursive(st.one_of(_TERMS, _FIELDS), _compounds, max_leaves=6)
+QUERIES = st.recursive(st.one_of(_TERMS, _FIELDS, _PATTERNS), _compounds, max_leaves=6)
 
 
 def written(node) -> str:
@@ -95,10 +99,11 @@ def scan(repository, node) -> set[str]:
 
 def fits(node, entry, branches, columns) -> bool:
     """Tell whether a message fits a query."""
+    texts = [text for column, text in zip(COLUMNS, entry.texts, strict=True) if column in columns]
     if isinstance(node, Words):
-        return any(
-            _holds(words(text), node) for column, text in zip(COLUMNS, entry.texts, strict=True) if column in columns
-        )
+        return any(_holds(words(text), node) for text in texts)
+    if isinstance(node, Field) and node.name == "re":
+        return any(re.search(node.value, text, re.MULTILINE) for text in texts)
     if isinstance(node, Not):
         return not fits(node.item, entry, branches, columns)
     if isinstance(node, Either):

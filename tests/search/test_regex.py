@@ -22,7 +22,7 @@ def engine(request, monkeypatch):
     if request.param == "RE2":
         pytest.importorskip("re2")
     else:
-        monkeypatch.setattr(regex, "_find_linear", lambda pattern: None)
+        monkeypatch.setattr(regex, "_re2_options", lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,52 @@ def test_a_part_of_a_query_can_be_a_pattern(repository, directory, engine):
     history(repository, "main: parser1 parser22 lexer33")
     found = search(repository, r're:"[0-9]{2}" pars*', index_directory=str(directory))
     assert [hit.snippet[0].text for hit in found.hits] == ["parser"]
-    with pytest.raises(Invalid, match="outside of OR and NOT"):
-        search(repository, r're:"[0-9]{2}" OR pars*', index_directory=str(directory))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('in:tool_result re:"pani[ck]"', ["ran"]),
+        ('in:text re:"pani[ck]"', ["said"]),
+        ('in:text,tool_result re:"pani[ck]"', ["ran", "said"]),
+        ('-re:"pani[ck]"', ["calm"]),
+        ('kind:answer NOT re:"pani[ck]"', []),
+        ('re:"^all" OR in:tool_result panic', ["calm", "ran"]),
+        ('(re:"^all" kind:answer) OR re:"pani[ck]" -author:carol', ["ran"]),
+        ('NOT (re:"^all" OR in:tool_result panic)', ["said"]),
+    ],
+)
+def test_a_pattern_is_a_term_like_any_other(repository, directory, query, found):
+    history(repository)
+    said = {
+        "said": say(repository, "conv-001", "do not panic", kind="answer"),
+        "calm": say(repository, "conv-001", "all is well"),
+        "ran": say(
+            repository, "conv-001", "", author={"name": "bash", "kind": "tool"},
+            parts=[{"type": "tool_result", "call_id": "1", "output": "kernel panic"}],
+        ),
+    }  # fmt: skip
+    hits = search(repository, query, index_directory=str(directory)).hits
+    assert sorted(name for hit in hits for name in said if said[name].id == hit.head.id) == found
+
+
+def test_the_snippet_is_from_where_it_was_looked_for(repository, directory):
+    history(repository)
+    parts = [{"type": "text", "text": "panic"}, {"type": "tool_result", "call_id": "1", "output": "a panic"}]
+    say(repository, "conv-001", "", parts=parts)
+    for query in ('in:tool_result re:"pani[ck]"', "in:tool_result panic"):
+        [hit] = search(repository, query, index_directory=str(directory)).hits
+        assert (hit.part, [piece.text for piece in hit.snippet]) == ("tool_result", ["a ", "panic"])
+
+
+def test_a_message_is_not_read_where_the_index_can_tell(repository, directory, monkeypatch):
+    history(repository, "main: parser lexer login")
+    asked = []
+    monkeypatch.setattr(
+        "scopes.search.finding.Reader.texts", lambda _self, number: asked.append(number) or ("", "", "", "")
+    )
+    search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
+    assert len(asked) == 1
 
 
 def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch):
@@ -100,3 +144,15 @@ def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch
     found = search(repository, EXPLODING, index_directory=str(directory), regex=True)
     assert ([hit.head.id for hit in found.hits], found.coverage.stopped_at, found.exit_code) == ([quick.id], slow.id, 9)
     assert "took longer" in found.notes[0].text
+
+
+@pytest.mark.parametrize(
+    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes[regex]'")]
+)
+def test_re2_is_advised_only_where_it_is_missing(repository, directory, monkeypatch, installed, hint):
+    monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr(regex, "_re2_options", object if installed else lambda: None)
+    history(repository)
+    say(repository, "conv-001", "a" * 60 + "b")
+    [note] = search(repository, EXPLODING, index_directory=str(directory), regex=True).notes
+    assert note.hint == hint

@@ -210,7 +210,7 @@ def test_where_no_message_has_all_words_it_is_said_that_some_have_some(repositor
     found = ask("parser login*")
     assert found.exit_code == 1
     assert [(note.text, note.hint) for note in found.notes if "words" in note.text] == [
-        ("no message has all of these words; with some of them: 2", "as in: parser OR login*")
+        ("no message has all of these words; with some of them: 2", "find them with --any")
     ]
     assert {hit.head.id for hit in ask("parser OR login*").hits} == {hit.head.id for hit in ask("failed").hits}
 
@@ -230,3 +230,30 @@ def test_fields_still_narrow_what_other_words_would_find(repository, ask):
     say(repository, "conv-001", "the login failed")
     [note] = [note for note in ask("kind:answer parser login").notes if "words" in note.text]
     assert note.text.endswith("with some of them: 1")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("alpha beta", ["alpha", "beta"]),
+        ("alpha beta -gamma", ["alpha", "beta"]),
+        ("kind:answer alpha beta", []),
+        ("author:carol alpha (beta gamma)", ["alpha"]),
+        ('alpha "beta gamma" delta*', ["alpha", "delta"]),
+        ("alpha", ["alpha"]),
+        ("alpha OR beta", ["alpha", "beta"]),
+        ("in:tool_result alpha beta", []),
+    ],
+)
+def test_one_of_the_words_can_be_enough(repository, ask, query, words):
+    drawn = history(repository, "main: alpha beta gamma delta")
+    assert sorted(ids(ask(query, any_word=True))) == sorted(drawn.ids[word] for word in words)
+
+
+def test_of_those_that_have_one_of_the_words_those_that_have_more_come_first(repository, ask):
+    history(repository)
+    texts = ("the cookie", "a cookie on login", "the login", "cookie, login and safari", "no such thing")
+    said = [say(repository, "conv-001", text).id for text in texts]
+    assert ids(ask("cookie login safari", any_word=True))[:2] == [said[3], said[1]]
+    with pytest.raises(Invalid, match="no words"):
+        ask("cookie", any_word=True, regex=True)

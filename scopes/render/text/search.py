@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead
+from scopes.conversation.heads import time_told
 from scopes.loading import load
 from scopes.render.clean import clean_line
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, counted, identifier, moment, subject
+from scopes.render.text.wording import UNKNOWN_TIME, author, counted, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
+from scopes.search.finding import Neighbour
 from scopes.search.search import Search, SearchCoverage, SearchHit
 from scopes.search.snippet import Piece
 
@@ -24,25 +24,16 @@ _INDEX = {
     "rebuilt": "built anew",
     "in-memory": "in memory",
 }
-_PIPED = (
-    Column("Conversation"),
-    Column("Branch"),
-    Column("ID"),
-    Column("Time"),
-    Column("Author"),
-    Column("Kind"),
-    Column("Snippet"),
-    Column("OID", hidden=True),
-    Column("Part", hidden=True),
-    Column("Score", hidden=True),
-)
+_OFFSET = "Offset"  # of a row: how many messages it stands after the hit, which has 0
 
 
 @render_text.register(Search)
 def search(result: Search, view: View) -> None:
     """Say the hits and, where a person looks, what was covered."""
     if not view.terminal:
-        view.rows(_PIPED, map(_row, result.hits))
+        rows = (row for hit in result.hits for row in _piped_rows(hit))
+        view.rows(_columns(around=result.context > 0), rows)
+        _say_gaps(result.coverage, view)
         return
     for hit in result.hits:
         search_hit(hit, view)
@@ -53,17 +44,17 @@ def search(result: Search, view: View) -> None:
 def search_hit(result: SearchHit, view: View) -> None:
     """Say one message that was found, with those around it."""
     if not view.terminal:
-        view.rows(_PIPED, [_row(result)])
+        view.rows(_columns(around=False), [_row(result)])
         return
     head = result.head
     where = Span(f"{result.conversation}/{result.branch}", "branch")
-    when = moment(view, format_seconds(head.time))
+    when = moment(view, time_told(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
     _say_around(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
-    view.line(
-        where, " ", identifier(view, head.id), " ", author(head.author, head.author_kind), kind, *part, " · ", when
-    )
+    state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
+    who = author(head.author, head.author_kind)
+    view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
     for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
         view.line(*row, indent=_INDENT)
     _say_around(result.after, view)
@@ -73,6 +64,20 @@ def search_hit(result: SearchHit, view: View) -> None:
 @render_text.register(SearchCoverage)
 def search_coverage(result: SearchCoverage, view: View) -> None:
     """Say how much was found in how much."""
+    view.line(Span(_covered(result), "dim"))
+    if result.damaged or result.unreadable:
+        view.line(Span(_left_out(result), "warn"))
+
+
+def _say_gaps(result: SearchCoverage, view: View) -> None:
+    """Say beside the rows what they do not show: that there is more or nothing, and what could not be read."""
+    if result.hits != result.shown or not result.shown:
+        view.aside(_covered(result))
+    if result.damaged or result.unreadable:
+        view.aside(_left_out(result))
+
+
+def _covered(result: SearchCoverage) -> str:
     found = f"{result.hits:,} found" if result.hits is not None else f"at least {result.shown} found"
     more = f", {result.shown:,} shown" if result.hits != result.shown else ""
     conversations = result.conversation or counted(result.conversations, "conversation")
@@ -81,26 +86,61 @@ def search_coverage(result: SearchCoverage, view: View) -> None:
     )
     read = f", {counted(result.read, 'commit')} read" if result.read else ""
     index = f"; index {_INDEX.get(result.index, result.index)}{read}" if result.index != "fresh" else ""
-    view.line(Span(f"{found}{more}; {searched}{index}.", "dim"))
-    if result.damaged or result.unreadable:
-        damaged = f"{counted(result.damaged, 'conversation')} and {counted(result.unreadable, 'message')}"
-        view.line(Span(f"{damaged} cannot be read and were left out.", "warn"))
+    return f"{found}{more}; {searched}{index}."
+
+
+def _left_out(result: SearchCoverage) -> str:
+    damaged = f"{counted(result.damaged, 'conversation')} and {counted(result.unreadable, 'message')}"
+    return f"{damaged} cannot be read and were left out."
+
+
+def _columns(*, around: bool) -> tuple[Column, ...]:
+    names = ("Conversation", "Branch", "ID", "Time", "Author", "Kind", "Snippet")
+    hidden = ("OID", "Part", "Score", "State")
+    return (
+        Column(_OFFSET, hidden=not around),
+        *map(Column, names),
+        *(Column(name, hidden=True) for name in hidden),
+    )
+
+
+def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
+    """Yield a hit between its neighbours."""
+    for place, beside in enumerate(hit.before, start=-len(hit.before)):
+        yield _neighbour_row(hit, beside, place)
+    yield _row(hit)
+    for place, beside in enumerate(hit.after, start=1):
+        yield _neighbour_row(hit, beside, place)
+
+
+def _neighbour_row(hit: SearchHit, beside: Neighbour, place: int) -> tuple[Cell, ...]:
+    head = beside.head
+    time = time_told(head) or UNKNOWN_TIME
+    text = head.subject if beside.message is None else load("scopes.render.text.brief:told")(head, beside.message)
+    return str(place), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
 def _row(hit: SearchHit) -> tuple[Cell, ...]:
-    head = hit.head
+    head, state = hit.head, _state(hit)
     return (
+        "0",
         hit.conversation,
         hit.branch,
         head.id,
-        format_seconds(head.time),
+        time_told(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
-        _spans(hit.snippet),
+        (*((f"({state}) ",) if state else ()), *_spans(hit.snippet)),
         head.oid,
         hit.part,
         "" if hit.score is None else str(hit.score),
+        state,
     )
+
+
+def _state(hit: SearchHit) -> str:
+    """Say what has become of the text that was found."""
+    return "retracted" if hit.retracted else "amended" if hit.amended else ""
 
 
 def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
@@ -136,8 +176,10 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         yield tuple(cells)
 
 
-def _say_around(heads: tuple[MessageHead, ...], view: View) -> None:
-    for head in heads:
-        line = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ", Span(subject(head), "dim"))
-        for row in (load("scopes.render.text.fitting:fit")(line, view.width - _INDENT),):
-            view.line(*row, indent=_INDENT)
+def _say_around(neighbours: tuple[Neighbour, ...], view: View) -> None:
+    brief = load("scopes.render.text.brief:brief")
+    fit = load("scopes.render.text.fitting:fit")
+    for head, message in neighbours:
+        start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
+        said = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)
+        view.line(*fit((*start, *said), view.width - _INDENT), indent=_INDENT)

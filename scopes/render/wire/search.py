@@ -17,11 +17,13 @@ def hit(result: SearchHit) -> dict[str, object]:
         branch=result.branch,
         also=list(result.also) or None,
         score=result.score,
+        retracted=result.retracted or None,
+        amended=result.amended or None,
         part=result.part,
         snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
         message=head_object(result.head),
-        before=[head_object(head) for head in result.before] or None,
-        after=[head_object(head) for head in result.after] or None,
+        before=[head_object(beside.head) for beside in result.before] or None,
+        after=[head_object(beside.head) for beside in result.after] or None,
     )
 
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from scopes.conversation.heads import NO_TEXT
+from scopes.model.message import Author, Message, Part
+from scopes.render.loading import load_renderings
+from scopes.render.text.dispatch import render_text
+from scopes.render.view import PlainView
+from scopes.search.finding import Neighbour
+from scopes.search.search import Search
 from scopes.search.snippet import Piece
-from tests.render.results import DEEP, FOUND, HIT
+from tests.render.results import CALL, DEEP, FOUND, HIT
 from tests.render.showing import piped, seen, seen_lines
 
 
@@ -37,3 +46,61 @@ def test_a_row_in_a_pipe_is_one_line():
 
 def test_a_search_that_was_not_finished_says_so():
     assert "at least 2 found" in seen(replace(FOUND, hits=None))
+
+
+def asides(result):
+    """Return what is said beside the rows of a pipe."""
+    notes = []
+    load_renderings("text", type(result))
+    render_text(result, PlainView(lambda _text: None, beside=notes.append))
+    return notes
+
+
+def answer(*hits, context=0, **coverage):
+    """Make an answer of these hits."""
+    covered = replace(FOUND, **{"shown": len(hits), "hits": len(hits), **coverage})
+    return Search(items=(*hits, covered), hits=hits, coverage=covered, context=context)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (answer(HIT), ""),
+        (answer(HIT, hits=243), "243 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations."),
+        (
+            answer(HIT, hits=None),
+            "at least 1 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations.",
+        ),
+        (answer(), "0 found; searched 1,234 messages on 20 branches of 14 conversations."),
+        (answer(HIT, unreadable=2), "0 conversations and 2 messages cannot be read and were left out."),
+    ],
+)
+def test_a_pipe_is_told_beside_the_rows_what_they_do_not_show(result, said):
+    assert asides(result) == [said] * bool(said)
+
+
+def test_rows_around_a_hit_count_from_it():
+    rows = [row.split("\t") for row in piped(answer(HIT, DEEP, context=1)).splitlines()]
+    assert [(row[0], row[3][:6]) for row in rows] == [
+        ("0", "prompt"),
+        ("1", "callit"),
+        ("-1", "callit"),
+        ("0", "secure"),
+    ]
+    assert piped(answer(replace(HIT, after=()), context=1)).startswith("0\tconv-001\t")
+    assert piped(answer(replace(HIT, after=()))).startswith("conv-001\t")
+
+
+def test_a_template_can_tell_a_hit_from_those_around_it():
+    assert piped(answer(HIT, context=1), template="{offset} {kind}") == "0 prompt\n1 answer\n"
+
+
+def test_a_neighbour_without_text_is_said_as_a_log_does():
+    parts = (Part("tool_call", {"call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}),)
+    silent = Neighbour(
+        CALL._replace(subject=NO_TEXT), Message(id=CALL.id, author=Author("planner"), kind="answer", parts=parts)
+    )
+    result = answer(replace(HIT, after=(silent,)), context=1)
+    assert "pytest -q" in seen(result)
+    assert "pytest -q" in piped(result).splitlines()[1]
+    assert NO_TEXT not in seen(result) + piped(result)

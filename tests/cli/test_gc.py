@@ -1,0 +1,63 @@
+"""`scopes gc`, the whole command: what was let go is in no cache any more."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+SECRET = "hunter2swordfish"
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """The cache directory."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def told(talk, cache):
+    """A conversation with a secret, of which every cache has heard."""
+    talk.secret = talk.run("conv", "new", "--json")["id"]
+    talk.run("conv", "append", talk.secret, "--as", "carol", f"the password is {SECRET}", "--json")
+    talk.run("conv", "search", SECRET, "--json")
+    talk.run("conv", "list", "--json")
+    talk.within("conv", "context", talk.secret, "--max-tokens", "100")
+    return talk
+
+
+def files(cache):
+    """Return all files in the cache directory by name, with what they hold."""
+    found = {}
+    for top, _, names in os.walk(cache):
+        for name in names:
+            with open(os.path.join(top, name), "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def holds_secret(cache):
+    return [name for name, data in files(cache).items() if SECRET.encode() in data or name.endswith(".z")]
+
+
+def test_what_was_deleted_is_in_no_cache_after_it_was_let_go(told, cache):
+    assert "index.sqlite" in {name.removesuffix("-wal") for name in holds_secret(cache)}
+    assert any(name.endswith(".z") for name in files(cache))
+    told.run("conv", "delete", told.secret, "--yes", "--json")
+    told.run("gc", "--expire", "now", "--yes", "--json")
+    assert holds_secret(cache) == []
+    told.run("conv", "search", "password", "--json", code=1)
+    told.run("conv", "list", "--json")
+    assert holds_secret(cache) == []
+
+
+def test_without_expiring_nothing_derived_is_lost(told, cache):
+    before = files(cache).keys()
+    told.run("gc", "--json")
+    assert files(cache).keys() == before
+
+
+def test_nothing_is_made_where_there_is_no_cache(talk, cache):
+    talk.run("gc", "--expire", "now", "--yes", "--json")
+    assert not cache.exists()

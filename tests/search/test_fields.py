@@ -1,0 +1,93 @@
+"""What the fields of a query say of messages: when they were said, by which model, under which tag."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.tag import tag
+from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers.run import import_sources
+from scopes.render.text.wording import UNKNOWN_TIME
+from scopes.search.search import search
+from tests.importers.reading import source_of
+from tests.render.showing import document, piped, seen
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def ask(repository, directory):
+    """Search the store, and return what was found."""
+    return lambda query, **options: search(repository, query, index_directory=str(directory), **options)
+
+
+def ids(found):
+    """Return the ids of what was found, in order."""
+    return [hit.head.id for hit in found.hits]
+
+
+@pytest.fixture
+def undated(repository, tmp_path):
+    """Two messages without a time, and then one with; all say tea."""
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Sell tea"}, {"role": "assistant", "content": "Tea sold"}]))
+    import_sources(repository, [source_of(path)], (OpenAIMessages(),))
+    history(repository, conversation="dated")
+    return say(repository, "dated", "green tea", time="1999-01-01T00:00:00Z")
+
+
+def test_an_unknown_time_is_never_1970(ask, undated):
+    """Command line, output 1: absent means unknown."""
+    found = ask("sell OR sold")
+    assert len(found.hits) == 2
+    assert "1970" not in piped(found) + seen(found) + json.dumps(document(found))
+    assert all("time" not in hit["message"] for hit in document(found)["messages_found"])
+    assert {row.split("\t")[3] for row in piped(found).splitlines()} == {UNKNOWN_TIME}
+
+
+@pytest.mark.parametrize(
+    ("query", "hits"),
+    [
+        ("tea before:2020-01-01", 1),
+        ("tea before:1990-01-01", 0),
+        ("tea after:1960-01-01", 1),
+        ("tea -before:2020-01-01", 2),
+        ("tea -after:1960-01-01", 2),
+    ],
+)
+def test_only_messages_with_a_known_time_are_before_or_after(ask, undated, query, hits):
+    """What is negated holds of all others."""
+    assert len(ask(query).hits) == hits
+
+
+def test_the_newest_come_first_and_those_of_unknown_time_last(ask, undated):
+    found = ask("tea", newest_first=True)
+    assert (ids(found)[0], len(found.hits)) == (undated.id, 3)
+
+
+def test_a_message_of_no_known_model_is_not_of_this_one(repository, ask):
+    history(repository)
+    known, other = say(repository, "conv-001", "tea", model="opus"), say(repository, "conv-001", "tea")
+    assert ids(ask("tea model:opus")) == [known.id]
+    assert ids(ask("tea -model:opus")) == [other.id]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("tag:v1", ["alpha"]),
+        ("tag:*", ["alpha", "beta", "gamma"]),
+        ("tag:v*", ["alpha", "beta"]),
+        ("tag:v?", ["alpha", "beta"]),
+        ("-tag:v*", ["delta", "gamma"]),
+        ("tag:v[12]", []),
+        ("tag:w*", []),
+    ],
+)
+def test_a_star_stands_for_any_text_in_a_tag(repository, ask, query, words):
+    drawn = history(repository, "main: alpha beta gamma delta")
+    for name, word in (("v1", "alpha"), ("v2", "beta"), ("release", "gamma")):
+        tag(repository, drawn.conversation, name, drawn.ids[word])
+    tag(repository, drawn.conversation, "begin", drawn.root)
+    assert sorted(ids(ask(query))) == sorted(drawn.ids[word] for word in words)
