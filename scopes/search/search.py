@@ -12,6 +12,7 @@ from scopes.conversation.lookup import conversation_ids, find_conversation
 from scopes.conversation.metadata import read_metadata
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.index.entry import Describe, Entry
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
 from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
@@ -22,6 +23,7 @@ from scopes.search.parse import parse
 from scopes.search.query import Field, Node, any_of_words
 from scopes.search.regex import LIMIT_SECONDS, advice
 from scopes.search.snippet import Piece
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 
@@ -108,12 +110,14 @@ def search(
     newest_first: bool = False,
     context: int = 0,
     any_word: bool = False,
+    advance: Callable[[int], None] = lambda _count: None,
 ) -> Search:
     """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
 
     A word that more than half of very many messages say is none to rank by.
 
     With `regex` the whole query is one regular expression; with `any_word` a hit need not have all of the words.
+    `advance` is told of each message that is read for the index.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
@@ -131,14 +135,25 @@ def search(
         text=query, query=parsed, plan=plan, conversation=chosen, limit=limit, newest_first=newest_first,
         context=context,
     )  # fmt: skip
-    return _with_index(repository, index_directory, lambda index: _answer(repository, index, request))
+    describe = _telling(describe_from(repository), advance)
+    return _with_index(repository, index_directory, describe, lambda index: _answer(repository, index, request))
 
 
-def _with_index(repository: Repository, directory: str, answer: Callable[[Index], Search]) -> Search:
+def _telling(describe: Describe, advance: Callable[[int], None]) -> Describe:
+    def told(commit: Commit) -> Entry | None:
+        advance(1)
+        return describe(commit)
+
+    return told
+
+
+def _with_index(
+    repository: Repository, directory: str, describe: Describe, answer: Callable[[Index], Search]
+) -> Search:
     """Ask the index, and where what it says cannot be, a new one."""
     for distrust in (False, True):
         try:
-            with open_index(directory, repository, describe_from(repository), distrust=distrust) as index:
+            with open_index(directory, repository, describe, distrust=distrust) as index:
                 return answer(index)
         except IndexDamaged as error:
             damage = error

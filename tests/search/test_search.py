@@ -257,3 +257,12 @@ def test_of_those_that_have_one_of_the_words_those_that_have_more_come_first(rep
     assert ids(ask("cookie login safari", any_word=True))[:2] == [said[3], said[1]]
     with pytest.raises(Invalid, match="no words"):
         ask("cookie", any_word=True, regex=True)
+
+
+def test_every_message_that_is_read_for_the_index_is_told_once(repository, directory):
+    history(repository, "main: alpha beta gamma")
+    for expected in (3, 0):
+        told = []
+        search(repository, "alpha", index_directory=str(directory), advance=told.append)
+        assert sum(told) in (expected, expected + 1)  # the conversation's beginning is read as well
+        assert expected or not told

@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
+from scopes.render.progress import progress
 from scopes.search.search import search as find
 
 
@@ -56,8 +57,9 @@ def search(
       scopes conv search 'file:src/login.py (bug OR fix)' --context 1
     """
     call: Invocation = context.obj
-    found = find(
-        call.repository(), query, index_directory=call.index_directory, conversation=conversation, regex=regex,
-        limit=count, newest_first=newest, context=around, any_word=any_word,
-    )  # fmt: skip
+    with progress(call.output(), "reading messages for the index") as advance:
+        found = find(
+            call.repository(), query, index_directory=call.index_directory, conversation=conversation, regex=regex,
+            limit=count, newest_first=newest, context=around, any_word=any_word, advance=advance,
+        )  # fmt: skip
     return call.show(found, nul=nul, template=template)
