@@ -9,7 +9,7 @@ from scopes.render.box import draw_box
 from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.fold import fold
-from scopes.render.view import Cell, Column, PlainView, Span, Write
+from scopes.render.view import Cell, Column, PlainView, Write
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
 _NARROWEST = 20
@@ -32,8 +32,8 @@ class TerminalView(PlainView):
             self._write(line + "\n")
 
     def aside(self, text: str) -> None:
-        """Say a dim line."""
-        self.line(Span(text, "dim"))
+        """Say it dimly."""
+        self.body(text, style="dim")
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Say text folded at blanks; tabs are expanded."""

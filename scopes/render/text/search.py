@@ -64,9 +64,9 @@ def search_hit(result: SearchHit, view: View) -> None:
 @render_text.register(SearchCoverage)
 def search_coverage(result: SearchCoverage, view: View) -> None:
     """Say how much was found in how much."""
-    view.line(Span(_covered(result), "dim"))
+    view.body(_covered(result), style="dim")
     if result.damaged or result.unreadable:
-        view.line(Span(_left_out(result), "warn"))
+        view.body(_left_out(result), style="warn")
 
 
 def _say_gaps(result: SearchCoverage, view: View) -> None:
