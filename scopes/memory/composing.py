@@ -10,7 +10,6 @@ left to do, 1 more where something went wrong or stopped, 1 more from 20 message
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -46,14 +45,6 @@ _BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
 _TODO = re.compile(r"[ \t]*(?:[-*+#/>]+[ \t]*)?TODO\b(?:\([^()]*\))?[ \t]*:?[ \t]*(?P<text>.*\S)")
 
 
-def text_of(said: Said) -> str:
-    """Return what a message says; of a typed one without words, its document."""
-    message = said.message
-    if message.text.strip() or message.payload is None:
-        return message.text
-    return _typed_decision(said) or json.dumps(message.payload, ensure_ascii=False, sort_keys=True)
-
-
 def main_agent(said: Sequence[Said]) -> AgentName:
     """Return the agent who said most, else whoever did; of equals the one who spoke first."""
     agents = [each.head.author for each in said if each.message.author.kind == "agent"]
@@ -62,7 +53,7 @@ def main_agent(said: Sequence[Said]) -> AgentName:
 
 def summary_of(said: Sequence[Said]) -> str:
     """Say what was asked for, and what came of it in up to three sentences."""
-    sentences = [sentence for each in said for sentence in split_sentences(text_of(each))]
+    sentences = [sentence for each in said for sentence in split_sentences(each.text)]
     request = _request(said)
     chosen = [sentence for sentence in choose_sentences(sentences, _SENTENCES) if sentence != request]
     return "\n".join(map(_clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
@@ -81,7 +72,7 @@ def _request(said: Sequence[Said]) -> str | None:
 
 def topics_of(said: Sequence[Said]) -> tuple[str, ...]:
     """Name what it was about."""
-    return top_words((_prose(text_of(each)) for each in said), _TOPICS)
+    return top_words((_prose(each.text) for each in said), _TOPICS)
 
 
 def _prose(text: str) -> str:
@@ -92,9 +83,8 @@ def decisions_of(said: Sequence[Said]) -> tuple[str, ...]:
     """List what was decided, in order, each once."""
     found: list[str] = []
     for each in said:
-        typed = _typed_decision(each)
-        if typed is not None:
-            found.append(typed)
+        if each.decision is not None:
+            found.append(each.decision)
             continue
         person = each.message.author.kind == "human"
         found += [s for s in split_sentences(each.message.text) if _says_decision(s, person=person)]
@@ -109,13 +99,6 @@ def _says_decision(sentence: str, *, person: bool) -> bool:
         return True
     chosen = _SO_BE_IT.match(sentence) if person and len(sentence) <= _LONGEST_REQUEST else None
     return chosen is not None and any(walk_words(sentence[chosen.end() :]))
-
-
-def _typed_decision(said: Said) -> str | None:
-    match said.message.kind, said.message.payload:
-        case "decision", {"topic": topic, "decision": decision}:
-            return f"{topic}: {decision}"
-    return None
 
 
 def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]:
@@ -147,7 +130,7 @@ def number_items(items: Iterable[tuple[str, bool]], entry: MessageId) -> tuple[A
 
 def importance_of(said: Sequence[Said], decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
     """Weigh an entry by the rule above."""
-    typed = any(_typed_decision(each) is not None for each in said)
+    typed = any(each.decision is not None for each in said)
     trouble = any(each.message.kind == "error" or each.message.status in ("error", "interrupted") for each in said)
     left = any(not item.done for item in actions)
     return USUAL + 2 * bool(decisions) + typed + left + trouble + (len(said) >= _MANY_MESSAGES)

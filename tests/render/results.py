@@ -418,7 +418,7 @@ CONTEXT = Context(
 )  # fmt: skip
 
 SUMMARIZED = Summarized(
-    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, method="textrank",
+    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
 )  # fmt: skip
