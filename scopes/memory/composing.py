@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from scopes.ids import AgentName, MessageId
 from scopes.memory.covered import Said
+from scopes.memory.decided import says_decided
 from scopes.memory.entry import USUAL, ActionItem
 from scopes.memory.plans import find_plan
 from scopes.memory.sentences import split_sentences, walk_lines
@@ -29,12 +30,6 @@ _LONGEST_ITEM = 500
 _MANY_MESSAGES = 20
 _LONGEST_REQUEST = 300
 _FEWEST_WORDS = 2
-_DECIDED = re.compile(
-    r"(?<!not )(?<!n't )(?<!be )\b(?:decided|entschieden|beschlossen|vereinbart)\b"
-    r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
-    r"|\bdecision: |\b(?:we will|we'll) (?:use|go with)\b|\bwe are going with\b|\bwir nehmen\b|决定|決定",
-    re.IGNORECASE,
-)
 _SO_BE_IT = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
     r"(?:let['\u2019]?s |we(?:'ll| will)? |please )?(?:not )?"
@@ -95,7 +90,7 @@ def _says_decision(sentence: str, *, person: bool) -> bool:
     """Tell a sentence that decides from one that asks, and what a person wants from what an agent proposes."""
     if sentence.endswith(("?", "\uff1f")):
         return False
-    if _DECIDED.search(sentence) is not None:
+    if says_decided(sentence):
         return True
     chosen = _SO_BE_IT.match(sentence) if person and len(sentence) <= _LONGEST_REQUEST else None
     return chosen is not None and any(walk_words(sentence[chosen.end() :]))
