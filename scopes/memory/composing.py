@@ -25,8 +25,8 @@ from scopes.memory.words import top_words, walk_words
 
 _SENTENCES = 3
 _TOPICS = 6
-_MOST_ITEMS = 30
-_LONGEST_ITEM = 500
+MOST_ITEMS = 30
+LONGEST_ITEM = 500
 _MANY_MESSAGES = 20
 _LONGEST_REQUEST = 300
 _FEWEST_WORDS = 2
@@ -48,10 +48,15 @@ def main_agent(said: Sequence[Said]) -> AgentName:
 
 def summary_of(said: Sequence[Said]) -> str:
     """Say what was asked for, and what came of it in up to three sentences."""
-    sentences = [sentence for each in said for sentence in split_sentences(each.text)]
+    sentences = sentences_of(said)
     request = _request(said)
     chosen = [sentence for sentence in choose_sentences(sentences, _SENTENCES) if sentence != request]
-    return "\n".join(map(_clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+    return "\n".join(map(clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+
+
+def sentences_of(said: Sequence[Said]) -> list[str]:
+    """List the sentences of messages, in order."""
+    return [sentence for each in said for sentence in split_sentences(each.text)]
 
 
 def _request(said: Sequence[Said]) -> str | None:
@@ -66,8 +71,16 @@ def _request(said: Sequence[Said]) -> str | None:
 
 
 def topics_of(said: Sequence[Said]) -> tuple[str, ...]:
-    """Name what it was about."""
-    return top_words((_prose(each.text) for each in said), _TOPICS)
+    """Name what it was about: first the topics of typed decisions, then the words that most messages share."""
+    names = tuple(clip(name) for name in names_of(said))[:MOST_ITEMS]
+    words = top_words((_prose(each.text) for each in said), _TOPICS)
+    known = {name.casefold() for name in names}
+    return (*names, *[word for word in words if word not in known][: max(_TOPICS - len(names), 0)])
+
+
+def names_of(said: Sequence[Said]) -> tuple[str, ...]:
+    """List the topics of typed decisions, each once."""
+    return tuple(dict.fromkeys(topic for each in said if (topic := each.topic) and topic.strip()))
 
 
 def _prose(text: str) -> str:
@@ -103,7 +116,7 @@ def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]
     for each in said:
         plan = find_plan(each.message)
         if plan is not None:
-            steps = {_clip(step): done for step, done in plan.items()}
+            steps = {clip(step): done for step, done in plan.items()}
             for former in planned.get(each.head.author, set()) - set(steps):
                 found.pop(former, None)
             found |= steps
@@ -111,15 +124,15 @@ def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]
         for line in walk_lines(each.message.text):
             box, todo = _BOX.match(line), _TODO.match(line)
             if box is not None:
-                found[_clip(box["text"])] = box["mark"] != " "
+                found[clip(box["text"])] = box["mark"] != " "
             elif todo is not None:
-                found.setdefault(_clip(todo["text"]), False)
+                found.setdefault(clip(todo["text"]), False)
     return number_items(found.items(), entry)
 
 
 def number_items(items: Iterable[tuple[str, bool]], entry: MessageId) -> tuple[ActionItem, ...]:
     """Give things to do their ids: the entry's with a number behind it."""
-    kept = list(items)[:_MOST_ITEMS]
+    kept = list(items)[:MOST_ITEMS]
     return tuple(ActionItem(f"{entry}.{number}", text, done) for number, (text, done) in enumerate(kept, start=1))
 
 
@@ -132,8 +145,9 @@ def importance_of(said: Sequence[Said], decisions: Sequence[str], actions: Seque
 
 
 def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_clip, texts)))[:_MOST_ITEMS]
+    return tuple(dict.fromkeys(map(clip, texts)))[:MOST_ITEMS]
 
 
-def _clip(text: str) -> str:
-    return text if len(text) <= _LONGEST_ITEM else text[: _LONGEST_ITEM - 1] + "…"
+def clip(text: str) -> str:
+    """Cut what is too long for an entry."""
+    return text if len(text) <= LONGEST_ITEM else text[: LONGEST_ITEM - 1] + "…"

@@ -23,7 +23,8 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"\s*(?:have|has|had|did|do|does|is|are|was|were|haben|hat|wurde|ist)\s+(?!been\b)\w+\s*(?:\w+\s+){0,3}$", re.IGNORECASE
+    r"\s*(?:have|has|had|did|do|does|is|are|was|were|haben|hat|wurde|ist)\s+(?!been\b)\w+\s*(?:\w+\s+){0,3}$",
+    re.IGNORECASE,
 )
 _VOID = re.compile(
     r"\s*(?:(?:on|upon|about)\s+)?(?:nothing|none|neither|no one|nichts|whether|if we|ob)\b", re.IGNORECASE
