@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.conversation.heads import STATE_DIRECTORY, MessageHead, read_message, walk_heads_newest_first
+from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first
 from scopes.conversation.staleness import SUMMARIES
 from scopes.ids import MessageId, Oid
 from scopes.memory.covered import heads_beyond, read_said
 from scopes.memory.summarizer import Count, Earlier
+from scopes.memory.touched import read_touched, source_ids
 from scopes.model.keys import leaf
 from scopes.model.message import Message
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_entry, walk_blobs
-
-_STATE = f"{STATE_DIRECTORY}/messages"
+from scopes.store.repository import Repository
 
 
 class Root(NamedTuple):
@@ -56,17 +54,3 @@ def find_root(repository: Repository, tip: Oid) -> Root | None:
 def is_root(message: Message) -> bool:
     """Tell whether a context begins with a summary, and it says something."""
     return bool(message.text.strip()) and (message.kind == "compaction" or message.extra.get("context_root") is True)
-
-
-def read_touched(repository: Repository, tip: Oid) -> set[str]:
-    """Return the places of the messages that were amended or retracted."""
-    state = find_entry(repository, read_commit(repository, tip).tree, _STATE)
-    return set() if state is None else {path for path, _ in walk_blobs(repository, state.oid, "messages/")}
-
-
-def source_ids(summarizes: object) -> list[MessageId]:
-    """Return the messages that a summary says it covers; none where it says nothing that we understand."""
-    match summarizes:
-        case {"messages": list(messages)}:
-            return [MessageId(source) for source in messages if isinstance(source, str)]
-    return []

@@ -10,7 +10,7 @@ from scopes.conversation.lookup import branch_tips, find_both
 from scopes.conversation.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.covered import heads_since_summary, read_said
-from scopes.memory.standing import read_touched, source_ids
+from scopes.memory.touched import read_touched, source_ids
 from scopes.model.keys import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository

@@ -19,10 +19,10 @@ from scopes.conversation.show import show
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.memory.compact import compact
 from scopes.memory.covered import Said
-from scopes.memory.standing import source_ids
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.summarizer import summarize_built_in
+from scopes.memory.touched import source_ids
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git

@@ -11,9 +11,9 @@ from scopes.conversation.switch import switch
 from scopes.memory.actions import list_actions
 from scopes.memory.context import context
 from scopes.memory.list import list_memory, show_memory
+from scopes.memory.remains import NOTHING_LEFT
 from scopes.memory.search import search
 from scopes.memory.update import update
-from scopes.memory.withdrawn import NOTHING_LEFT
 from tests.memory.talking import CONVERSATION, decide, say
 
 WRONG = "We decided to use Postgres.\n- [ ] install Postgres on the server"
