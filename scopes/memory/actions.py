@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from scopes.errors import NotFound
 from scopes.ids import OperationId
 from scopes.memory.entry import ActionItem, Entry
-from scopes.memory.registry import change_memory, choose_entry, entry_change, read_memory
+from scopes.memory.registry import Memory, change_memory, entry_change
+from scopes.memory.withdrawn import walk_standing
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
@@ -30,29 +31,31 @@ class ActionList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionDone(Result):
-    """Something that is done; without an operation it was so before."""
+    """Something that is done; without an operation it was so before, or with `dry_run` would be."""
 
     item: ActionItem
     operation: OperationId | None
+    dry_run: bool = False
 
 
 def list_actions(repository: Repository, *, every: bool = False) -> ActionList:
     """List what is left to do, with `every` also what is done."""
-    memory = read_memory(repository)
-    rows = (ActionRow(item=i, entry=e) for e in memory.entries for i in e.action_items)
+    memory = Memory(repository)
+    told = walk_standing(repository, (e for e in memory.entries if e.action_items))
+    rows = (ActionRow(item=i, entry=e) for e in told for i in e.action_items)
     return ActionList(actions=tuple(row for row in rows if every or not row.item.done), notes=memory.notes)
 
 
-def done(repository: Repository, action: str) -> ActionDone:
+def done(repository: Repository, action: str, *, dry_run: bool = False) -> ActionDone:
     """Mark something as done, named by its id or a unique start of its entry's id with its number: `k3x9.2`.
 
     Raises:
         NotFound, Ambiguous: there is no such thing to do, or several.
     """
     with writing(repository):
-        memory = read_memory(repository)
+        memory = Memory(repository)
         start, _, number = action.rpartition(".")
-        entry = choose_entry(memory.entries, start or action)
+        entry = memory.choose(start or action)
         item = next((i for i in entry.action_items if i.id == f"{entry.id}.{number}"), None)
         if item is None:
             raise NotFound(f"there is nothing to do named {action!a}", hint="list them: scopes memory actions --all")
@@ -60,6 +63,8 @@ def done(repository: Repository, action: str) -> ActionDone:
             return ActionDone(item=item, operation=None)
         closed = item._replace(done=True)
         items = tuple(closed if each.id == item.id else each for each in entry.action_items)
+        if dry_run:
+            return ActionDone(item=closed, operation=None, dry_run=True)
         changes = entry_change(replace(entry, action_items=items))
         operation = change_memory(repository, memory, changes, f"done {item.id}")
     return ActionDone(item=closed, operation=operation)

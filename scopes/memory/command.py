@@ -18,6 +18,7 @@ from scopes.errors import Refused
 
 MOST_OUTPUT_BYTES = 100_000
 _PIECE_BYTES = 65536
+_GRACE_SECONDS, _LOOK_SECONDS = 1.0, 0.1
 
 
 def run_summarizer(command: str, prompt: str, timeout_seconds: int) -> str:
@@ -55,31 +56,36 @@ def run_summarizer(command: str, prompt: str, timeout_seconds: int) -> str:
 
 
 def _collect(process: subprocess.Popen[bytes], deadline: float, timeout_seconds: int) -> tuple[bytes, bytes]:
-    """Read both outputs to their ends, of the second only what is last."""
-    output, complaint = b"", b""
+    """Read both outputs to their ends, of the second only what is last.
+
+    Once the command has exited, what it left behind may write for a moment longer: it may hold the outputs for ever.
+    """
+    heard = [b"", b""]
+    late = _refusal(f"took longer than {timeout_seconds} seconds")
     with selectors.DefaultSelector() as selector:
-        for stream in _streams(process):
-            selector.register(stream, selectors.EVENT_READ)
+        for place, stream in enumerate(_streams(process)):
+            selector.register(stream, selectors.EVENT_READ, place)
         while selector.get_map():
+            if process.returncode is None and process.poll() is not None:
+                deadline = min(deadline, time.monotonic() + _GRACE_SECONDS)
             left = deadline - time.monotonic()
-            ready = selector.select(left) if left > 0 else []
-            if not ready:
-                raise _refusal(f"took longer than {timeout_seconds} seconds")
-            for key, _ in ready:
+            if left <= 0 and process.returncode is None:
+                raise late
+            if left <= 0:
+                break
+            for key, _ in selector.select(min(left, _LOOK_SECONDS)):
                 data = os.read(key.fd, _PIECE_BYTES)
+                heard[key.data] += data
                 if not data:
                     selector.unregister(key.fileobj)
-                elif key.fileobj is process.stdout:
-                    output += data
-                else:
-                    complaint = (complaint + data)[-2000:]
-            if len(output) > MOST_OUTPUT_BYTES:
+            heard[1] = heard[1][-2000:]
+            if len(heard[0]) > MOST_OUTPUT_BYTES:
                 raise _refusal(f"wrote more than {MOST_OUTPUT_BYTES:,} bytes")
     try:
         process.wait(max(deadline - time.monotonic(), 0.01))
     except subprocess.TimeoutExpired as error:
-        raise _refusal(f"took longer than {timeout_seconds} seconds") from error
-    return output, complaint
+        raise late from error
+    return heard[0], heard[1]
 
 
 def _streams(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:

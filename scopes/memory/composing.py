@@ -10,13 +10,13 @@ left to do, 1 more where something went wrong or stopped, 1 more from 20 message
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from scopes.ids import AgentName, MessageId
 from scopes.memory.covered import Said
+from scopes.memory.decided import says_decided
 from scopes.memory.entry import USUAL, ActionItem
 from scopes.memory.plans import find_plan
 from scopes.memory.sentences import split_sentences, walk_lines
@@ -25,17 +25,11 @@ from scopes.memory.words import top_words, walk_words
 
 _SENTENCES = 3
 _TOPICS = 6
-_MOST_ITEMS = 30
-_LONGEST_ITEM = 500
+MOST_ITEMS = 30
+LONGEST_ITEM = 500
 _MANY_MESSAGES = 20
 _LONGEST_REQUEST = 300
 _FEWEST_WORDS = 2
-_DECIDED = re.compile(
-    r"(?<!not )(?<!n't )(?<!be )\b(?:decided|entschieden|beschlossen|vereinbart)\b"
-    r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
-    r"|\bdecision: |\b(?:we will|we'll) (?:use|go with)\b|\bwe are going with\b|\bwir nehmen\b|决定|決定",
-    re.IGNORECASE,
-)
 _SO_BE_IT = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
     r"(?:let['\u2019]?s |we(?:'ll| will)? |please )?(?:not )?"
@@ -46,14 +40,6 @@ _BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
 _TODO = re.compile(r"[ \t]*(?:[-*+#/>]+[ \t]*)?TODO\b(?:\([^()]*\))?[ \t]*:?[ \t]*(?P<text>.*\S)")
 
 
-def text_of(said: Said) -> str:
-    """Return what a message says; of a typed one without words, its document."""
-    message = said.message
-    if message.text.strip() or message.payload is None:
-        return message.text
-    return _typed_decision(said) or json.dumps(message.payload, ensure_ascii=False, sort_keys=True)
-
-
 def main_agent(said: Sequence[Said]) -> AgentName:
     """Return the agent who said most, else whoever did; of equals the one who spoke first."""
     agents = [each.head.author for each in said if each.message.author.kind == "agent"]
@@ -62,10 +48,15 @@ def main_agent(said: Sequence[Said]) -> AgentName:
 
 def summary_of(said: Sequence[Said]) -> str:
     """Say what was asked for, and what came of it in up to three sentences."""
-    sentences = [sentence for each in said for sentence in split_sentences(text_of(each))]
+    sentences = sentences_of(said)
     request = _request(said)
     chosen = [sentence for sentence in choose_sentences(sentences, _SENTENCES) if sentence != request]
-    return "\n".join(map(_clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+    return "\n".join(map(clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+
+
+def sentences_of(said: Sequence[Said]) -> list[str]:
+    """List the sentences of messages, in order."""
+    return [sentence for each in said for sentence in split_sentences(each.text)]
 
 
 def _request(said: Sequence[Said]) -> str | None:
@@ -80,8 +71,16 @@ def _request(said: Sequence[Said]) -> str | None:
 
 
 def topics_of(said: Sequence[Said]) -> tuple[str, ...]:
-    """Name what it was about."""
-    return top_words((_prose(text_of(each)) for each in said), _TOPICS)
+    """Name what it was about: first the topics of typed decisions, then the words that most messages share."""
+    names = tuple(clip(name) for name in names_of(said))[:MOST_ITEMS]
+    words = top_words((_prose(each.text) for each in said), _TOPICS)
+    known = {name.casefold() for name in names}
+    return (*names, *[word for word in words if word not in known][: max(_TOPICS - len(names), 0)])
+
+
+def names_of(said: Sequence[Said]) -> tuple[str, ...]:
+    """List the topics of typed decisions, each once."""
+    return tuple(dict.fromkeys(topic for each in said if (topic := each.topic) and topic.strip()))
 
 
 def _prose(text: str) -> str:
@@ -92,9 +91,8 @@ def decisions_of(said: Sequence[Said]) -> tuple[str, ...]:
     """List what was decided, in order, each once."""
     found: list[str] = []
     for each in said:
-        typed = _typed_decision(each)
-        if typed is not None:
-            found.append(typed)
+        if each.decision is not None:
+            found.append(each.decision)
             continue
         person = each.message.author.kind == "human"
         found += [s for s in split_sentences(each.message.text) if _says_decision(s, person=person)]
@@ -105,17 +103,10 @@ def _says_decision(sentence: str, *, person: bool) -> bool:
     """Tell a sentence that decides from one that asks, and what a person wants from what an agent proposes."""
     if sentence.endswith(("?", "\uff1f")):
         return False
-    if _DECIDED.search(sentence) is not None:
+    if says_decided(sentence):
         return True
     chosen = _SO_BE_IT.match(sentence) if person and len(sentence) <= _LONGEST_REQUEST else None
     return chosen is not None and any(walk_words(sentence[chosen.end() :]))
-
-
-def _typed_decision(said: Said) -> str | None:
-    match said.message.kind, said.message.payload:
-        case "decision", {"topic": topic, "decision": decision}:
-            return f"{topic}: {decision}"
-    return None
 
 
 def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]:
@@ -125,7 +116,7 @@ def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]
     for each in said:
         plan = find_plan(each.message)
         if plan is not None:
-            steps = {_clip(step): done for step, done in plan.items()}
+            steps = {clip(step): done for step, done in plan.items()}
             for former in planned.get(each.head.author, set()) - set(steps):
                 found.pop(former, None)
             found |= steps
@@ -133,29 +124,30 @@ def actions_of(said: Sequence[Said], entry: MessageId) -> tuple[ActionItem, ...]
         for line in walk_lines(each.message.text):
             box, todo = _BOX.match(line), _TODO.match(line)
             if box is not None:
-                found[_clip(box["text"])] = box["mark"] != " "
+                found[clip(box["text"])] = box["mark"] != " "
             elif todo is not None:
-                found.setdefault(_clip(todo["text"]), False)
+                found.setdefault(clip(todo["text"]), False)
     return number_items(found.items(), entry)
 
 
 def number_items(items: Iterable[tuple[str, bool]], entry: MessageId) -> tuple[ActionItem, ...]:
     """Give things to do their ids: the entry's with a number behind it."""
-    kept = list(items)[:_MOST_ITEMS]
+    kept = list(items)[:MOST_ITEMS]
     return tuple(ActionItem(f"{entry}.{number}", text, done) for number, (text, done) in enumerate(kept, start=1))
 
 
 def importance_of(said: Sequence[Said], decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
     """Weigh an entry by the rule above."""
-    typed = any(_typed_decision(each) is not None for each in said)
+    typed = any(each.decision is not None for each in said)
     trouble = any(each.message.kind == "error" or each.message.status in ("error", "interrupted") for each in said)
     left = any(not item.done for item in actions)
     return USUAL + 2 * bool(decisions) + typed + left + trouble + (len(said) >= _MANY_MESSAGES)
 
 
 def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_clip, texts)))[:_MOST_ITEMS]
+    return tuple(dict.fromkeys(map(clip, texts)))[:MOST_ITEMS]
 
 
-def _clip(text: str) -> str:
-    return text if len(text) <= _LONGEST_ITEM else text[: _LONGEST_ITEM - 1] + "…"
+def clip(text: str) -> str:
+    """Cut what is too long for an entry."""
+    return text if len(text) <= LONGEST_ITEM else text[: LONGEST_ITEM - 1] + "…"

@@ -6,6 +6,7 @@ results, system texts, notices) and former summaries are left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,6 +24,31 @@ class Said(NamedTuple):
 
     head: MessageHead
     message: Message
+
+    @property
+    def text(self) -> str:
+        """What it says: its words, or of a typed one without words its document, a line a field."""
+        if self.message.text.strip() or not self.message.payload:
+            return self.message.text
+        return self.decision or "\n".join(f"- {name}: {_words(v)}" for name, v in self.message.payload.items())
+
+    @property
+    def decision(self) -> str | None:
+        """What a typed decision has decided, with its topic."""
+        return None if self.topic is None else f"{self.topic}: {(self.message.payload or {})['decision']}"
+
+    @property
+    def topic(self) -> str | None:
+        """What a typed decision is about; None for anything else."""
+        match self.message.kind, self.message.payload:
+            case "decision", {"topic": topic, "decision": _}:
+                return str(topic)
+        return None
+
+
+def _words(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return " ".join(text.split())
 
 
 def read_said(repository: Repository, heads: Iterable[MessageHead]) -> list[Said]:

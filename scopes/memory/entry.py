@@ -61,6 +61,7 @@ class Entry:
     sources: Sources = field(default_factory=Sources)
     method: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    withdrawn: tuple[MessageId, ...] = ()  # of the sources, amended or retracted since; looked up, never stored
 
     @property
     def age_key(self) -> tuple[int, str]:

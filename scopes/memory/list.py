@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.memory.entry import Entry
-from scopes.memory.registry import choose_entry, read_memory
+from scopes.memory.registry import Memory
+from scopes.memory.withdrawn import walk_standing
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -29,12 +32,15 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
     """List the entries, or those of exactly one agent (S0-16)."""
     if limit is not None and limit < 0:
         raise Invalid(f"the number of entries is {limit}", hint="for example: -n 20")
-    memory = read_memory(repository)
-    entries = tuple(e for e in memory.entries if agent in (None, e.agent))
-    return MemoryList(entries=entries[:limit], notes=memory.notes)
+    memory = Memory(repository)
+    wanted = islice(
+        (e for e in memory.walk() if agent in (None, e.agent)), None if limit is None else min(limit, sys.maxsize)
+    )
+    return MemoryList(entries=tuple(walk_standing(repository, wanted)), notes=memory.notes)
 
 
 def show_memory(repository: Repository, text: str) -> MemoryView:
-    """Show one entry; raises as `choose_entry` does."""
-    memory = read_memory(repository)
-    return MemoryView(entry=choose_entry(memory.entries, text), notes=memory.notes)
+    """Show one entry; raises as `Memory.choose` does."""
+    memory = Memory(repository)
+    (entry,) = walk_standing(repository, [memory.choose(text)])
+    return MemoryView(entry=entry, notes=memory.notes)

@@ -10,7 +10,7 @@ from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.ids import OperationId
 from scopes.memory.entry import Entry, check_importance
-from scopes.memory.registry import change_memory, read_memory, removal
+from scopes.memory.registry import Memory, change_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transaction import writing
@@ -48,7 +48,7 @@ def prune(
         check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
     with writing(repository):
-        memory = read_memory(repository)
+        memory = Memory(repository)
         gone = plan_prune(memory.entries, before=before, most=most, keep_importance=keep_importance)
         operation = None
         if gone and not dry_run:

@@ -12,7 +12,8 @@ from scopes.clock import now_nanoseconds
 from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
 from scopes.memory.entry import Entry, check_importance
-from scopes.memory.registry import read_memory
+from scopes.memory.registry import Memory
+from scopes.memory.withdrawn import walk_standing
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -35,6 +36,11 @@ class MemoryHits(Result):
 
     query: str
     hits: tuple[MemoryHit, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """As grep: 1 where nothing was found."""
+        return 0 if self.hits else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +69,10 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     if wanted.min_importance is not None:
         check_importance(wanted.min_importance)
     since = None if wanted.since is None else parse_moment(wanted.since, now_nanoseconds())
-    memory = read_memory(repository)
-    entries = (e for e in memory.entries if _fits(e, wanted, since))
-    hits = [hit for hit in (_match(entry, words, wanted.kind) for entry in entries) if hit is not None]
+    memory = Memory(repository)
+    entries = [e for e in memory.entries if _fits(e, wanted, since) and _match(e, words, wanted.kind) is not None]
+    told = (e for e in walk_standing(repository, entries) if _fits(e, wanted, since))
+    hits = [hit for hit in (_match(entry, words, wanted.kind) for entry in told) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 

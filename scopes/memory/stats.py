@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
-from scopes.memory.registry import read_memory
+from scopes.memory.registry import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -28,7 +28,7 @@ class MemoryStats(Result):
 
 def stats(repository: Repository) -> MemoryStats:
     """Count what is remembered."""
-    memory = read_memory(repository)
+    memory = Memory(repository)
     entries = memory.entries
     week = now_nanoseconds() - _WEEK_NANOSECONDS
     agents = Counter(entry.agent for entry in entries)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.conversation.append import append_to, plain_message
 from scopes.conversation.lookup import branch_tips, find_both
 from scopes.errors import Invalid, Refused
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.memory.covered import Said, heads_beyond, heads_since_summary, read_said
-from scopes.memory.summarizer import Count, Counter, Summary, find_asking, summarize_built_in, summarize_by_command
+from scopes.memory.standing import Root, find_root
+from scopes.memory.summarizer import (
+    Count,
+    Counter,
+    Earlier,
+    Summary,
+    find_asking,
+    summarize_built_in,
+    summarize_by_command,
+)
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -18,7 +28,9 @@ DEFAULT_RATIO = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarized(Result):
-    """A summary of `messages` messages; `id` and `oid` are None when it was only to be looked at.
+    """A summary of `messages` messages, and of the compaction `earlier` before them where it goes on from one.
+
+    `id` and `oid` are None when it was only to be looked at.
 
     `ratio` is that of its tokens to those of what it covers (S4-45), `counted` exact or estimate.
     """
@@ -29,6 +41,7 @@ class Summarized(Result):
     branch: BranchName
     text: str
     messages: int
+    earlier: MessageId | None
     original_tokens: int
     summary_tokens: int
     counted: str
@@ -39,6 +52,20 @@ class Summarized(Result):
     def ratio(self) -> float:
         """How much is left, in tokens."""
         return round(self.summary_tokens / max(self.original_tokens, 1), 4)
+
+
+class _Material(NamedTuple):
+    """What a summary is made of: the compaction it goes on from, with what that stands for, and what was said since."""
+
+    said: list[Said]
+    original_tokens: int
+    root: Root | None = None
+    earlier: Earlier | None = None
+
+    @property
+    def sources(self) -> list[MessageId]:
+        """The messages that the summary names, the oldest first."""
+        return [*(() if self.root is None else (self.root.head.id,)), *(each.head.id for each in self.said)]
 
 
 def summarize(
@@ -55,7 +82,8 @@ def summarize(
     """Append a summary of what a branch holds since its last one, or with `every` of the whole branch.
 
     `ratio` is how many of the tokens, by `counter`, are wanted; the built-in summary has no more (S4-45, S4-46). With
-    `compact` it is a compaction: a context begins there, and what it stands for remains its history.
+    `compact` it is a compaction: a context begins there, and what it stands for remains its history. That is all of
+    it: it holds what the compaction before it held, and what was said since, also where a summary has said that.
 
     Raises:
         Refused: nothing was said since, or the user's summarizer did not do its work; nothing is stored.
@@ -65,47 +93,56 @@ def summarize(
         raise Invalid(f"the ratio is {ratio:g}", hint="a share above 0 and at most 1, for example --ratio 0.3")
     chosen, branch = find_both(repository, where, None)
     tip = branch_tips(repository, chosen)[branch]
-    heads = heads_beyond(repository, tip, ()) if every else heads_since_summary(repository, tip)
-    said = [each for each in read_said(repository, heads) if each.message.text.strip()]
-    if not said:
-        raise Refused(f"nothing was said on {chosen}/{branch} since its last summary", hint="the whole: --all")
-    count = counter.count
-    original_tokens = sum(count(each.message.text) for each in said)
-    summary = _write(repository, said, ratio, original_tokens, count, built_in=built_in)
+    material = _gather(repository, tip, counter.count, every=every, compact=compact)
+    since = f"{chosen}/{branch} since its last {'compaction' if compact else 'summary'}"
+    if not material.said:
+        raise Refused(f"nothing was said on {since}", hint="the whole: --all")
+    summary = _write(repository, material, ratio, counter.count, built_in=built_in)
     if not summary.text:
-        raise Refused(f"nothing but code was said on {chosen}/{branch} since its last summary", hint="the whole: --all")
+        raise Refused(f"nothing but code was said on {since}", hint="the whole: --all")
     done = Summarized(
         id=None,
         oid=None,
         conversation=chosen,
         branch=branch,
         text=summary.text,
-        messages=len(said),
-        original_tokens=original_tokens,
-        summary_tokens=count(summary.text),
+        messages=len(material.said),
+        earlier=None if material.root is None else material.root.head.id,
+        original_tokens=material.original_tokens + (material.earlier.original_tokens if material.earlier else 0),
+        summary_tokens=counter.count(summary.text),
         counted=counter.method,
         method=summary.method,
         compact=compact,
     )
-    return done if dry_run else _append(repository, done, summary.author, said, tip)
+    return done if dry_run else _append(repository, done, summary.author, material.sources, tip)
 
 
-def _write(
-    repository: Repository, said: list[Said], ratio: float, original_tokens: int, count: Count, *, built_in: bool
-) -> Summary:
+def _gather(repository: Repository, tip: Oid, count: Count, *, every: bool, compact: bool) -> _Material:
+    root = find_root(repository, tip) if compact and not every else None
+    if every or compact:
+        heads = heads_beyond(repository, tip, () if root is None else (root.head.oid,))
+    else:
+        heads = heads_since_summary(repository, tip)
+    said = [each for each in read_said(repository, heads) if each.text.strip()]
+    earlier = root.earlier(repository, count) if root is not None and said else None
+    return _Material(said, sum(count(each.text) for each in said), root, earlier)
+
+
+def _write(repository: Repository, material: _Material, ratio: float, count: Count, *, built_in: bool) -> Summary:
     asking = None if built_in else find_asking(repository)
+    said, original_tokens, _, earlier = material
     if asking is None:
-        return summarize_built_in(said, int(original_tokens * ratio), count)
+        return summarize_built_in(said, ratio, count, original_tokens=original_tokens, earlier=earlier)
     try:
-        return summarize_by_command(asking, said, ratio)
+        return summarize_by_command(asking, said, ratio, earlier)
     except Refused as error:
         raise Refused(f"{error.message}; nothing was stored", error.hint) from error
 
 
-def _append(repository: Repository, done: Summarized, author: str, said: list[Said], tip: Oid) -> Summarized:
+def _append(repository: Repository, done: Summarized, author: str, sources: list[MessageId], tip: Oid) -> Summarized:
     message = plain_message(author, done.text, author_kind="system", kind="compaction" if done.compact else "summary")
     extra: dict[str, object] = {
-        "summarizes": {"branch": done.branch, "messages": [each.head.id for each in said], "tip": tip},
+        "summarizes": {"branch": done.branch, "messages": sources, "tip": tip},
         "original_tokens": done.original_tokens,
         "summary_tokens": done.summary_tokens,
         "counted": done.counted,

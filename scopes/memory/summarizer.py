@@ -52,6 +52,13 @@ class Summary(NamedTuple):
     author: str
 
 
+class Earlier(NamedTuple):
+    """The summary of what was before, and of how many tokens it was made."""
+
+    text: str
+    original_tokens: int
+
+
 class Asking(NamedTuple):
     """The user's command, and how many seconds it may take."""
 
@@ -67,10 +74,28 @@ def find_asking(repository: Repository) -> Asking | None:
     return Asking(command, repository.config.find_integer("scopes.summarizerTimeout", _DEFAULT_TIMEOUT_SECONDS))
 
 
-def summarize_built_in(said: Sequence[Said], most_tokens: int, count: Count) -> Summary:
-    """Choose the sentences that say most, in their order, of at most so many tokens; one is cut if none is so short."""
-    sentences = [sentence for each in said for sentence in split_sentences(each.message.text)]
-    ranked = rank_sentences(sentences)
+def summarize_built_in(
+    said: Sequence[Said], ratio: float, count: Count, *, original_tokens: int, earlier: Earlier | None = None
+) -> Summary:
+    """Choose typed decisions and the sentences that say most, in their order, behind the summary of what was before.
+
+    Of both it is at most the share `ratio` of the tokens that they stand for, but at least a few words.
+    """
+    sentences = [(s, each.topic is not None) for each in said for s in split_sentences(each.text)]
+    first = [index for index, (_, decides) in enumerate(sentences) if decides]
+    chosen = choose_within([s for s, _ in sentences], int(original_tokens * ratio), count, first)
+    before = "" if earlier is None else _keep_within(earlier.text, int(earlier.original_tokens * ratio), count)
+    return Summary("\n".join(filter(None, (before, chosen))), BY_RULES, BUILT_IN)
+
+
+def _keep_within(text: str, most_tokens: int, count: Count) -> str:
+    """Keep a text as it is where it is short enough, else the sentences of it that say most."""
+    return text if count(text) <= most_tokens else choose_within(split_sentences(text), most_tokens, count)
+
+
+def choose_within(sentences: Sequence[str], most_tokens: int, count: Count, first: Sequence[int] = ()) -> str:
+    """Choose the sentences that say most, some places first, of at most so many tokens; one is cut if none is short."""
+    ranked = list(dict.fromkeys((*first, *rank_sentences(sentences))))
     chosen: list[int] = []
     left = most_tokens
     for index in ranked:
@@ -80,8 +105,7 @@ def summarize_built_in(said: Sequence[Said], most_tokens: int, count: Count) -> 
             chosen.append(index)
     while chosen and count(_joined(sentences, chosen)) > most_tokens:  # where joining costs more than its parts
         chosen.pop()
-    text = _joined(sentences, chosen) or (_cut(sentences[ranked[0]], most_tokens, count) if ranked else "")
-    return Summary(text, BY_RULES, BUILT_IN)
+    return _joined(sentences, chosen) or (_cut(sentences[ranked[0]], most_tokens, count) if ranked else "")
 
 
 def _joined(sentences: Sequence[str], chosen: Sequence[int]) -> str:
@@ -90,7 +114,7 @@ def _joined(sentences: Sequence[str], chosen: Sequence[int]) -> str:
 
 def _cut(sentence: str, most_tokens: int, count: Count) -> str:
     """Cut a sentence to a number of tokens, but never to nothing at all."""
-    words = sentence[:_LONGEST_CUT].split()
+    words = sentence[:_LONGEST_CUT].rstrip("…").split() or ["…"]  # a summary's may have been cut before
     short = f"{words[0][:40]}…"
     for number in range(2, min(len(words), max(most_tokens, 1)) + 1):
         longer = f"{' '.join(words[:number])}…"
@@ -100,20 +124,24 @@ def _cut(sentence: str, most_tokens: int, count: Count) -> str:
     return short
 
 
-def summarize_by_command(asking: Asking, said: Sequence[Said], ratio: float) -> Summary:
+def summarize_by_command(asking: Asking, said: Sequence[Said], ratio: float, earlier: Earlier | None = None) -> Summary:
     """Let the user's command write the summary; raises as `run_summarizer` does."""
     command = asking.command
-    text = run_summarizer(command, write_prompt(said, ratio), asking.timeout_seconds)
+    text = run_summarizer(command, write_prompt(said, ratio, earlier), asking.timeout_seconds)
     first = (command.split() or [command])[0]
     with suppress(ValueError):  # the shell understands more than we do
         first = shlex.split(command)[0]
     return Summary(text, BY_COMMAND, os.path.basename(first)[:100] or "summarizer")
 
 
-def write_prompt(said: Sequence[Said], ratio: float) -> str:
+def write_prompt(said: Sequence[Said], ratio: float, earlier: Earlier | None = None) -> str:
     """Write what the command is asked; the line around the conversation occurs nowhere inside."""
-    text = "\n\n".join(f"[{each.head.author}]\n{each.message.text}" for each in said)
+    text = "\n\n".join(f"[{each.head.author}]\n{each.text}" for each in said)
+    words = len(text.split()) * ratio
+    if earlier is not None:
+        text = f"[summary of what was before]\n{earlier.text}\n\n{text}"
+        words += len(earlier.text.split())
     fence = "====="
     while fence in text:
         fence += "====="
-    return _PROMPT.format(words=max(_FEWEST_WORDS, ceil(len(text.split()) * ratio)), fence=fence, text=text)
+    return _PROMPT.format(words=max(_FEWEST_WORDS, ceil(words)), fence=fence, text=text)

@@ -18,7 +18,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.covered import Said, heads_beyond, read_said
 from scopes.memory.entry import Entry, Told
-from scopes.memory.registry import Memory, change_memory, covered_change, entry_change, read_memory
+from scopes.memory.registry import Memory, change_memory, covered_change, entry_change
 from scopes.memory.settling import settle
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
@@ -33,11 +33,12 @@ DEFAULT_EVERY = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUpdated(Result):
-    """The new entries, oldest conversation first, and how many branches have too little that is new."""
+    """The new entries, or those that would be, and how many branches have too little that is new."""
 
     entries: tuple[Entry, ...]
     waiting: int
     operation: OperationId | None
+    dry_run: bool = False
 
 
 @dataclass(slots=True)
@@ -49,12 +50,18 @@ class _Known:
 
 
 def update(
-    repository: Repository, where: str | None = None, *, at_once: bool = False, built_in: bool = False
+    repository: Repository,
+    where: str | None = None,
+    *,
+    at_once: bool = False,
+    built_in: bool = False,
+    dry_run: bool = False,
 ) -> MemoryUpdated:
     """Make an entry for a branch, or for every branch that is not abandoned, where enough messages are new.
 
     Enough is the setting scopes.memoryEvery (S0-10); with `at_once` a single message is. A message is remembered once,
-    with the first branch that has it: the active one before the others.
+    with the first branch that has it: the active one before the others. With `dry_run` nothing is stored, and no
+    command of the user's is asked.
     """
     every = repository.config.find_integer("scopes.memoryEvery", DEFAULT_EVERY)
     if every == 0 and not at_once:
@@ -68,7 +75,10 @@ def update(
         else:
             waiting += 1
     start: type[Teller] = load("scopes.memory.telling:Teller")  # what renders an update needs no subprocesses
-    teller = start(repository, built_in=built_in)
+    teller = start(repository, built_in=built_in or dry_run)
+    if dry_run:
+        foreseen = tuple(teller.tell(said, branch) for branch, said in enough)
+        return MemoryUpdated(entries=foreseen, waiting=waiting, operation=None, dry_run=True)
     entries: list[Entry] = []
     operation = None
     # What cost a model's time is stored at once, everything else together.
@@ -94,7 +104,7 @@ def _walk_new(
     repository: Repository, places: Iterator[tuple[ConversationId, BranchName]]
 ) -> Iterator[tuple[Told, list[Said]]]:
     """Read of each branch what no entry covers, neither by its commit nor, after a rebase, by its id."""
-    memory = read_memory(repository)
+    memory = Memory(repository)
     remembered = _remembered(memory)
     uuids: dict[ConversationId, str] = {}
     for chosen, name in places:
@@ -127,7 +137,7 @@ def _store(repository: Repository, made: list[tuple[Told, Entry]]) -> tuple[list
     if not made:
         return [], None
     with writing(repository):
-        memory = read_memory(repository)
+        memory = Memory(repository)
         remembered = _remembered(memory)
         kept: list[Entry] = []
         known = {entry.id: entry for entry in memory.entries}

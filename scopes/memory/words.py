@@ -29,6 +29,13 @@ oder ohne schon sehr sein seine sich sie sind so soll sollte sondern über um un
 waren warum was weil welche wenn wer werden wie wieder will wir wird wo wurde zu zum zur zwischen
 """
 _STOP = frozenset(_SMALL.split())
+_RULE_WORDS = """
+decide decided decides deciding decision decisions agree agreed agrees todo todos done system-reminder
+entschieden entscheidung beschlossen vereinbart geeinigt
+"""
+_NO_TOPICS = frozenset(_RULE_WORDS.split())
+_TAG = re.compile(r"</?[a-z][\w-]*(?=[\s/>])[^<>]{0,200}>")
+_MEASURE = re.compile(r"[0-9][0-9.]*(?:[a-z]{1,2}|min|sec|kib|mib|gib|kb|mb|gb|px|st|nd|rd|th)?")
 
 
 def walk_words(text: str) -> Iterator[str]:
@@ -52,10 +59,17 @@ def top_words(texts: Iterable[str], most: int) -> tuple[str, ...]:
     texts_with: dict[str, int] = {}
     times: dict[str, int] = {}
     for text in texts:
-        words = [word for word in walk_words(text) if len(word) > 2 or _RUN.match(word)]
+        words = [word for word in walk_words(_TAG.sub(" ", text.casefold())) if _names(word)]
         for word in words:
             times[word] = times.get(word, 0) + 1
         for word in dict.fromkeys(words):
             texts_with[word] = texts_with.get(word, 0) + 1
     ranked = sorted(times, key=lambda word: (-texts_with[word], -times[word], word))
     return tuple(ranked[:most])
+
+
+def _names(word: str) -> bool:
+    """Tell whether a word can name a topic: what the rules look for, a quantity (31m, 40ms), two letters do not."""
+    return _RUN.match(word) is not None or (
+        len(word) > 2 and word not in _NO_TOPICS and _MEASURE.fullmatch(word) is None
+    )

@@ -36,14 +36,24 @@ def test_a_command_that_does_not_do_its_work_is_refused(command, message):
     assert "--builtin" in (refusal.value.hint or "")
 
 
-@pytest.mark.parametrize(
-    "command", ["sleep 60", "sleep 60 & exit 0", "while echo x; do sleep 0.2; done", "exec >&- 2>&-; sleep 60"]
-)
+@pytest.mark.parametrize("command", ["sleep 60", "while echo x; do sleep 0.2; done", "exec >&- 2>&-; sleep 60"])
 def test_a_command_that_hangs_is_ended(command):
     before = time.monotonic()
     with pytest.raises(Refused, match="took longer than 1 seconds"):
         run_summarizer(command, "say it", 1)
     assert time.monotonic() - before < 10
+
+
+@pytest.mark.parametrize("command", ["sleep 60 & echo done", "echo done; (while echo; do sleep 0.1; done) & exit 0"])
+def test_what_a_command_left_behind_is_not_waited_for(command):
+    """It holds the pipe as long as it lives."""
+    before = time.monotonic()
+    assert run_summarizer(command, "say it", 60) == "done"
+    assert time.monotonic() - before < 10
+
+
+def test_what_is_written_just_after_the_command_has_ended_is_taken():
+    assert run_summarizer("(sleep 0.2; echo late) & exit 0", "say it", 60) == "late"
 
 
 def test_nothing_that_the_command_began_goes_on(tmp_path):

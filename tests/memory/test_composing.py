@@ -100,6 +100,12 @@ def test_topics_are_the_words_that_most_messages_share(repository):
     assert topics_of(said(repository))[:2] == ("cookie", "login")
 
 
+def test_the_topic_of_a_typed_decision_is_a_topic_of_its_entry(repository):
+    decide(repository, "Auth Flow", "use cookies")
+    say(repository, "The auth flow is new. Cookies, cookies, cookies.")
+    assert topics_of(said(repository))[:3] == ("Auth Flow", "cookies", "auth")
+
+
 def test_the_agent_is_who_said_most_and_a_person_only_where_there_is_no_agent(repository):
     say(repository, "a", "b", "c", author="carol", author_kind="human")
     assert main_agent(said(repository)) == "carol"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import plain_message
+from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.heads import read_message
@@ -17,9 +19,10 @@ from scopes.conversation.show import show
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.memory.compact import compact
 from scopes.memory.covered import Said
-from scopes.memory.summaries import list_summaries, source_ids
+from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.summarizer import summarize_built_in
+from scopes.memory.touched import source_ids
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git
@@ -113,8 +116,8 @@ def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: at least one word, which is all that may be too much."""
     said = [Said(None, plain_message("planner", text)) for text in texts]
     target = int(sum(words(text) for text in texts) * ratio)
-    made = summarize_built_in(said, target, words)
-    assert made == summarize_built_in(said, target, words)
+    made = summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
+    assert made == summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
     assert 1 <= words(made.text) <= max(target, 1)
 
 
@@ -174,8 +177,72 @@ def test_a_compaction_is_where_a_context_begins_and_the_long_form_stays(reposito
     message = read_message(repository, done.oid)
     assert (message.kind, message.extra["context_root"]) == ("compaction", True)
     assert texts(repository) == [*TALK, TALK[0]]
-    with pytest.raises(Refused):
+    with pytest.raises(Refused, match="since its last compaction"):
         compact(repository, CONVERSATION, WORDS)
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0])
+def test_a_compaction_goes_on_from_the_one_before(repository, ratio):
+    """What it stands for is the whole history behind it."""
+    say(repository, "ALPHA is the name of the server.")
+    first = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    (later,) = say(repository, "BETA is the name of the client.")
+    second = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    assert [line.split()[0].removesuffix("…") for line in second.text.splitlines()] == ["ALPHA", "BETA"]
+    assert (second.messages, second.earlier, second.original_tokens) == (1, first.id, 14)
+    assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [first.id, later]
+    assert "[summary of what was before]\nALPHA" in compacted_by_cat(repository)
+
+
+def compacted_by_cat(repository):
+    """Compact with a command that answers with what it is asked."""
+    say(repository, "GAMMA.")
+    return compact(with_summarizer(repository, "cat"), CONVERSATION, WORDS).text
+
+
+def test_a_compaction_needs_nothing_new_after_a_summary(repository):
+    """A summary is none with which a context begins."""
+    say(repository, *TALK)
+    summarize(repository, CONVERSATION, WORDS)
+    assert compact(repository, CONVERSATION, WORDS, ratio=1.0).text == "\n".join(TALK[:2])
+    say(repository, "The server is slow today.")
+    summarize(repository, CONVERSATION, WORDS)
+    last = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    assert last.text == "\n".join([*TALK[:2], "The server is slow today."])
+
+
+def test_a_compaction_does_not_go_on_from_one_whose_sources_changed(repository):
+    first, _ = say(repository, "ALPHA is the server.", "BETA is the client.")
+    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    say(repository, "GAMMA is new.")
+    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    amend(repository, CONVERSATION, first, "OMEGA is the server.", author="planner")
+    assert [row.changed for row in list_summaries(repository, CONVERSATION).summaries] == [(first,), (first,)]
+    again = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    assert (again.earlier, sorted(line.split()[0] for line in again.text.splitlines())) == (
+        None, ["BETA", "GAMMA", "OMEGA"],
+    )  # fmt: skip
+    assert not list_summaries(repository, CONVERSATION).summaries[0].stale
+
+
+def test_a_compaction_from_elsewhere_counts_what_is_behind_it(repository):
+    """A program that compacts tells no numbers."""
+    say(repository, *TALK)
+    say(repository, "They talked about a form.", kind="compaction", author_kind="system")
+    say(repository, "One more thing.")
+    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
+    assert (done.original_tokens, done.text.splitlines()[0]) == (20, "They talked about a form.")
+    assert done.summary_tokens <= 0.4 * 20
+
+
+def test_a_typed_message_without_words_is_summarized_by_its_document(repository):
+    payload = {"options": ["files", "SQLite"], "title": "Use SQLite for the index"}
+    for kind, document in (("proposal", payload), ("decision", {"topic": "db", "decision": "SQLite"})):
+        append(repository, CONVERSATION, replace(plain_message("lead", "", kind=kind), payload=document))
+    done = summarize(repository, CONVERSATION, WORDS, ratio=1.0)
+    assert done.messages == 2
+    assert done.text == 'options: ["files", "SQLite"]\ntitle: Use SQLite for the index\ndb: SQLite'
+    assert summarize(repository, CONVERSATION, WORDS, ratio=0.3, every=True).text.splitlines()[-1] == "db: SQLite"
 
 
 def test_the_users_own_command_writes_the_summary(repository):

@@ -29,20 +29,25 @@ def said(repository):
     return [Said(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
 
 
+def built_in(said, most, count=words):
+    """Summarize to so many tokens."""
+    return summarize_built_in(said, 1.0, count, original_tokens=most)
+
+
 def test_the_built_in_one_keeps_a_share_of_the_sentences(said):
-    one, all_of_them = summarize_built_in(said, 8, words), summarize_built_in(said, 100, words)
+    one, all_of_them = built_in(said, 8), built_in(said, 100)
     assert one == ("Safari blocks the cookie of the login form.", "textrank", "scopes")
     assert len(all_of_them.text.splitlines()) == 3
 
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\u6570\u636e\u3002" * 100_000, ". " * 150_000])
 def test_a_message_of_a_million_characters_is_summarized_at_once(text):
-    made = summarize_built_in([Said(None, plain_message("planner", text))], 1000, len)
+    made = built_in([Said(None, plain_message("planner", text))], 1000, len)
     assert 1 <= len(made.text) <= 1000
 
 
 def test_nothing_but_code_leaves_nothing_to_say():
-    assert summarize_built_in([Said(None, plain_message("planner", "```\nx = 1\n```"))], 9, words).text == ""
+    assert built_in([Said(None, plain_message("planner", "```\nx = 1\n```"))], 9).text == ""
 
 
 def test_the_command_reads_the_conversation_as_data(said):
@@ -85,7 +90,7 @@ def test_the_prompt_of_a_long_conversation_asks_for_a_share_of_its_words():
 def test_a_summary_is_never_empty_where_a_sentence_was_said_and_never_too_long(texts, most):
     """S4-46."""
     said = [Said(None, plain_message("planner", text)) for text in texts]
-    made = summarize_built_in(said, most, len)
+    made = built_in(said, most, len)
     assert bool(made.text) == any(split_sentences(text) for text in texts)
     shortest = min((len(s.split()[0]) + 1 for text in texts for s in split_sentences(text)), default=0)
     assert len(made.text) <= max(most, shortest, 41)

@@ -115,7 +115,8 @@ def test_what_was_forgotten_is_not_remembered_again(repository):
 def test_plain_git_reads_an_entry(repository):
     say(repository, *FOUR)
     (entry,) = update(repository).entries
-    document = json.loads(git(repository, "show", f"refs/scopes/memory:entries/{entry.id}.json"))
+    (path,) = git(repository, "ls-tree", "-r", "--name-only", "refs/scopes/memory", "entries").split()
+    document = json.loads(git(repository, "show", f"refs/scopes/memory:{path}"))
     assert document["sources"] == {"messages": list(entry.sources.messages), "tip": entry.sources.tip}
     assert document["timestamp"] == entry.time
 

@@ -28,3 +28,8 @@ def test_the_words_of_most_texts_come_first_and_ties_are_settled():
     assert top_words(texts, 3) == ("form", "login", "cookie")
     assert top_words(["zebra apple"], 5) == ("apple", "zebra")
     assert top_words([], 5) == ()
+
+
+def test_a_topic_is_no_tag_no_quantity_and_no_word_of_the_rules():
+    text = "<system-reminder>It took 31m 40ms 2.5gb 3rd</system-reminder> decided TODO <b class='x'>cookie</b> v2.1 < 5 > 3"
+    assert top_words([text], 9) == ("cookie", "took", "v2.1")

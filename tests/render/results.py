@@ -419,7 +419,7 @@ CONTEXT = Context(
 )  # fmt: skip
 
 SUMMARIZED = Summarized(
-    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, method="textrank",
+    id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
 )  # fmt: skip
@@ -439,12 +439,13 @@ MEMORY = {
     "list": MemoryList(entries=(REMEMBERED, ADDED)),
     "empty-list": MemoryList(entries=()),
     "show": MemoryView(entry=REMEMBERED),
+    "partly-withdrawn": MemoryView(entry=replace(REMEMBERED, withdrawn=(PROMPT.id,))),
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": choose([REMEMBERED, ADDED], 8192),
-    "context-without-room": choose([REMEMBERED, ADDED], 130),
-    "no-context": choose([], 8192),
+    "context": choose([REMEMBERED, ADDED], 8192, str),
+    "context-without-room": choose([REMEMBERED, ADDED], 280, str),
+    "no-context": choose([], 8192, str),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -106,7 +107,7 @@ WRITES = {
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
     "memory search": lambda repo: search_memory(repo, "monday"),
-    "memory context": memory_context,
+    "memory context": partial(memory_context, neutralise=str),
     "memory stats": memory_stats,
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),

@@ -23,8 +23,11 @@ def memory_add(
     importance: Annotated[
         int, typer.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")
     ] = USUAL,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be remembered, and store nothing")] = False,
 ) -> int:
     """Remember something by your own words.
+
+    The text has at most 10,000 characters, a topic 100, a decision or an action 500; there are at most 30 of each.
 
     Examples:
       scopes memory add "The staging database is reset every Monday"
@@ -41,5 +44,6 @@ def memory_add(
         decisions=decisions or (),
         actions=actions or (),
         importance=importance,
+        dry_run=dry_run,
     )
     return call.show(done)

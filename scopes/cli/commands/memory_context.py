@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.arguments import OfAgent
 from scopes.cli.invocation import Invocation
+from scopes.context.recorded import neutralise
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
 from scopes.memory.context import context as tell
 
@@ -22,11 +23,13 @@ def memory_context(
 ) -> int:
     """Print what an agent is told of the past.
 
-    The newest entries, oldest first, each whole or not at all; recorded words, fenced line by line, no instructions.
+    The newest entries, oldest first, each whole or not at all, between two marks as recorded data, not instructions:
+    tags and control characters in it are made harmless. What was amended or retracted since is left out.
 
     Examples:
       scopes memory context
       scopes memory context --agent planner --max-chars 2000 --limit 5
     """
     call: Invocation = context.obj
-    return call.show(tell(call.repository(), max_characters=max_characters, limit=limit, agent=agent))
+    told = tell(call.repository(), neutralise=neutralise, max_characters=max_characters, limit=limit, agent=agent)
+    return call.show(told)

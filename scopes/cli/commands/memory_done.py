@@ -15,6 +15,7 @@ def memory_done(
     action: Annotated[
         str, typer.Argument(metavar="ACTION", help="What is done: its id, as scopes memory actions has it")
     ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing")] = False,
 ) -> int:
     """Mark something as done.
 
@@ -22,4 +23,4 @@ def memory_done(
       scopes memory done k3x9.2
     """
     call: Invocation = context.obj
-    return call.show(done(call.repository(), action))
+    return call.show(done(call.repository(), action, dry_run=dry_run))

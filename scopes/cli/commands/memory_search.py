@@ -28,7 +28,8 @@ def memory_search(
 ) -> int:
     """Find what is remembered by its words.
 
-    The best fit comes first: words in topics count most, then those in decisions.
+    The best fit comes first: words in topics count most, then those in decisions. What was amended or retracted since
+    is left out. Exit code 1 means that nothing was found.
 
     Examples:
       scopes memory search "login cookie"

@@ -18,6 +18,9 @@ def memory_update(
     ] = None,
     at_once: Annotated[bool, typer.Option("--now", help="Also where only little is new")] = False,
     built_in: BuiltIn = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the entries that would be made, without any command of yours")
+    ] = False,
 ) -> int:
     """Remember what is new in conversations.
 
@@ -36,4 +39,5 @@ def memory_update(
       scopes ai memory update conv-001/main --json
     """
     call: Invocation = context.obj
-    return call.show(update(call.repository(), conversation, at_once=at_once, built_in=built_in))
+    done = update(call.repository(), conversation, at_once=at_once, built_in=built_in, dry_run=dry_run)
+    return call.show(done)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import MemoryContext
@@ -34,7 +36,15 @@ _ENTRY = (
     Column("Branch", hidden=True),
 )
 _HIT = (*_ENTRY, Column("Found in"), Column("Score", hidden=True))
-_ACTION = (Column("ID"), Column("State"), Column("Action", flexible=True), Column("Agent", "agent"), Column("Time"))
+_ACTION = (
+    Column("ID"),
+    Column("State"),
+    Column("Action", flexible=True),
+    Column("Agent", "agent", flexible=True),
+    Column("Time"),
+)
+_ROOM = 72  # columns of a terminal, below which ids would be cut
+_LESS_TELLING = frozenset({"Importance", "Time", "Found in"})
 _UNDO = "undo with: scopes undo"
 
 
@@ -43,10 +53,14 @@ def updated(result: MemoryUpdated, view: View) -> None:
     """Say the new entries; in a pipe only their ids."""
     for entry in result.entries:
         if view.terminal:
-            view.line("remembered ", *_place(entry), " as ", identifier(view, entry.id))
+            view.line(
+                "would remember " if result.dry_run else "remembered ",
+                *_place(entry),
+                *(() if result.dry_run else (" as ", identifier(view, entry.id))),
+            )
             view.body(entry.summary, indent=4)
         else:
-            view.line(entry.id)
+            view.line(entry.summary if result.dry_run else entry.id)
     if not view.terminal:
         return
     if not result.entries:
@@ -60,6 +74,9 @@ def updated(result: MemoryUpdated, view: View) -> None:
 @render_text.register(MemoryAdded)
 def added(result: MemoryAdded, view: View) -> None:
     """Say the new entry's id."""
+    if result.operation is None:
+        view.line("would remember: ", result.entry.summary)
+        return
     name = identifier(view, result.entry.id)
     say_outcome(view, name, "remembered as ", name, operation=result.operation)
 
@@ -68,7 +85,7 @@ def added(result: MemoryAdded, view: View) -> None:
 def memory_list(result: MemoryList, view: View) -> None:
     """Say the entries, newest first."""
     if result.entries or not view.terminal:
-        view.rows(_ENTRY, (_row(entry, view) for entry in result.entries), title="Memory")
+        view.rows(_fitting(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
     else:
         view.line("Nothing is remembered.")
         say_hint(view, "remember what was said with: scopes memory update")
@@ -91,6 +108,9 @@ def memory_view(result: MemoryView, view: View) -> None:
         say_field(view, "Decided", decision)
     for item in entry.action_items:
         say_field(view, "Done" if item.done else "To do", item.text, " ", Span(_short(item.id, view), "dim"))
+    if entry.withdrawn:
+        number = counted(len(entry.withdrawn), "message")
+        say_field(view, "Left out", Span(f"{number} amended or retracted since", "warn"))
     if entry.sources.messages:
         say_field(view, "Sources", counted(len(entry.sources.messages), "message"))
 
@@ -99,7 +119,7 @@ def memory_view(result: MemoryView, view: View) -> None:
 def memory_hits(result: MemoryHits, view: View) -> None:
     """Say what was found, the best first."""
     if result.hits or not view.terminal:
-        view.rows(_HIT, (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
+        view.rows(_fitting(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
     else:
         view.line("Nothing in the memory fits ", result.query, ".")
 
@@ -111,9 +131,6 @@ def memory_context(result: MemoryContext, view: View) -> None:
         view.body(result.text)
     else:
         view.exact(result.text)
-    if result.omitted and view.terminal:
-        words = "entry" if result.omitted == 1 else "entries"
-        say_hint(view, f"no room for {result.omitted} {words} within {result.max_characters:,} characters")
 
 
 @render_text.register(MemoryStats)
@@ -134,7 +151,7 @@ def memory_stats(result: MemoryStats, view: View) -> None:
 def action_list(result: ActionList, view: View) -> None:
     """Say what is left to do."""
     if result.actions or not view.terminal:
-        view.rows(_ACTION, (_action_row(row, view) for row in result.actions), title="To do")
+        view.rows(_fitting(_ACTION, view), (_action_row(row, view) for row in result.actions), title="To do")
     else:
         view.line("Nothing is left to do.")
 
@@ -143,7 +160,8 @@ def action_list(result: ActionList, view: View) -> None:
 def action_done(result: ActionDone, view: View) -> None:
     """Say what is done."""
     name = Span(_short(result.item.id, view), "id")
-    before = "done: " if result.operation is not None else "done before: "
+    made = "would be done: " if result.dry_run else "done before: "
+    before = "done: " if result.operation is not None else made
     say_outcome(view, name, before, result.item.text, operation=result.operation)
 
 
@@ -158,6 +176,13 @@ def pruned(result: MemoryPruned, view: View) -> None:
     view.line(f"{verb} {len(result.entries):,} of {len(result.entries) + result.remaining:,} remembered")
     if result.operation is not None:
         say_hint(view, _UNDO)
+
+
+def _fitting(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
+    """Leave out on a narrow terminal what tells least: an id that was cut could not be typed."""
+    if not view.terminal or view.width >= _ROOM:
+        return columns
+    return tuple(replace(each, hidden=True) if each.name in _LESS_TELLING else each for each in columns)
 
 
 def _place(entry: Entry) -> tuple[Span, ...]:

@@ -31,8 +31,9 @@ def summarized(result: Summarized, view: View) -> None:
         what = "compacted" if result.compact else "summarized"
         done = what if result.id is not None else f"would have {what}"
         place = Span(f"{result.conversation}/{result.branch}", "branch")
+        before = () if result.earlier is None else (" and the compaction ", identifier(view, result.earlier), " before")
         name = () if result.id is None else (" in ", identifier(view, result.id))
-        view.line(done, f" {counted(result.messages, 'message')} of ", place, *name, f" ({result.method})")
+        view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
         tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
         say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)

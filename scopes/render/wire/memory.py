@@ -19,13 +19,20 @@ from scopes.render.wire.fields import known, utc
 def updated(result: MemoryUpdated) -> dict[str, object]:
     """Lay out the new entries, and count the branches that wait for more."""
     entries = [_entry(entry) for entry in result.entries]
-    return known(kind="memory-update", entries=entries, waiting=result.waiting, operation=result.operation)
+    return known(
+        kind="memory-update",
+        entries=entries,
+        waiting=result.waiting,
+        dry_run=result.dry_run or None,
+        operation=result.operation,
+    )
 
 
 @to_wire.register(MemoryAdded)
 def added(result: MemoryAdded) -> dict[str, object]:
     """Lay out the new entry."""
-    return {"kind": "memory-entry", **_entry(result.entry), "operation": result.operation}
+    dry_run = None if result.operation else True
+    return known(kind="memory-entry", **_entry(result.entry), dry_run=dry_run, operation=result.operation)
 
 
 @to_wire.register(MemoryList)
@@ -84,7 +91,9 @@ def action_list(result: ActionList) -> dict[str, object]:
 @to_wire.register(ActionDone)
 def action_done(result: ActionDone) -> dict[str, object]:
     """Lay out what is done; without an operation it was so before."""
-    return known(kind="memory-action", **result.item._asdict(), operation=result.operation)
+    return known(
+        kind="memory-action", **result.item._asdict(), dry_run=result.dry_run or None, operation=result.operation
+    )
 
 
 @to_wire.register(MemoryPruned)
@@ -115,4 +124,5 @@ def _entry(entry: Entry) -> dict[str, object]:
         importance=entry.importance,
         sources=sources,
         method=entry.method,
+        withdrawn=list(entry.withdrawn) or None,
     )

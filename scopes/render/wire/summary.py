@@ -20,6 +20,7 @@ def summarized(result: Summarized) -> dict[str, object]:
         branch=result.branch,
         text=result.text,
         messages=result.messages,
+        earlier=result.earlier,
         original_tokens=result.original_tokens,
         summary_tokens=result.summary_tokens,
         counted=result.counted,
