@@ -7,7 +7,7 @@ cannot know; this lowers the risk that an agent obeys what an old tool result sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ from scopes.context.tokens import Chosen, prepare_for_room
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.memory.context import MAX_CHARACTERS
+from scopes.memory.preface import tell_before_history
 from scopes.model.message import Part
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
@@ -38,6 +40,27 @@ _TOOL = re.compile(r"^(?=[ \t]*\[tool\b)", re.MULTILINE | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 Count = Callable[[str], int]
+
+
+class _Preface(NamedTuple):
+    """What goes before the block."""
+
+    text: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+class _Frame(NamedTuple):
+    """What stands around the messages of a block: what goes before it, and the summary at its beginning."""
+
+    before: str
+    summary: str
+
+    def around(self, messages: str) -> str:
+        """Put the introduction and the fence around entries; the mark depends on all that is inside."""
+        body = self.summary + messages
+        begin, end = fence(mark_of(body))
+        block = f"<conversation_history>\n{INTRODUCTION}\n\n{begin}{body}{end}</conversation_history>\n"
+        return self.before + block
 
 
 class _Piece(NamedTuple):
@@ -73,8 +96,11 @@ def history(
     max_tokens: int = DEFAULT_TOKENS,
     tools: str = "status",
     preview: bool = False,
+    with_memory: bool = False,
 ) -> HistoryBlock:
     """Write the last messages of a branch as a block of at most `max_tokens`; a preview also says how much it is.
+
+    With the memory that comes first, and then what other agents than this conversation's said last (S0-18).
 
     Raises:
         Invalid: a number is too small, or `tools` is neither status nor full.
@@ -97,14 +123,16 @@ def history(
     ]
     summary = _entry("Summary", clip(material.summary, LONGEST_MESSAGE)) if material.summary else ""
     prepare_for_room(chosen.tokenizer, (piece.text for piece in reversed(pieces)), max_tokens)
-    room = max_tokens - count(_framed(summary))
+    preface = _preface(repository, places[0].conversation, material, max_tokens, count) if with_memory else _Preface()
+    frame = _Frame(preface.text, summary)
+    room = max_tokens - count(frame.around(""))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")
-    kept = _fitting(pieces, summary, max_tokens, count)
-    text = _block(summary, kept)
+    kept = _fitting(pieces, frame, max_tokens, count)
+    text = frame.around("".join(piece.text for piece in kept))
     truncated = sum(piece.truncated for piece in kept)
     told = f"{len(kept)} of {len(said) + material.unread} messages, {truncated} of them truncated: {count(text)} tokens"
-    notes = [*chosen.notes, *material.notes]
+    notes = [*chosen.notes, *material.notes, *preface.notes]
     if pieces and not kept:
         notes.append(Note(f"not even the newest message fits into {max_tokens} tokens", "give it more: --max-tokens N"))
     if preview:
@@ -129,33 +157,40 @@ def _is_told(turn: Turn, material: Material) -> bool:
     return turn.head.kind == "summary" and material.summary is not None and turn.content in material.summary
 
 
-def _fitting(pieces: Sequence[_Piece], summary: str, max_tokens: int, count: Count) -> list[_Piece]:
+def _preface(
+    repository: Repository, conversation: ConversationId, material: Material, max_tokens: int, count: Count
+) -> _Preface:
+    """Tell what goes before the history, as long as that leaves half of the room."""
+    agents = (turn.head.author for turn in reversed(material.turns) if turn.head.author_kind == "agent")
+    found = tell_before_history(
+        repository,
+        conversation,
+        next(agents, ""),
+        neutralise=neutralise,
+        max_characters=max(1, min(MAX_CHARACTERS, max_tokens)),
+    )
+    text = f"{found.text}\n" if found.text else ""
+    if count(text) * 2 > max_tokens:
+        return _Preface("", (*found.notes, Note(f"{max_tokens} tokens have no room for the memory as well")))
+    return _Preface(text, tuple(Note(note.text) for note in found.notes))
+
+
+def _fitting(pieces: Sequence[_Piece], frame: _Frame, max_tokens: int, count: Count) -> list[_Piece]:
     """Keep the newest messages in one piece; the newest one is cut where even it does not fit."""
     kept: list[_Piece] = []
-    room = max_tokens - count(_framed(summary))
+    room = max_tokens - count(frame.around(""))
     for piece in reversed(pieces):
         room -= count(piece.text)
         if room < 0:
             break
         kept.insert(0, piece)
-    while kept and count(_block(summary, kept)) > max_tokens:  # tokens reach over the ends of pieces
-        del kept[0]
+    while kept and count(frame.around("".join(piece.text for piece in kept))) > max_tokens:
+        del kept[0]  # tokens reach over the ends of pieces
     if pieces and not kept:
         newest = pieces[-1]
-        whole = newest.text.rstrip()
-        cut = cut_to_fit(whole, max_tokens, lambda content: count(_framed(f"{summary}{content}\n\n")))
+        cut = cut_to_fit(newest.text.rstrip(), max_tokens, lambda content: count(frame.around(f"{content}\n\n")))
         kept = [] if cut is None else [newest._replace(text=f"{cut}\n\n", truncated=True)]
     return kept
-
-
-def _block(summary: str, kept: Iterable[_Piece]) -> str:
-    return _framed(summary + "".join(piece.text for piece in kept))
-
-
-def _framed(body: str) -> str:
-    """Put the introduction and the fence around entries; the mark depends on all that is inside."""
-    begin, end = fence(mark_of(body))
-    return f"<conversation_history>\n{INTRODUCTION}\n\n{begin}{body}{end}</conversation_history>\n"
 
 
 def _entry(role: str, text: str) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.context.prompt import INTRODUCTION, history
 from scopes.conversation.new import new
 from scopes.errors import Invalid
+from scopes.memory.add import add
 from tests.context.building import talk
 from tests.support.history import history as draw
 from tests.support.history import say
@@ -199,3 +200,27 @@ def test_limits_that_leave_nothing_are_refused(repository, exact, options):
     draw(repository, "main: a")
     with pytest.raises(Invalid):
         history(repository, "conv-001", exact, **options)
+
+
+def remembered(repository):
+    """A memory, another agent's session, and a session to go on with."""
+    add(repository, "Staging is reset every Monday", agent="codex")
+    say(repository, new(repository).id, "I looked at the cookie.", author={"name": "codex", "kind": "agent"})
+    conversation = new(repository).id
+    talk(repository, 4, conversation=conversation, length=30)
+    return conversation
+
+
+def test_memory_comes_first_then_other_agents_then_the_history(repository, exact):
+    """S0-18."""
+    text = history(repository, remembered(repository), exact, with_memory=True).text
+    places = [text.index(words) for words in ("Staging is reset", "I looked at the cookie.", "User: turn-1")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("cap", [200, 300, 500, 1000, 4000])
+def test_with_the_memory_a_block_has_no_more_tokens_than_its_cap(repository, exact, cap):
+    block = history(repository, remembered(repository), exact, with_memory=True, max_tokens=cap)
+    assert exact.tokenizer.count(block.text) == block.tokens <= cap
+    assert block.messages
+    assert ("Staging" in block.text) != any("no room for" in note.text for note in block.notes)

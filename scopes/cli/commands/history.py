@@ -28,6 +28,9 @@ def history(
     tools: Annotated[
         str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
     ] = TOOLS[0],
+    with_memory: Annotated[
+        bool, typer.Option("--with-memory", help="First the memory, and what other agents said last")
+    ] = False,
     model: ModelName = None,
     strict: Strict = False,
 ) -> int:
@@ -41,6 +44,7 @@ def history(
       scopes conv history conv-001 --preview
       scopes conv history conv-001/main --for-prompt -n 20 --max-tokens 4000
       scopes conv history conv-001 --for-prompt --with-tools full
+      scopes conv history conv-001 --for-prompt --with-memory
     """
     call: Invocation = context.obj
     if not (for_prompt or preview):
@@ -49,5 +53,14 @@ def history(
         )
     chosen = tokenizer_for(call, model, strict=strict)
     return call.show(
-        write(call.repository(), conversation, chosen, last=last, max_tokens=max_tokens, tools=tools, preview=preview)
+        write(
+            call.repository(),
+            conversation,
+            chosen,
+            last=last,
+            max_tokens=max_tokens,
+            tools=tools,
+            preview=preview,
+            with_memory=with_memory,
+        )
     )
