@@ -13,6 +13,7 @@ from scopes.context.limits import Limits
 from scopes.context.rank_data import Places
 from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
 from scopes.conversation.lookup import branch_tips
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
@@ -313,3 +314,14 @@ def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, opt
         patch.setattr("tiktoken.Encoding", lambda name, **given: built_with.append(name) or encoding(name, **given))
         seen = built(repository, chosen, tmp_path, max_tokens=3000, **options)
     assert (built_with, seen.utilisation >= 0.85) == (["o200k_base"], True)
+
+
+def test_a_branch_of_branches_has_all_that_it_came_from_however_deep(repository, exact, tmp_path):
+    """S1-25: git's history has no cycles, and what two ways lead to is there once."""
+    new(repository)
+    say(repository, "conv-001", "at the root")
+    for depth in range(30):
+        branch(repository, "conv-001", name=f"level-{depth}")
+        say(repository, "conv-001", f"at depth {depth}")
+    seen = built(repository, exact, tmp_path)
+    assert [message.text for message in seen.messages] == ["at the root", *(f"at depth {depth}" for depth in range(30))]
