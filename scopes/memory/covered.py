@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
 from scopes.conversation.staleness import SILENT, SUMMARIES
-from scopes.ids import MessageId, Oid
+from scopes.ids import MessageId, Oid, is_oid
 from scopes.memory.plans import find_plan
 from scopes.model.message import Message
-from scopes.store.graph import walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
 
@@ -71,10 +71,21 @@ def _says_something(message: Message) -> bool:
 
 
 def heads_since_summary(repository: Repository, tip: Oid) -> list[MessageHead]:
-    """List the messages since the last summary or compaction, oldest first; all of them where there is none."""
+    """List the messages since the last summary or compaction, oldest first; all of them where there is none.
+
+    What was said while it was written stands before it and is not in it, so it counts as said since.
+    """
     heads = walk_heads_newest_first(repository, [tip])
     last = next((head.oid for head in heads if head.kind in SUMMARIES), None)
-    return heads_beyond(repository, tip, () if last is None else (last,))
+    return heads_beyond(repository, tip, () if last is None else (_covers_until(repository, last),))
+
+
+def _covers_until(repository: Repository, summary: Oid) -> Oid:
+    """Return where its branch stood when a summary was begun; after a rebase that is another history."""
+    match read_message(repository, summary).extra.get("summarizes"):
+        case {"tip": str(tip)} if is_oid(tip) and repository.has(Oid(tip)):
+            return Oid(tip) if is_ancestor(repository, Oid(tip), summary) else summary
+    return summary
 
 
 def heads_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> list[MessageHead]:

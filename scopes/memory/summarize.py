@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from scopes.conversation.append import append_to, plain_message
+from scopes.conversation.append import plain_message
 from scopes.conversation.lookup import branch_tips, find_both
-from scopes.errors import Invalid, Refused
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.conversation.message_commit import write_message_blob, write_message_commit
+from scopes.conversation.operating import perform
+from scopes.errors import Busy, Invalid, NotFound, Refused
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.covered import Said, heads_beyond, heads_since_summary, read_said
 from scopes.memory.standing import Root, find_root
 from scopes.memory.summarizer import (
@@ -20,8 +22,11 @@ from scopes.memory.summarizer import (
     summarize_built_in,
     summarize_by_command,
 )
+from scopes.model.operation import RefChange
 from scopes.result import Result
+from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
+from scopes.store.transaction import writing
 
 DEFAULT_RATIO = 0.3
 
@@ -30,7 +35,7 @@ DEFAULT_RATIO = 0.3
 class Summarized(Result):
     """A summary of `messages` messages, and of the compaction `earlier` before them where it goes on from one.
 
-    `id` and `oid` are None when it was only to be looked at.
+    `id`, `oid` and `operation` are None when it was only to be looked at.
 
     `ratio` is that of its tokens to those of what it covers (S4-45), `counted` exact or estimate.
     """
@@ -47,6 +52,7 @@ class Summarized(Result):
     counted: str
     method: str
     compact: bool
+    operation: OperationId | None = None
 
     @property
     def ratio(self) -> float:
@@ -87,6 +93,7 @@ def summarize(
 
     Raises:
         Refused: nothing was said since, or the user's summarizer did not do its work; nothing is stored.
+        Busy: something was said while a compaction was written; nothing is stored.
         Invalid: the ratio is not above 0 and at most 1.
     """
     if not 0 < ratio <= 1:
@@ -151,5 +158,16 @@ def _append(repository: Repository, done: Summarized, author: str, sources: list
     }
     if done.compact:
         extra["context_root"] = True
-    stored = append_to(repository, done.conversation, done.branch, replace(message, extra=extra))
-    return replace(done, id=stored.id, oid=stored.oid)
+    message = replace(message, extra=extra)
+    place, ref = f"{done.conversation}/{done.branch}", branch_ref(done.conversation, done.branch)
+    with writing(repository):  # an operation, which `append` is not: nobody has typed this, and undo takes it back
+        blob = write_message_blob(repository, message)
+        below = branch_tips(repository, done.conversation).get(done.branch)
+        if below is None:
+            raise NotFound(f"there is no branch {place} any more", hint="bring it back: scopes undo")
+        if done.compact and below != tip:  # a context that begins there would not have it
+            raise Busy(f"something was said on {place} meanwhile; nothing was stored", hint="try again")
+        oid = write_message_commit(repository, below, message, blob)
+        kind = "compact" if done.compact else "summarize"
+        operation = perform(repository, kind, f"{kind} {place}", [RefChange(ref, below, oid)]).id
+    return replace(done, id=message.id, oid=oid, operation=operation)

@@ -2,7 +2,8 @@
 
 Sentences are the nodes of a graph; the weight between two is the number of words that they share over the sum of the
 logarithms of their lengths; rank flows along the weights as in PageRank, with damping 0.85. The work grows with the
-square of the number of sentences, so of a long text only the 400 whose words are most frequent take part.
+square of the number of sentences, so of a long text only the 400 whose words are most frequent take part; the
+others come behind them.
 
 It is our own because the libraries that are kept (sumy, pytextrank) need the data of NLTK or a model of spaCy, which
 have to be downloaded, and some 70 MB of packages, for the same graph.
@@ -32,9 +33,13 @@ def choose_sentences(sentences: Sequence[str], count: int) -> list[str]:
 
 
 def rank_sentences(sentences: Sequence[str]) -> list[int]:
-    """Return the places of the sentences that take part, the best first; those that repeat a better one come last."""
+    """Return the places of sentences, the best first; then those that repeat a better one, then those not ranked.
+
+    Sentences of an odd length are none of them, unless there are no others.
+    """
     words = [frozenset(walk_words(sentence)) for sentence in sentences]
-    chosen = _preselect(sentences, words)
+    frequent = _preselect(sentences, words)
+    chosen = sorted(frequent[:MOST_SENTENCES])
     ranks = _rank([words[index] for index in chosen])
     best = [chosen[place] for place in sorted(range(len(chosen)), key=lambda place: (-round(ranks[place], 9), place))]
     telling: list[int] = []
@@ -42,7 +47,7 @@ def rank_sentences(sentences: Sequence[str]) -> list[int]:
     for index in best:
         known = any(_repeats(words[index], words[better]) for better in telling)
         (repeating if known else telling).append(index)
-    return telling + repeating
+    return telling + repeating + frequent[MOST_SENTENCES:]
 
 
 def _repeats(words: _Words, better: _Words) -> bool:
@@ -51,7 +56,7 @@ def _repeats(words: _Words, better: _Words) -> bool:
 
 
 def _preselect(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:
-    """Choose which sentences take part, in order: those of a usual length, each set of words once."""
+    """Order the sentences of a usual length, each set of words once: those with the most frequent words first."""
     usual = [i for i, held in enumerate(words) if _is_usual(sentences[i], held)] or list(range(len(sentences)))
     first: dict[_Words, int] = {}
     for index in usual:
@@ -64,7 +69,7 @@ def _preselect(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:
         for word in words[index]:
             frequency[word] = frequency.get(word, 0) + 1
     telling = {i: sum(frequency[word] for word in words[i]) / (len(words[i]) or 1) for i in distinct}
-    return sorted(sorted(distinct, key=lambda index: (-telling[index], index))[:MOST_SENTENCES])
+    return sorted(distinct, key=lambda index: (-telling[index], index))
 
 
 def _is_usual(sentence: str, words: _Words) -> bool:

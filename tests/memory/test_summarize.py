@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,9 @@ from scopes.conversation.heads import read_message
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.lookup import branch_tips
 from scopes.conversation.show import show
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.memory.compact import compact
 from scopes.memory.covered import Said
 from scopes.memory.summaries import list_summaries
@@ -179,6 +182,29 @@ def test_a_compaction_is_where_a_context_begins_and_the_long_form_stays(reposito
     assert texts(repository) == [*TALK, TALK[0]]
     with pytest.raises(Refused, match="since its last compaction"):
         compact(repository, CONVERSATION, WORDS)
+
+
+@pytest.mark.parametrize("write", [summarize, compact])
+def test_undo_takes_a_summary_back_and_nothing_else(repository, write):
+    say(repository, *TALK)
+    done = write(repository, CONVERSATION, WORDS)
+    assert undo(repository).target.id == done.operation
+    assert texts(repository) == list(TALK)
+    redo(repository)
+    assert texts(repository) == [*TALK, done.text]
+    assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
+
+
+def test_what_is_said_while_a_summary_is_written_is_no_trouble(repository):
+    """The user's command may take its time; it is the store that says something here."""
+    say(repository, *TALK)
+    command = f"{sys.executable} -m scopes --store {repository.path} conv append {CONVERSATION} Meanwhile. >/dev/null; echo short"
+    summarize(with_summarizer(repository, command), CONVERSATION, WORDS)
+    assert texts(repository) == [*TALK, "Meanwhile.", "short"]
+    assert list_summaries(repository, CONVERSATION).uncovered == 1
+    assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "Meanwhile."
+    with pytest.raises(Busy, match="meanwhile; nothing was stored"):
+        compact(with_summarizer(repository, command), CONVERSATION, WORDS)
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0])

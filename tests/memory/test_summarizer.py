@@ -46,6 +46,14 @@ def test_a_message_of_a_million_characters_is_summarized_at_once(text):
     assert 1 <= len(made.text) <= 1000
 
 
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5])
+def test_a_summary_of_very_many_sentences_is_as_long_as_was_asked_for(ratio):
+    """S4-45: also where not all of them can be ranked."""
+    said = [Said(None, plain_message("planner", " ".join(f"Server s{n} has the disk d{n * 7}." for n in range(3000))))]
+    made = summarize_built_in(said, ratio, words, original_tokens=18_000)
+    assert 0.99 * ratio * 18_000 < words(made.text) <= ratio * 18_000
+
+
 def test_nothing_but_code_leaves_nothing_to_say():
     assert built_in([Said(None, plain_message("planner", "```\nx = 1\n```"))], 9).text == ""
 

@@ -421,7 +421,7 @@ CONTEXT = Context(
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
-    text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False,
+    text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False, operation=OPERATION,
 )  # fmt: skip
 
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
@@ -721,8 +721,8 @@ SAMPLES = {
     },
     "summary": {
         "summarized": SUMMARIZED,
-        "compacted": replace(SUMMARIZED, compact=True, method="command", messages=1, counted="estimate"),
-        "foreseen": replace(SUMMARIZED, id=None, oid=None),
+        "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
+        "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(

@@ -21,8 +21,9 @@ def compact(
 ) -> int:
     """Put a summary in line with which a context begins.
 
-    The summary is made as by `scopes conv summarize`; a context for an agent starts at it. Nothing is removed: what it
-    stands for is the history behind it.
+    The summary is made as by `scopes conv summarize`, of the compaction before it and all that was said since; a
+    context for an agent starts at it. Nothing is removed: what it stands for is the whole history behind it. Where what
+    the compaction before was made of has been amended or retracted since, it is made of the messages themselves.
 
     Examples:
       scopes conv compact conv-001

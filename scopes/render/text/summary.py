@@ -31,14 +31,14 @@ def summarized(result: Summarized, view: View) -> None:
         what = "compacted" if result.compact else "summarized"
         done = what if result.id is not None else f"would have {what}"
         place = Span(f"{result.conversation}/{result.branch}", "branch")
-        before = () if result.earlier is None else (" and the compaction ", identifier(view, result.earlier), " before")
+        before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
         name = () if result.id is None else (" in ", identifier(view, result.id))
         view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
         tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
         say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
-        say_hint(view, f"take it back with: scopes conv rewind {result.conversation}/{result.branch}")
+        say_hint(view, "undo with: scopes undo")
 
 
 @render_text.register(SummaryList)

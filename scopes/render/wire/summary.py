@@ -27,6 +27,7 @@ def summarized(result: Summarized) -> dict[str, object]:
         ratio=result.ratio,
         method=result.method,
         context_root=result.compact,
+        operation=result.operation,
     )
 
 
