@@ -11,7 +11,7 @@ from scopes.context.tokens import Chosen, ScaledTokenizer, Tokenizer
 from scopes.loading import load
 
 if TYPE_CHECKING:
-    from scopes.context.count_file import CountFile
+    from scopes.index.count_file import CountFile
 
 FILE = "counts.sqlite"
 KEY_BYTES = 16
@@ -95,5 +95,5 @@ def remembering(chosen: Chosen, counts: Counts) -> Chosen:
 
 
 def _open(path: str) -> CountFile:
-    opened: CountFile = load("scopes.context.count_file:CountFile")(path)
+    opened: CountFile = load("scopes.index.count_file:CountFile")(path)
     return opened

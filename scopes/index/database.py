@@ -124,11 +124,12 @@ def judging() -> Iterator[None]:
     try:
         yield
     except (*MISREAD, TypeError, ValueError) as error:  # a damaged value is of any kind
-        if _is_damage(error):
+        if is_damage(error):
             raise Unfit("was damaged") from error
         raise
 
 
-def _is_damage(error: Exception) -> bool:
+def is_damage(error: Exception) -> bool:
+    """Tell whether an error says that a file holds nonsense, rather than that it cannot be had at present."""
     code = getattr(error, "sqlite_errorcode", None)  # neither a text that is no UTF-8 nor an absurd length has one
     return code is None or code & 0xFF in _DAMAGE

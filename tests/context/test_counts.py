@@ -104,9 +104,9 @@ def test_nothing_new_writes_nothing(tmp_path):
 
 
 def test_where_nothing_was_kept_no_database_is_loaded(tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "scopes.context.count_file", raising=False)
+    monkeypatch.delitem(sys.modules, "scopes.index.count_file", raising=False)
     remembering(tmp_path)[0].count("one")
-    assert "scopes.context.count_file" not in sys.modules
+    assert "scopes.index.count_file" not in sys.modules
 
 
 def test_a_place_that_cannot_be_written_is_no_failure(tmp_path):

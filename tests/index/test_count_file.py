@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.context import count_file
-from scopes.context.count_file import CountFile
+from scopes.index import count_file
+from scopes.index.count_file import CountFile
 
 KEYS = [sha256(str(number).encode()).digest()[:16] for number in range(200)]
 COUNTS = {key: number * 7 for number, key in enumerate(KEYS)}

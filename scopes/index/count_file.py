@@ -14,18 +14,15 @@ import stat
 from collections.abc import Mapping
 from zlib import crc32
 
+from scopes.index.database import MISREAD, Unfit, is_damage
+
 _APPLICATION = 0x73636F74  # "scot"
 _VERSION = 1
 _BUSY_SECONDS = 0.25
 _LARGEST_BYTES = 64 << 20  # about a million and a half counts
 _CHECK_BITS = 32
 _MOST_TOKENS = 1 << 31
-_FAILURES = (sqlite3.Error, OSError, OverflowError, UnicodeDecodeError, MemoryError)
-_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
-
-
-class _Unfit(Exception):
-    """The file is none of ours."""
+_FAILURES = (*MISREAD, OSError, OverflowError)
 
 
 class CountFile:
@@ -53,7 +50,7 @@ class CountFile:
         """Keep counts in one transaction; a file that cannot hold them begins anew, once."""
         rows = [(key, _packed(key, tokens)) for key, tokens in counts.items() if 0 <= tokens < _MOST_TOKENS]
         if self._connection is not None and self._is_full():
-            self._give_up(_Unfit())
+            self._give_up(Unfit(None))
         for _ in range(2):
             if self._unfit or not os.path.lexists(self._path):
                 self._connection = self._made()
@@ -92,7 +89,7 @@ class CountFile:
             self._give_up(error)
             return None
         if (application, version) != (_APPLICATION, _VERSION):
-            self._give_up(_Unfit())
+            self._give_up(Unfit(None))
             return None
         return connection
 
@@ -118,8 +115,7 @@ class CountFile:
 
     def _give_up(self, error: Exception) -> None:
         """Use the file no more; remember whether it has to go."""
-        code = getattr(error, "sqlite_errorcode", None)
-        self._unfit = not isinstance(error, OSError) and (code is None or code & 0xFF in _DAMAGE)
+        self._unfit = not isinstance(error, OSError) and is_damage(error)
         if self._connection is not None:
             self._connection.close()
         self._connection = None
