@@ -111,16 +111,8 @@ def history(
     count = chosen.tokenizer.count
     places = find_sessions(repository, where, None, None)
     material = gather(repository, places, Extent(most=last * _MESSAGES_A_SAYING, verbatim=VERBATIM))
-    outcomes = _outcomes(material.turns)
-    said = [
-        (turn, text)
-        for turn in material.turns
-        if not _is_told(turn, material) and (text := _said(turn, outcomes, full=tools == "full"))
-    ]
-    pieces = [
-        _Piece(turn, _entry(turn.role, clip(text, LONGEST_MESSAGE)), len(text) > LONGEST_MESSAGE)
-        for turn, text in said[-last:]
-    ]
+    said = _pieces(material, full=tools == "full")
+    pieces = said[-last:]
     summary = _entry("Summary", clip(material.summary, LONGEST_MESSAGE)) if material.summary else ""
     prepare_for_room(chosen.tokenizer, (piece.text for piece in reversed(pieces)), max_tokens)
     preface = _preface(repository, places[0].conversation, material, max_tokens, count) if with_memory else _Preface()
@@ -150,6 +142,18 @@ def history(
         last=kept[-1].turn.head.oid if kept else None,
         notes=tuple(notes),
     )
+
+
+def _pieces(material: Material, *, full: bool) -> list[_Piece]:
+    """Write what each message says, cut where it is long; those that say nothing here are left out."""
+    outcomes = _outcomes(material.turns)
+    pieces = []
+    for turn in material.turns:
+        text = "" if _is_told(turn, material) else _said(turn, outcomes, full=full)
+        if text:
+            entry = _entry(turn.role, clip(text, LONGEST_MESSAGE))
+            pieces.append(_Piece(turn, entry, truncated=len(text) > LONGEST_MESSAGE))
+    return pieces
 
 
 def _is_told(turn: Turn, material: Material) -> bool:

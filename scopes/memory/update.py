@@ -7,7 +7,7 @@ remembered meanwhile is not remembered twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -56,12 +56,13 @@ def update(
     at_once: bool = False,
     built_in: bool = False,
     dry_run: bool = False,
+    advance: Callable[[int], None] = lambda _count: None,
 ) -> MemoryUpdated:
     """Make an entry for a branch, or for every branch that is not abandoned, where enough messages are new.
 
     Enough is the setting scopes.memoryEvery (S0-10); with `at_once` a single message is. A message is remembered once,
     with the first branch that has it: the active one before the others. With `dry_run` nothing is stored, and no
-    command of the user's is asked.
+    command of the user's is asked. `advance` is told of each branch that was looked at and of each entry.
     """
     every = repository.config.find_integer("scopes.memoryEvery", DEFAULT_EVERY)
     if every == 0 and not at_once:
@@ -70,6 +71,7 @@ def update(
     places = iter([find_both(repository, where, None)]) if where is not None else _walk_branches(repository)
     enough, waiting = [], 0
     for branch, said in _walk_new(repository, places):
+        advance(1)
         if len(said) >= (1 if at_once else every):
             enough.append((branch, said))
         else:
@@ -83,7 +85,10 @@ def update(
     operation = None
     # What cost a model's time is stored at once, everything else together.
     for group in [[each] for each in enough] if teller.asks_command else [enough]:
-        made = [(branch, teller.tell(said, branch)) for branch, said in group]
+        made = []
+        for branch, said in group:
+            made.append((branch, teller.tell(said, branch)))
+            advance(1)
         kept, done = _store(repository, made)
         entries += kept
         operation = done or operation

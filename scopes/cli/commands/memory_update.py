@@ -9,6 +9,7 @@ import typer
 from scopes.cli.arguments import BuiltIn
 from scopes.cli.invocation import Invocation
 from scopes.memory.update import update
+from scopes.render.progress import progress
 
 
 def memory_update(
@@ -39,5 +40,8 @@ def memory_update(
       scopes ai memory update conv-001/main --json
     """
     call: Invocation = context.obj
-    done = update(call.repository(), conversation, at_once=at_once, built_in=built_in, dry_run=dry_run)
+    with progress(call.output(), "remembering") as advance:
+        done = update(
+            call.repository(), conversation, at_once=at_once, built_in=built_in, dry_run=dry_run, advance=advance
+        )
     return call.show(done)
