@@ -99,9 +99,13 @@ class ConversationTable:
         self.rows = rows
         self.trouble = trouble
         self._connection = connection
+        self._read = None if connection is None else _sum(_laid_out(rows))
 
     def keep(self, found: Iterable[Kept], states: States | None) -> None:
-        """Keep these rows and no others, as far as that is possible; `states` are those of now, None if uncertain."""
+        """Keep these rows and no others, as far as that is possible; `states` are those of now, None if uncertain.
+
+        What somebody else has kept since this was opened stays: it is as good.
+        """
         if self._connection is None:
             return
         now = {kept.summary.id: kept for kept in found}
@@ -116,6 +120,8 @@ class ConversationTable:
             if gone or changed or known != standing:
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._connection:  # which commits, or rolls back
+                    if (find_standing(self._connection, _WHOLE) or _sum([])) != self._read:
+                        return
                     self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
                     self._connection.executemany(_INSERT, changed)
                     sums = {sel: _sum(self._connection.execute(sel).fetchall()) for sel in (_BRIEF, _WHOLE)}
@@ -129,6 +135,7 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
     """
     try:
         with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
+            connection.execute("BEGIN")  # one moment for all that is read
             if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(store)):
                 return None
             if find_standing(connection, "complete" if complete else "brief") != state:
@@ -178,7 +185,9 @@ def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId
             if not is_ours(connection, LAYOUT, store):
                 raise Unfit("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")
-            rows, people = _rows(connection, _WHOLE)
+            connection.execute("BEGIN")  # one moment for the rows and their sum
+            with connection:
+                rows, people = _rows(connection, _WHOLE)
             found = {
                 name: Kept(ConversationSummary(name, people[names], *values), state, bool(complete))
                 for name, names, *values, state, complete in rows
@@ -208,7 +217,12 @@ def _name(component: str) -> AgentName:
 
 def _row(kept: Kept) -> tuple[object, ...]:
     name, people, *values = kept.summary
-    return name, "/".join(map(encode_component, people)), *values, kept.state, kept.complete
+    return name, "/".join(map(encode_component, people)), *values, kept.state, int(kept.complete)
+
+
+def _laid_out(rows: Mapping[ConversationId, Kept]) -> list[tuple[object, ...]]:
+    """Return the rows as the file has them, in its order, which is that of the bytes of the ids."""
+    return [_row(rows[name]) for name in sorted(rows)]
 
 
 def _sum(rows: Sequence[Sequence[object]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,6 +19,7 @@ from scopes.conversation.rename import rename_conversation, rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
+from scopes.index.conversation_table import States, open_conversation_table
 from scopes.store import refs as names
 from tests.conversation.stores import git, make_store
 from tests.support.history import history, say
@@ -214,3 +216,29 @@ def test_an_index_that_somebody_writes_is_read_and_not_waited_for(two, directory
     say(two, "conv-002", "e")
     assert list_conversations(two, directory) == list_conversations(two)
     writer.close()
+
+
+def test_what_another_list_has_kept_meanwhile_is_not_overwritten(two, directory):
+    """Else rows of two moments would stand beside each other under the name of one."""
+    fill(two, directory)
+    with open_conversation_table(directory, two.path) as late:
+        say(two, "conv-002", "e")
+        newer = list_conversations(two, directory)
+        late.keep([], States("another", "moment"))
+    assert find_listed(two.path, directory, complete=False) == newer
+
+
+def test_many_lists_and_changes_at_once_all_tell_the_truth(two, directory):
+    """Each answer is that of some moment, and the last one that of now; nobody takes the others' writing for damage."""
+
+    def work(number):
+        if number % 2:
+            say(make_store(two.path), "conv-002", f"from {number}")
+            return ()
+        found = find_listed(two.path, directory, complete=True)
+        return (found or list_conversations(make_store(two.path), directory, complete=True)).notes
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(work, range(40))) == {()}
+    assert list_conversations(two, directory, complete=True) == list_conversations(two, complete=True)
+    assert find_listed(two.path, directory, complete=True) == list_conversations(two, complete=True)
