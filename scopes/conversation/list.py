@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
 from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
-from scopes.conversation.listed import BRIEF, COMPLETE, ConversationList, as_list, known_created
+from scopes.conversation.listed import BRIEF, COMPLETE, ConversationList, as_list, known_created, state_of
 from scopes.conversation.lookup import MAIN, choose_active_branch
 from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
-from scopes.errors import NotFound
+from scopes.errors import Corrupt, NotFound
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.conversation_table import ConversationSummary, Kept, States, open_conversation_table
 from scopes.model.conversation import Root, decode_root
@@ -24,6 +26,7 @@ from scopes.result import Note
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, Entry, Tip
+from scopes.store.ref_files import RefFiles
 from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
 
@@ -41,6 +44,13 @@ class _Asked(NamedTuple):
     openings: bool
     complete: bool
     advance: Callable[[int], None]
+
+
+class _Found(NamedTuple):
+    """What was found out, and what is to be said of conversations that could not be read."""
+
+    kept: list[Kept]
+    damaged: dict[ConversationId, Note]
 
 
 class _Refs(NamedTuple):
@@ -73,16 +83,27 @@ def list_conversations(
     asked = _Asked(openings, complete, advance)
     prefixes = COMPLETE if complete else BRIEF
     if directory is None:
-        found = _look(repository, repository.list_refs(*prefixes), {}, asked)
-        return as_list(_shown(found, asked), complete=complete)
+        return _listed(_look(repository, repository.list_refs(*prefixes), {}, asked), asked)
     files, refs = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
-    certain = files.list_refs(prefixes) == refs  # nothing moves refs, nor did a moment ago
-    states = States(files.state_of(BRIEF), files.state_of(COMPLETE) if complete else None) if certain else None
     with open_conversation_table(directory, repository.path) as table:
         found = _look(repository, refs, table.rows, asked)
-        table.keep(found, states)
+        # nothing moves refs, nor did a moment ago, and all of them led to something
+        certain = files.list_refs(prefixes) == refs and not found.damaged
+        table.keep(found.kept, _states(files, repository.path, complete=complete) if certain else None)
     trouble = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _AGAIN),)
-    return as_list(_shown(found, asked), complete=complete, notes=trouble)
+    return _listed(found, asked, trouble)
+
+
+def _states(files: RefFiles, store: str, *, complete: bool) -> States | None:
+    try:
+        return States(state_of(files, store, BRIEF), state_of(files, store, COMPLETE) if complete else None)
+    except OSError:
+        return None
+
+
+def _listed(found: _Found, asked: _Asked, notes: tuple[Note, ...] = ()) -> ConversationList:
+    listed = as_list(_shown(found.kept, asked), complete=asked.complete, notes=(*notes, *found.damaged.values()))
+    return replace(listed, damaged=tuple(found.damaged))
 
 
 def _shown(found: Iterable[Kept], asked: _Asked) -> Iterator[ConversationSummary]:
@@ -95,22 +116,30 @@ def _shown(found: Iterable[Kept], asked: _Asked) -> Iterator[ConversationSummary
 
 def _look(
     repository: Repository, refs: Mapping[str, str], known: Mapping[ConversationId, Kept], asked: _Asked
-) -> list[Kept]:
+) -> _Found:
     """Say of every conversation what is known, as long as its refs are the same, and find out the rest."""
     people: Participants = {}
-    found = []
+    found: list[tuple[_Refs, Kept]] = []
+    damaged: dict[ConversationId, Note] = {}
     for at in _by_conversation(refs):
-        state = at.state
-        kept = known.get(at.conversation)
-        if kept is None or kept.state != state:
-            kept = Kept(_summarize(repository, at, people), state, complete=False)
-        if asked.complete:
-            summary = kept.summary if kept.complete else _complete(repository, kept.summary, at)
-            active = choose_active_branch(at.conversation, at.tips, at.active)
-            kept = Kept(summary._replace(active_branch=active), state, complete=True)
-        found.append((at, kept))
+        try:
+            found.append((at, _look_at(repository, at, known.get(at.conversation), people, asked)))
+        except (Corrupt, NotFound) as error:
+            damaged[at.conversation] = Note(f"{at.conversation} is left out: {error.message}", "see: scopes verify")
         asked.advance(1)
-    return list(_opened(repository, found)) if asked.openings else [kept for _, kept in found]
+    return _Found(list(_opened(repository, found)) if asked.openings else [kept for _, kept in found], damaged)
+
+
+def _look_at(repository: Repository, at: _Refs, known: Kept | None, people: Participants, asked: _Asked) -> Kept:
+    state = at.state
+    kept = known
+    if kept is None or kept.state != state:
+        kept = Kept(_summarize(repository, at, people), state, complete=False)
+    if asked.complete:
+        summary = kept.summary if kept.complete else _complete(repository, kept.summary, at)
+        active = choose_active_branch(at.conversation, at.tips, at.active)
+        kept = Kept(summary._replace(active_branch=active), state, complete=True)
+    return kept
 
 
 def _by_conversation(refs: Mapping[str, str]) -> Iterator[_Refs]:
@@ -131,7 +160,9 @@ def _opened(repository: Repository, found: Iterable[tuple[_Refs, Kept]]) -> Iter
     for at, kept in sorted(found, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):
         if kept.summary.title is None and kept.summary.opening is None:
             tip = at.tips.get(MAIN) or next(iter(at.tips.values()))
-            line = list(islice(walk_newest_first(repository, [tip]), left))
+            line: list[Commit] = []
+            with suppress(Corrupt, NotFound):  # damage further down: how it began is not known
+                line += islice(walk_newest_first(repository, [tip]), left)
             left -= len(line)
             yield kept._replace(summary=kept.summary._replace(opening=_opening(line)))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from scopes.errors import Inaccessible
 from scopes.render.colour import decide_colour, is_dumb
@@ -23,6 +23,7 @@ class Channel:
         self.capable = self.terminal and not is_dumb(environ)
         self.colour = decide_colour(color, environ, is_terminal=self.terminal)
         self._environ = environ
+        self._raw = _unbuffered(stream)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
@@ -33,7 +34,10 @@ class Channel:
             Inaccessible: it cannot be written; BrokenPipeError passes, since nobody reads any more.
         """
         try:
-            self.stream.write(text)
+            if self._raw is None:
+                self.stream.write(text)
+            else:
+                _write_all(self._raw, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise _refusal(error) from error
 
@@ -44,7 +48,7 @@ class Channel:
             Inaccessible: they cannot be written; BrokenPipeError passes, since nobody reads any more.
         """
         try:
-            self.stream.buffer.write(data)
+            _write_all(self._raw or self.stream.buffer, data)
         except OSError as error:
             raise _refusal(error) from error
 
@@ -72,6 +76,18 @@ class Channel:
     def _number(self, name: str) -> int:
         text = self._environ.get(name, "")
         return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+def _unbuffered(stream: TextIO) -> io.RawIOBase | None:
+    """Return the file below a stream that has no buffer (PYTHONUNBUFFERED), of which one write may take only a part."""
+    below = getattr(stream, "buffer", None)
+    return below if isinstance(below, io.RawIOBase) else None
+
+
+def _write_all(file: BinaryIO | io.RawIOBase, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) or 0 :]
 
 
 def _refusal(error: OSError) -> Exception:

@@ -59,3 +59,10 @@ def overtake(repository: Repository, act: Callable[[Repository], object]) -> Non
         return original()
 
     repository.lock.exclusive = exclusive
+
+
+def remove_object(repository: Repository, oid: str) -> Callable[[], None]:
+    """Take a loose object away, and return what brings it back."""
+    path = os.path.join(repository.path, "objects", oid[:2], oid[2:])
+    os.rename(path, f"{path}.away")
+    return lambda: os.rename(f"{path}.away", path)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
-from scopes.errors import NotFound
-from tests.conversation.stores import git
+from tests.conversation.stores import git, remove_object
 from tests.support.history import history, say
 
 
@@ -120,11 +117,22 @@ def test_a_conversation_made_by_git_has_a_root_all_the_same(repository):
     assert {first.active_branch, second.active_branch} == {"main", "work"}
 
 
-def test_a_history_without_a_root_is_refused_by_the_whole_list(repository):
+def test_a_conversation_that_cannot_be_read_is_left_out_and_told(repository):
+    """The others are listed all the same."""
+    drawn = history(repository, "main: a")
+    history(repository, "main: b")
+    remove_object(repository, drawn.oids["a"])
+    for complete in (False, True):
+        listed = list_conversations(repository, complete=complete)
+        assert [row.id for row in listed.conversations] == ["conv-002"]
+        assert (listed.damaged, listed.exit_code) == (("conv-001",), 7)
+        assert listed.notes[0].text.startswith("conv-001 is left out: object ")
+        assert listed.notes[0].hint == "see: scopes verify"
+
+
+def test_a_history_without_a_root_is_left_out_of_the_whole_list(repository):
     tree = git(repository, "mktree").strip()
     commit = git(repository, "commit-tree", tree, "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/mine/work", commit)
     assert list_conversations(repository).conversations[0].participants == ()
-    with pytest.raises(NotFound, match="has no root") as refusal:
-        list_conversations(repository, complete=True)
-    assert refusal.value.hint == "see: scopes verify"
+    assert list_conversations(repository, complete=True).damaged == ("mine",)

@@ -21,7 +21,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.index.conversation_table import States, open_conversation_table
 from scopes.store import refs as names
-from tests.conversation.stores import git, make_store
+from tests.conversation.stores import git, make_store, remove_object
 from tests.support.history import history, say
 
 CHANGES = {
@@ -86,12 +86,24 @@ def test_after_every_change_the_answer_is_the_stores(two, directory, change):
         assert find_listed(two.path, directory, complete=complete) == right
 
 
-def test_the_order_does_not_depend_on_how_a_time_is_written(repository, directory):
-    """A commit tells whole seconds, the moment of a creation has thousandths."""
-    new(repository, conversation_id="a")
-    history(repository, "main: x", conversation="b")
-    brief, complete = (list_conversations(repository, directory, complete=complete) for complete in (False, True))
-    assert [row.id for row in brief.conversations] == [row.id for row in complete.conversations]
+def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
+    fill(two, directory)
+    say(two, "conv-002", "e")
+    lost = two.list_refs(names.HEADS)["refs/heads/conv-002/main"]
+    bring_back = remove_object(two, lost)
+    assert list_conversations(make_store(two.path), directory).damaged == ("conv-002",)
+    assert find_listed(two.path, directory, complete=False) is None
+    bring_back()
+    assert list_conversations(make_store(two.path), directory) == list_conversations(make_store(two.path))
+
+
+@pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
+def test_a_store_that_became_another_kind_is_asked_itself(two, directory, content):
+    """Reliability P17: what cannot be read is refused, also by a list that need not read."""
+    fill(two, directory)
+    with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
+        file.write(content)
+    assert find_listed(two.path, directory, complete=False) is None
 
 
 def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monkeypatch):

@@ -488,6 +488,7 @@ SAMPLES = {
     "listing": {
         "list": ConversationList(conversations=SUMMARIES),
         "empty-list": ConversationList(conversations=()),
+        "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "conversation": {
         "stale": branch("main", 12, 12, newer=5),

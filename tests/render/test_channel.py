@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -84,3 +85,37 @@ def test_a_failure_while_writing_is_said_as_well():
         with pytest.raises(Inaccessible):
             channel.write("x" * 100_000)
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class Sparing(io.RawIOBase):
+    """A file that takes a few bytes at a time, as a pipe or a nearly full disk does, and at last none."""
+
+    def __init__(self, room):
+        self.taken = b""
+        self.room = room
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        if len(self.taken) >= self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        piece = bytes(data)[: min(7, self.room - len(self.taken))]
+        self.taken += piece
+        return len(piece)
+
+
+def test_without_a_buffer_nothing_is_cut_off():
+    """PYTHONUNBUFFERED: Python itself takes a part for the whole."""
+    file = Sparing(10_000)
+    channel = Channel(io.TextIOWrapper(file, write_through=True), {}, "auto")
+    channel.write("a line of text, längere\n" * 20)
+    channel.write_bytes(b"and bytes\n" * 5)
+    channel.flush()
+    assert file.taken == "a line of text, längere\n".encode() * 20 + b"and bytes\n" * 5
+
+
+def test_without_a_buffer_a_full_disk_is_a_refusal():
+    channel = Channel(io.TextIOWrapper(Sparing(100), write_through=True), {}, "auto")
+    with pytest.raises(Inaccessible, match="no space left"):
+        channel.write("x" * 1000)

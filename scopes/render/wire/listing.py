@@ -11,7 +11,8 @@ from scopes.render.wire.fields import known, utc
 @to_wire.register(ConversationList)
 def conversation_list(result: ConversationList) -> dict[str, object]:
     """Lay out every conversation, newest first."""
-    return {"kind": "conversation-list", "conversations": [_summary_object(row) for row in result.conversations]}
+    document = {"kind": "conversation-list", "conversations": [_summary_object(row) for row in result.conversations]}
+    return document | ({"damaged": list(result.damaged)} if result.damaged else {})
 
 
 def _summary_object(summary: ConversationSummary) -> dict[str, object]:
