@@ -24,7 +24,7 @@ _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ID = re.compile(rf"[a-z2-7]{{{ID_LENGTH}}}")
 _OID = re.compile(r"[0-9a-f]{40}")
 _BAD_IN_REF = re.compile(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
-_INVISIBLE = re.compile(  # Unicode's spaces, its default-ignorable code points, and what annotates or directs
+INVISIBLE = re.compile(  # Unicode's spaces, its default-ignorable code points, and what annotates or directs
     r"[\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -69,7 +69,7 @@ def _trouble_in_component(text: str) -> str | None:
         (text.endswith((".", ".lock")), "has a part that ends with '.' or '.lock'"),
         (".." in text or "@{" in text or text == "@", "holds '..', '@{' or is '@'"),
         (_BAD_IN_REF.search(text) is not None, "holds a space, a control character or one of ~^:?*[\\\"'<>|"),
-        (_INVISIBLE.search(text) is not None, "holds an invisible or direction-changing character"),
+        (INVISIBLE.search(text) is not None, "holds an invisible or direction-changing character"),
         (any("\ud800" <= c <= "\udfff" for c in text), "is not valid UTF-8"),
         (text.upper() in {"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD"}, "is a name that git uses itself"),
         (_DEVICE.fullmatch(text) is not None, "is the name of a device on Windows"),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from scopes.context.fitting import cut_to_fit
 from scopes.context.gather import Extent, Material, find_sessions, gather
 from scopes.context.part_text import part_text
-from scopes.context.recorded import clip, fence, mark_of, neutralise
+from scopes.context.recorded import clip, fence, mark_of, mute, neutralise
 from scopes.context.tokens import Chosen, prepare_for_room
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
@@ -34,8 +34,6 @@ INTRODUCTION = (
 )
 _MESSAGES_A_SAYING = 20  # among tool results that are not shown
 TOOLS = ("status", "full")
-_SPEAKERS = "User|Human|Assistant|AI|Model|System|Developer|Tool|Function|Summary"
-_ROLE = re.compile(rf"^(?=[ \t]*(?:(?:{_SPEAKERS})\s*:|-----))", re.MULTILINE | re.IGNORECASE)
 _TOOL = re.compile(r"^(?=[ \t]*\[tool\b)", re.MULTILINE | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
@@ -198,7 +196,7 @@ def _fitting(pieces: Sequence[_Piece], frame: _Frame, max_tokens: int, count: Co
 
 
 def _entry(role: str, text: str) -> str:
-    safe = _ROLE.sub(r"\\", neutralise(text)).strip()
+    safe = mute(neutralise(text)).strip()
     return f"{role}: {safe}\n\n"
 
 

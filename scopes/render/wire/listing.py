@@ -11,7 +11,10 @@ from scopes.render.wire.fields import known, utc
 @to_wire.register(ConversationList)
 def conversation_list(result: ConversationList) -> dict[str, object]:
     """Lay out every conversation, newest first."""
-    document = {"kind": "conversation-list", "conversations": [_summary_object(row) for row in result.conversations]}
+    document: dict[str, object] = {
+        "kind": "conversation-list",
+        "conversations": [_summary_object(row) for row in result.conversations],
+    }
     return document | ({"damaged": list(result.damaged)} if result.damaged else {})
 
 
