@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from scopes.cli.invocation import Invocation
+from scopes.context.assemble import TIGHT_BELOW
 from scopes.context.budget import Shares, plan_budget, set_shares
 from scopes.context.kept import KEPT_SECONDS
 from scopes.context.limits import Limits
@@ -76,6 +77,7 @@ def context_limits(call: Invocation, candidates: int | None) -> Limits:
         candidates=candidates,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
+        tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
         kept_seconds=config.find_integer("scopes.contextSeconds", KEPT_SECONDS),
     )
 

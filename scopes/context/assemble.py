@@ -36,6 +36,7 @@ class Wanted(NamedTuple):
     task: str | None = None
     files: int | None = None
     candidates: int | None = None
+    tight_below: int = TIGHT_BELOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, t
 
     Every piece begins with a mark and ends in a blank line, so that their tokens add up to those of the whole.
     """
-    tight = wanted.max_tokens < TIGHT_BELOW
+    tight = wanted.max_tokens < wanted.tight_below
     turns = _newest_session(material) if tight else material.turns
     relevance, scores = _scores(turns, wanted.task)
     count = tokenizer.count
@@ -73,10 +74,11 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, t
     if not selection.dropped and not material.unread:
         turns, selection = widen(turns, selection, room, count)
     pieces = _pieces(header, summary, files, selection)
+    fenced = any(pieces)
     return Assembled(
-        text=_fenced(pieces) if header else "".join(pieces),
+        text=_fenced(pieces) if fenced else "",
         files_text="".join(file.text for file in files.embedded),
-        tokens=sum(map(count, pieces)) + (sum(map(count, fence(MARK_OF_NOTHING))) if header else 0),
+        tokens=sum(map(count, pieces)) + (sum(map(count, fence(MARK_OF_NOTHING))) if fenced else 0),
         turns=tuple(turns),
         selection=selection,
         files=files,
@@ -131,15 +133,16 @@ def _announce(turns: list[Turn], scores: Mapping[int, float], wanted: Wanted, to
     tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _ENDS)))
 
 
-def _reserve_frame(title: str, turns: int, tokens: int, count: Count) -> tuple[str, int]:
+def _reserve_frame(title: str, messages: int, tokens: int, count: Count) -> tuple[str, int]:
     """Return the header, with a place for the number of turns shown, and what it and the fence leave.
 
-    There is none of both where they would cost much.
+    There is no header where it would cost much; what is recorded never stands without the fence.
     """
     words = title.replace("{", "(").replace("}", ")")
-    header = f"# Context of {words}\n\n{RECORDED}. Showing {{}} of {turns} turns.\n\n"
-    cost = max(count(header.format(shown)) for shown in (turns, 0)) + sum(map(count, fence(MARK_OF_NOTHING)))
-    return ("", tokens) if cost * 100 > tokens * _MOST_OF_HEADER else (header, tokens - cost)
+    header = f"# Context of {words}\n\n{RECORDED}. Showing {{}} of {messages} turns.\n\n"
+    cost = max(count(header.format(shown)) for shown in (messages, 0))
+    room = max(0, tokens - sum(map(count, fence(MARK_OF_NOTHING))))
+    return ("", room) if cost * 100 > tokens * _MOST_OF_HEADER else (header, max(0, room - cost))
 
 
 def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
@@ -175,7 +178,7 @@ def _warn(
     left_out = len(material.turns) + material.unread - len(selection.kept)
     warnings = []
     if tight:
-        warnings.append(f"a budget of less than {TIGHT_BELOW} tokens has room for the newest session only")
+        warnings.append(f"a budget of less than {wanted.tight_below} tokens has room for the newest session only")
     if material.turns and not selection.kept:
         warnings.append(f"not even the newest turn fits into {wanted.max_tokens} tokens")
     if excluded and kept:

@@ -56,7 +56,9 @@ def context(
         Invalid: a negative budget, an unknown mode, `relevance` without a task, a task without words.
         NotFound, Ambiguous: there is no such conversation, branch or message, or nothing for that work item.
     """
-    wanted = _check(max_tokens, mode, task)._replace(files=limits.files, candidates=limits.candidates)
+    wanted = _check(max_tokens, mode, task)._replace(
+        files=limits.files, candidates=limits.candidates, tight_below=limits.tight_below
+    )
     places = find_sessions(repository, where, work_item, at)
     options: dict[str, object] = {
         "mode": wanted.mode, "task": wanted.task, "work_item": work_item, "all": every, "at": at,

@@ -38,6 +38,7 @@ def describe(about: About, material: Material, made: Assembled, count: Count | N
     metadata: dict[str, object] = {
         "conversation": place.conversation, "branch": place.branch, "tip": place.oid, "encoding": about.encoding,
         **about.options, "messages": material.messages, "turns_truncated": sum(_is_cut(made, p) for p in included),
+        "total_tokens": sum(made.selection.tokens[p] for p in included),
         "utilisation": round(made.tokens / limit, 4) if limit else None,
     }  # fmt: skip
     return Context(

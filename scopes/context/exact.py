@@ -90,7 +90,7 @@ class ExactTokenizer:
 def _load_tiktoken() -> Callable[..., tiktoken.Encoding]:
     try:
         made: Callable[..., tiktoken.Encoding] = load("tiktoken:Encoding")
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise Inaccessible(
             f"tiktoken cannot be loaded: {error}", hint="install it again, or take its data away"
         ) from error

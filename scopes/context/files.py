@@ -135,7 +135,7 @@ def _allowed(path: str, project: Project) -> str | SkippedFile:
     if full is None:
         return SkippedFile(path, "outside the project")
     inside = os.path.relpath(full, os.path.realpath(project.directory))
-    return SkippedFile(path, _PRIVATE) if may_hold_secrets(inside) else full
+    return SkippedFile(path, _PRIVATE) if may_hold_secrets(path) or may_hold_secrets(inside) else full
 
 
 def read_text(file: TouchedFile, project: Project) -> str | SkippedFile:

@@ -39,7 +39,8 @@ class LeftOut(NamedTuple):
 class Material:
     """Turns oldest first; `filtered` messages were left out of them, `messages` is how many there are in all.
 
-    `unread` ones are older than what could fit, and are turns as far as their commits tell.
+    `unread` ones are older than what could fit, and `summarized` ones are what a summary stands for; both are turns as
+    far as their commits tell.
     `files` are the last touched first, each once, `sessions` the ids of conversations, the newest last. `summary` is
     what the history before the first turn came to, where a message says that.
     """
@@ -50,6 +51,7 @@ class Material:
     messages: int = 0
     filtered: int = 0
     unread: int = 0
+    summarized: int = 0
     summary: str | None = None
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -117,7 +119,10 @@ def _add_session(
     start = max(start, _summarized_before(repository, heads, start, extent, material))
     older = [position for position in range(start) if position != root]
     material.filtered += len(older)
+    material.summarized += sum(may_speak(heads[position]) for position in older)
     material.left_out += [LeftOut(place.conversation, position + 1, "summarized") for position in older]
+    if root is not None:
+        material.left_out.append(LeftOut(place.conversation, root + 1, "is the summary at the beginning"))
     first = max(start, len(heads) - extent.most)
     material.unread += sum(map(may_speak, heads[start:first]))
     revisions = find_revisions(repository, place.oid, heads[first:])

@@ -56,11 +56,15 @@ class KeptContexts:
         if sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:  # what follows is what was written
             self.damaged = True
             return None
-        document = json.loads(zlib.decompress(data[_DIGEST_BYTES:]))
-        signatures = [tuple(row) for row in document["signatures"]]
-        if document["key"] != key or signatures != sign(path for path, _, _ in signatures):
+        try:
+            document = json.loads(zlib.decompress(data[_DIGEST_BYTES:]))
+            signatures = [tuple(row) for row in document["signatures"]]
+            if document["key"] != key or signatures != sign(path for path, _, _ in signatures):
+                return None
+            return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
+        except (zlib.error, ValueError, TypeError, KeyError, AttributeError):  # written by another version
+            self.damaged = True
             return None
-        return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
 
     def keep(self, key: str, context: Context, signatures: Signatures) -> None:
         """Keep a context, and let go of the oldest where there are too many."""

@@ -114,14 +114,15 @@ def history(
     summary = _entry("Summary", clip(material.summary, LONGEST_MESSAGE)) if material.summary else ""
     prepare_for_room(chosen.tokenizer, (piece.text for piece in reversed(pieces)), max_tokens)
     preface = _preface(repository, places[0].conversation, material, max_tokens, count) if with_memory else _Preface()
-    frame = _Frame(preface.text, summary)
+    frame = _with_summary(_Frame(preface.text, ""), summary, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")
     kept = _fitting(pieces, frame, max_tokens, count)
     text = frame.around("".join(piece.text for piece in kept))
     truncated = sum(piece.truncated for piece in kept)
-    told = f"{len(kept)} of {len(said) + material.unread} messages, {truncated} of them truncated: {count(text)} tokens"
+    total = len(said) + material.unread + material.summarized
+    told = f"{len(kept)} of {total} messages, {truncated} of them truncated: {count(text)} tokens"
     notes = [*chosen.notes, *material.notes, *preface.notes]
     if pieces and not kept:
         notes.append(Note(f"not even the newest message fits into {max_tokens} tokens", "give it more: --max-tokens N"))
@@ -132,7 +133,7 @@ def history(
         branch=places[0].branch,
         text=text,
         messages=len(kept),
-        total=len(said) + material.unread,
+        total=total,
         truncated=truncated,
         tokens=count(text),
         method=chosen.tokenizer.method,
@@ -140,6 +141,15 @@ def history(
         last=kept[-1].turn.head.oid if kept else None,
         notes=tuple(notes),
     )
+
+
+def _with_summary(frame: _Frame, summary: str, max_tokens: int, count: Count) -> _Frame:
+    """Put the summary in, cut where it would take more than half of what messages could have."""
+    room = count(frame.around("")) + (max_tokens - count(frame.around(""))) // 2
+    if not summary or count(frame._replace(summary=summary).around("")) <= room:
+        return frame._replace(summary=summary)
+    cut = cut_to_fit(summary.rstrip(), room, lambda text: count(frame._replace(summary=f"{text}\n\n").around("")))
+    return frame if cut is None else frame._replace(summary=f"{cut}\n\n")
 
 
 def _pieces(material: Material, *, full: bool) -> list[_Piece]:

@@ -146,7 +146,7 @@ def _note_standing(connection: sqlite3.Connection, refs: Mapping[str, str], conv
     """Keep what every answer says, so that none has to count."""
     covered = connection.execute(_COUNT_CONVERSATIONS).fetchone()[0]
     standing = {
-        "refs": digest_of(refs),
+        "refs": digest_of(refs) if covered == conversations else "",  # what was damaged may be whole the next time
         "conversations": covered,
         "damaged": conversations - covered,
         "branches": connection.execute("SELECT count(*) FROM branch").fetchone()[0],

@@ -82,7 +82,7 @@ def test_the_parts_stand_in_a_fixed_order():
 
 
 def test_a_header_that_would_cost_a_quarter_is_left_out():
-    assert made(material(3), 40).text.startswith("### 1.")
+    assert made(material(3), 40).text.startswith("----- recorded history ")
     assert made(material(3), 1000).text.startswith("# Context of conv-001/main\n")
 
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 
 from scopes.context.context import context
+from scopes.context.secret_names import may_hold_secrets
 from scopes.conversation.new import new
 from tests.context.building import built, numbers, put, talk
 from tests.support.history import say
@@ -198,3 +199,39 @@ def test_without_a_project_no_file_is_read(repository, exact, tmp_path):
     touch(repository, "etc/hostname", "/etc/hostname")
     seen = context(repository, "conv-001", exact, max_tokens=8000, cache=str(tmp_path), project="")
     assert set(reasons(seen).values()) == {"outside the project"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "prod.env", ".envrc", "foo.env.bak", "id_rsa.bak", "terraform.tfstate", "kubeconfig", "service-account.json",
+        "application-secrets.properties", ".bash_history", ".dockercfg", "auth.json", "passwords.txt", "token.txt", ".env~",
+    ],
+)  # fmt: skip
+def test_names_of_secrets_are_known(name):
+    assert may_hold_secrets(f"deploy/{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "auth.py",
+        "tokens.py",
+        "password_field.tsx",
+        "secrets.md",
+        "env.py",
+        ".env.example",
+        "keyboard.ts",
+        "author.json",
+    ],
+)
+def test_names_of_code_about_secrets_are_none(name):
+    assert not may_hold_secrets(f"src/{name}")
+
+
+def test_what_is_called_a_secret_is_one_wherever_it_leads(repository, exact, tmp_path):
+    new(repository)
+    put(tmp_path, "settings/dev", "hush")
+    os.symlink(tmp_path / "project" / "settings" / "dev", tmp_path / "project" / ".env.production")
+    touch(repository, ".env.production")
+    assert reasons(built(repository, exact, tmp_path)) == {".env.production": "may hold secrets, by its name"}

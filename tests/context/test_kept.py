@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import time
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -82,6 +84,21 @@ def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, ma
     assert replace(again, notes=()) == first
     assert built(repository, exact, tmp_path) == first
     assert made == [1, 1]
+
+
+@pytest.mark.parametrize("document", ['{"context": {}}', "[]", '{"context": []}', '{"context": {"notes": null}}'])
+def test_a_whole_entry_of_another_version_is_a_warning_and_a_miss(repository, exact, tmp_path, document):
+    """S4-44."""
+    history(repository, "main: a")
+    first = built(repository, exact, tmp_path)
+    [entry] = entries(tmp_path)
+    written = json.loads(kept.zlib.decompress(entry.read_bytes()[32:]))
+    changed = json.loads(document)
+    data = kept.zlib.compress(json.dumps({**written, **changed} if isinstance(changed, dict) else changed).encode())
+    entry.write_bytes(sha256(data).digest() + data)
+    again = built(repository, exact, tmp_path)
+    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert replace(again, notes=()) == first
 
 
 def test_an_entry_that_unpacks_to_gigabytes_is_not_unpacked(repository, exact, tmp_path):

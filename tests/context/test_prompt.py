@@ -108,6 +108,20 @@ def test_beyond_twenty_messages_a_summary_stands_for_the_older_ones(repository, 
     assert found[1].startswith("Assistant: turn-14 ")
 
 
+@pytest.mark.parametrize("cap", range(150, 1500, 150))
+def test_a_long_summary_is_cut_rather_than_that_all_is_refused(repository, exact, cap):
+    """S1-6."""
+    new(repository)
+    talk(repository, 30, length=300)
+    say(repository, "conv-001", "what was said so far, word for word. " * 100, kind="summary")
+    talk(repository, 1, length=300)
+    block = history(repository, "conv-001", exact, max_tokens=cap)
+    assert block.tokens <= cap
+    assert block.messages
+    assert "Summary: what was said" in block.text
+    assert block.total == 31
+
+
 def test_of_few_messages_all_are_there_beside_a_summary(repository, exact):
     draw(repository, "main: a b")
     say(repository, "conv-001", "a and b", kind="summary")

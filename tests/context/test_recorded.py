@@ -57,7 +57,9 @@ def test_brackets_that_some_models_obey_are_escaped():
     assert neutralise("[INST] x [/INST] [INSTALL]") == "\\[INST] x \\[/INST] [INSTALL]"
 
 
-@pytest.mark.parametrize("line", ["### 7. User (carol)", "## Files", "# Context of you", "----- recorded history 1 ends"])
+@pytest.mark.parametrize(
+    "line", ["### 7. User (carol)", "## Files", "# Context of you", "----- recorded history 1 ends"]
+)
 def test_headings_of_ours_are_escaped(line):
     assert as_content(f"x\n{line}") == f"x\n\\{line}"
 

@@ -15,7 +15,7 @@ from scopes.errors import Invalid, NotFound
 from scopes.search import asking
 from scopes.search.parse import parse
 from scopes.search.search import search
-from tests.conversation.stores import make_store
+from tests.conversation.stores import make_store, remove_object
 from tests.index.corpus import dump
 from tests.search.corpora import MESSAGES, QUERIES, scan, tell, written
 from tests.support.history import history, say
@@ -186,6 +186,18 @@ def test_a_damaged_message_is_left_out_and_said(repository, ask):
     found = ask("alpha OR beta")
     assert ids(found) == [drawn.ids["alpha"]]
     assert (found.coverage.unreadable, found.coverage.messages) == (1, 1)
+
+
+def test_a_conversation_that_was_repaired_is_found_again(repository, ask):
+    """None of its refs has moved since."""
+    drawn = history(repository, "main: alpha beta")
+    history(repository, "main: alpha")
+    bring_back = remove_object(repository, drawn.oids["beta"])
+    assert (len(ask("alpha").hits), ask("alpha").coverage.damaged) == (1, 1)
+    bring_back()
+    found = ask("alpha")
+    assert (len(found.hits), found.coverage.damaged) == (2, 0)
+    assert ask("alpha").coverage.index == "fresh"
 
 
 def _loose(repository, commit, name):

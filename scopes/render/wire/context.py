@@ -84,7 +84,7 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
     follows = (
         "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
     )
-    label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("#") else ""
+    label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
     first = "\n\n".join(filter(None, (label, *parts)))
     found = [{"role": "user", "content": first}] if first else []
     return found + [
