@@ -7,7 +7,7 @@ they agree.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -86,10 +86,15 @@ class Conflict:
         return SEVERITIES.get(self.type, "medium")
 
 
-def conflict_id(kind: str, key: str, base: Any, source: Any, target: Any) -> str:
-    """Name a disagreement: 12 hexadecimal digits, the same whichever side is called the source."""
+def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: Any) -> str:
+    """Name a disagreement: 12 hexadecimal digits, the same whichever side is called the source.
+
+    Nor does the order count in which several positions stood before: where two sides have merged each other there are
+    two points that they come from, and neither is the first.
+    """
     sides = sorted((canonical.dump(source), canonical.dump(target)))
-    said = b"\0".join((b"conflict", kind.encode(), key.encode(), canonical.dump(base), *sides))
+    before = canonical.dump(sorted(base, key=canonical.dump))
+    said = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
     return hashlib.sha256(said).hexdigest()[:_LENGTH]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
@@ -160,8 +160,17 @@ def without_meta(refs):
     return {ref: oid for ref, oid in refs.items() if not ref.startswith("refs/scopes/meta/")}
 
 
+METHODS = [{"kind": "method", "method": {"goal": "data/base", "approach": word}} for word in "xy"]
+
+
 @on_store
 @given(st.lists(steps, max_size=3), st.lists(steps, max_size=5), st.lists(steps, max_size=3), st.booleans())
+@example(  # several positions before, whose commits have no order of their own
+    below=[("main", "dave", METHODS[1]), ("main", "carol", {}), ("main", "dave", {})],
+    above=[("main", "dave", METHODS[0]), ("fix", "carol", METHODS[1])],
+    after=[("main", "dave", METHODS[0])],
+    turned=False,
+)
 def test_a_criss_cross_of_merges_agrees_both_ways(repository, below, above, after, turned):
     """Both sides have merged the other's old tip and go on; nothing said once is asked twice."""
     outcomes = []
