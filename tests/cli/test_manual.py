@@ -48,7 +48,7 @@ def shown(page, tmp_path):
     if shutil.which("man") is None:
         pytest.skip("man is not installed")
     file = tmp_path / "page.1"
-    file.write_text(page)
+    file.write_text(page, encoding="utf-8")
     environment = {
         "PATH": "/usr/bin:/bin",
         "MANWIDTH": "80",
@@ -60,11 +60,11 @@ def shown(page, tmp_path):
         ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(file)],
         env=environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return subprocess.run(
-        ["col", "-bx"], input=done.stdout, capture_output=True, text=True, check=True
+        ["col", "-bx"], input=done.stdout, env=environment, capture_output=True, encoding="utf-8", check=True
     ).stdout, done.stderr
 
 
