@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from hashlib import sha256
-
 import pytest
 
-from scopes import clock
 from tests.conversation.stores import make_store
+from tests.support.dice import spread_dice
 
-
-@pytest.fixture(autouse=True)
-def spread_dice(sealed_world, monkeypatch):
-    """Hash the count of the sealed dice, so that ids differ from the first letter on."""
-    rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+__all__ = ["spread_dice"]
 
 
 @pytest.fixture
