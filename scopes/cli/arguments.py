@@ -6,6 +6,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.ids import parse_agent_name
+from scopes.model.message import AUTHOR_KINDS, Author
+
 Conversation: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it")
 ]
@@ -44,3 +49,19 @@ BuiltIn: TypeAlias = Annotated[bool, typer.Option("--builtin", help="Without the
 OfAgent: TypeAlias = Annotated[
     str | None, typer.Option("--agent", metavar="NAME", help="Only entries of exactly this agent")
 ]
+
+
+SOMEBODY = "user"
+
+
+def author_of(call: Invocation, name: str | None, kind: str | None) -> Author:
+    """Return the author: `--as NAME` is an agent, otherwise the setting scopes.author (or `user`) is a human.
+
+    Raises:
+        Invalid: the name or the kind cannot be used.
+    """
+    if kind is not None and kind not in AUTHOR_KINDS:
+        raise Invalid(f"{kind!a} is no kind of author", hint="kinds: " + ", ".join(AUTHOR_KINDS))
+    if name is not None:
+        return Author(parse_agent_name(name), kind or "agent")
+    return Author(parse_agent_name(call.config().find("scopes.author") or SOMEBODY), kind or "human")

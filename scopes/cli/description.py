@@ -9,7 +9,7 @@ from enum import Enum
 import typer
 import typer.core
 
-from scopes.cli.described import Description, Part
+from scopes.cli.command_docs import Description, Part
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.parser import build_parser
 from scopes.cli.table import Command, Table

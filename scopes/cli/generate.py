@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.candidates import OPTIONS_FILE
-from scopes.cli.described import DESCRIPTIONS_FILE, Description, Part, write_descriptions
+from scopes.cli.command_docs import DESCRIPTIONS_FILE, Description, Part, write_descriptions
+from scopes.cli.completion import OPTIONS_FILE
+from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.description import describe
-from scopes.cli.manual import page_name, root_page, verb_page
-from scopes.cli.shells import SCRIPTS
+from scopes.cli.man_pages import page_name, root_page, verb_page
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflict import SEVERITIES
 from scopes.store.config import SETTINGS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from scopes.cli.command_line import split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.prose import columns, fill
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.suggestion import unknown_word
-from scopes.cli.words import split_words
+from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
 from scopes.loading import load
 
@@ -16,10 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scopes.cli.described import Description, Part
+    from scopes.cli.command_docs import Description, Part
+    from scopes.cli.command_line import CommandLine
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Command, Table
-    from scopes.cli.words import CommandLine
 
 MOST_COLUMNS = 100
 
@@ -56,7 +56,7 @@ def _describe(table: Table, command: Command) -> Description:
     """Read a verb's description where the generator wrote it; a verb of another table is taken to pieces."""
     stored: Description | None = None
     if table is load("scopes.cli.table:TABLE"):
-        stored = load("scopes.cli.described:find_description")(command.path)
+        stored = load("scopes.cli.command_docs:find_description")(command.path)
     return stored or load("scopes.cli.description:describe")(table, command)
 
 

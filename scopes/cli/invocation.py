@@ -11,7 +11,7 @@ import sys
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
-from scopes.store.names import cache_home, choose_store, data_home, find_project_store
+from scopes.store.discovery import cache_home, choose_store, data_home, find_project_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Invocation:
         if self._repository is None:
             path = self.store_path
             if create:
-                load("scopes.store.location:create_store")(path)
+                load("scopes.store.init:create_store")(path)
             caller = load("scopes.store.repository:Caller")
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)

@@ -10,9 +10,9 @@ from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from scopes.cli.command_line import CommandLine
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
-    from scopes.cli.words import CommandLine
 
 
 def main(argv: list[str] | None = None, table: Table | None = None) -> int:
@@ -25,16 +25,16 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     table = table or load("scopes.cli.table:TABLE")
     if arguments[:1] == ["__complete"]:
-        load("scopes.cli.complete:answer")(table, arguments[1:], os.environ)
+        load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
     _open_missing_streams()
     invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
     try:
         code = dispatch(table, invocation)
         invocation.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        code = load("scopes.cli.failure:report")(invocation, interrupt)
+        code = load("scopes.cli.error_handler:report")(invocation, interrupt)
     except Exception as error:  # noqa: BLE001  the last resort: whatever went wrong becomes a line and an exit code
-        code = load("scopes.cli.failure:report")(invocation, error)
+        code = load("scopes.cli.error_handler:report")(invocation, error)
     if argv is None:
         # Everything is flushed; the interpreter's tidying up would take as long as its start.
         os._exit(code)
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
 def dispatch(table: Table, invocation: Invocation) -> int:
     """Answer from the table alone where that is enough; otherwise build the one parser that is needed and run it."""
     invocation.refuse_broken_text()
-    line = load("scopes.cli.words:split_words")(table, invocation.arguments)
+    line = load("scopes.cli.command_line:split_words")(table, invocation.arguments)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)

@@ -8,11 +8,11 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
+from scopes.cli.command_line import CommandLine
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import meant, nearest
 from scopes.cli.table import Command, Table
-from scopes.cli.words import CommandLine
 from scopes.errors import Invalid
 from scopes.loading import load
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from scopes.cli.command_line import CommandLine
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import Table
-from scopes.cli.words import CommandLine
 from scopes.errors import Invalid
 
 LIKE = 0.6  # from which ratio on two words are alike, as in difflib

@@ -70,11 +70,12 @@ def _verb(section: str, name: str, summary: str) -> Command:
     function = name.replace(" ", "_").replace("-", "_")
     if function in {"import", "list"}:  # a keyword of the language, and a type that every signature needs
         function += "_"
-    return Command(path, section, summary, f"{PACKAGE}.{function}:{function}")
+    module = function if " " not in name else name.split(maxsplit=1)[0]
+    return Command(path, section, summary, f"{PACKAGE}.{module}:{function}")
 
 
 def _token(name: str, summary: str) -> Command:
-    return Command(("tokens", name), LOOK, summary, f"{PACKAGE}.tokens_{name}:tokens_{name}")
+    return Command(("tokens", name), LOOK, summary, f"{PACKAGE}.tokens:tokens_{name}")
 
 
 def _top(section: str, name: str, summary: str, quick: str | None = None) -> Command:
@@ -88,7 +89,7 @@ def _setting(name: str, summary: str) -> Command:
 
 
 def _memory(name: str, summary: str) -> Command:
-    return Command(("memory", name), MEMORY, summary, f"{PACKAGE}.memory_{name}:memory_{name}")
+    return Command(("memory", name), MEMORY, summary, f"{PACKAGE}.memory:memory_{name}")
 
 
 START = "start a conversation"
@@ -167,7 +168,12 @@ TABLE = Table(
         _setting("set", "Give a setting a value"),
         _setting("unset", "Remove a setting"),
         _setting("list", "List every setting, with its origin if asked"),
-        _top(REST, "completion", "Print the completion script of a shell", quick="scopes.cli.shells:print_script"),
+        _top(
+            REST,
+            "completion",
+            "Print the completion script of a shell",
+            quick="scopes.cli.completion_scripts:print_script",
+        ),
         _top(REST, "help", "Explain a command", quick="scopes.cli.help:explain"),
         _top(REST, "version", "Print the version", quick="scopes.cli.version:print_version"),
     ),

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from scopes.context.collect import Collected
 from scopes.context.files import FileSelection, Project, retry_large, select_files
-from scopes.context.fitting import cut_to_fit
-from scopes.context.gather import Material
-from scopes.context.recorded import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, mark_of
 from scopes.context.relevance import score
-from scopes.context.select import Selection, best_first, select_newest, select_relevant, widen
-from scopes.context.tokens import Tokenizer, prepare_for_room
+from scopes.context.select import Selection, best_first, relax_cuts, select_newest, select_relevant
+from scopes.context.truncate import cut_to_fit
 from scopes.context.turns import Turn
+from scopes.sanitize import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, fence_mark
+from scopes.tokens.choose import Tokenizer, prepare_for_room
 
 TIGHT_BELOW = 500
 _FILES = "## Files\n\n"
@@ -55,7 +55,7 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
-def assemble(material: Material, title: str, wanted: Wanted, project: Project, tokenizer: Tokenizer) -> Assembled:
+def assemble(material: Collected, title: str, wanted: Wanted, project: Project, tokenizer: Tokenizer) -> Assembled:
     """Choose summary, files and turns, each from its own share, and hand what one does not need to the others.
 
     Every piece begins with a mark and ends in a blank line, so that their tokens add up to those of the whole.
@@ -72,7 +72,7 @@ def assemble(material: Material, title: str, wanted: Wanted, project: Project, t
     selection = _select(turns, scores, wanted, room, count)
     room -= retry_large(files, room - selection.used)
     if not selection.dropped and not material.unread:
-        turns, selection = widen(turns, selection, room, count)
+        turns, selection = relax_cuts(turns, selection, room, count)
     pieces = _pieces(header, summary, files, selection)
     fenced = any(pieces)
     return Assembled(
@@ -109,11 +109,11 @@ def _pieces(header: str, summary: str | None, files: FileSelection, selection: S
 def _fenced(pieces: list[str]) -> str:
     """Put a fence around all but the header; whatever its digits, it has the tokens of one with no digits but zeros."""
     header, body = pieces[0], "".join(pieces[1:])
-    begin, end = fence(mark_of(body))
+    begin, end = fence(fence_mark(body))
     return f"{header}{begin}{body}{end}"
 
 
-def _newest_session(material: Material) -> list[Turn]:
+def _newest_session(material: Collected) -> list[Turn]:
     newest = material.turns[-1].session if material.turns else None
     return [turn for turn in material.turns if turn.session == newest]
 
@@ -156,7 +156,7 @@ def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
 
 
 def _choose_files(
-    material: Material, wanted: Wanted, *, tight: bool, room: int, project: Project, tokenizer: Tokenizer
+    material: Collected, wanted: Wanted, *, tight: bool, room: int, project: Project, tokenizer: Tokenizer
 ) -> tuple[FileSelection, int]:
     """Choose files from their share; returns also what they leave, the headings of both parts paid."""
     if tight or not material.files:
@@ -171,7 +171,7 @@ def _choose_files(
 
 
 def _warn(
-    material: Material, turns: list[Turn], selection: Selection, files: FileSelection, wanted: Wanted, *, tight: bool
+    material: Collected, turns: list[Turn], selection: Selection, files: FileSelection, wanted: Wanted, *, tight: bool
 ) -> list[str]:
     kept = {turns[position].session for position in selection.kept}
     excluded = len({turn.session for turn in material.turns} - kept)

@@ -16,13 +16,13 @@ from collections.abc import Iterable
 from itertools import accumulate, islice
 
 from scopes.context.part_text import texts_of
-from scopes.context.tokens import Chosen, ScaledTokenizer
-from scopes.conversation.heads import read_message, walk_heads_newest_first
-from scopes.conversation.lookup import Place
-from scopes.conversation.tokens import tokens_of
+from scopes.history.messages import read_message, walk_heads_newest_first
+from scopes.history.revparse import Revision
+from scopes.history.usage import tokens_of
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.repository import Repository
+from scopes.tokens.choose import ScaledTokenizer, TokenizerChoice
 
 _MOST_MESSAGES = 400  # the newest ones are looked at
 _FEWEST_STEPS = 5  # from one answer to the next
@@ -30,7 +30,7 @@ _FEWEST_TOKENS = 1_000
 _LEAST, _MOST = 100, 300  # a factor beyond those tells of something else than text
 
 
-def calibrate(repository: Repository, place: Place, chosen: Chosen) -> Chosen:
+def calibrate(repository: Repository, place: Revision, chosen: TokenizerChoice) -> TokenizerChoice:
     """Take the factor of a model from what its provider recorded in a conversation, where that tells enough.
 
     A factor that a person has set stays.
@@ -50,7 +50,7 @@ def calibrate(repository: Repository, place: Place, chosen: Chosen) -> Chosen:
     if not _LEAST <= factor <= _MOST:
         return chosen
     told = f"those of {scaled.family} are taken as {factor / 100:g} of {counter.name}'s, as this conversation records"
-    return Chosen(scaled.over(counter, factor), (*chosen.notes[:-1], Note(f"tokens are estimated: {told}")))
+    return TokenizerChoice(scaled.over(counter, factor), (*chosen.notes[:-1], Note(f"tokens are estimated: {told}")))
 
 
 def _steps(messages: Iterable[Message], family: str) -> Iterable[tuple[int, str]]:

@@ -11,21 +11,21 @@ from typing import NamedTuple
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import Wanted, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.counts import KeptCounts, remembering
-from scopes.context.describe import About, describe
+from scopes.context.collect import ReadLimits, collect, find_sessions
+from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
-from scopes.context.gather import Extent, find_sessions, gather
-from scopes.context.kept import KeptContexts, key_of, sign
 from scopes.context.limits import Limits
 from scopes.context.relevance import words_of
+from scopes.context.report import ReportHeader, describe
 from scopes.context.result import LAYOUTS, MODES, Context
-from scopes.context.tokens import Chosen
-from scopes.conversation.heads import count_messages
-from scopes.conversation.lookup import Place, branch_tips
 from scopes.errors import Invalid
+from scopes.history.messages import count_messages
+from scopes.history.revparse import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_tip
+from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count_cache import FileCountCache, with_cache
 
 _FILES_FROM = 1000  # messages that are looked through for files, although not all of them fit
 _NO_LIMITS = Limits()
@@ -35,7 +35,7 @@ _FEWEST_TOKENS = 8  # no turn has so few, its heading included
 def context(
     repository: Repository,
     where: str | None,
-    chosen: Chosen,
+    chosen: TokenizerChoice,
     *,
     max_tokens: int,
     cache: str,
@@ -69,15 +69,15 @@ def context(
         "notes": [note.text for note in chosen.notes], "limits": limits,
     }  # fmt: skip
     key = key_of(tips=tips, options=options, by=by)
-    kept = KeptContexts(cache, limits.kept_seconds)
+    kept = ContextCache(cache, limits.kept_seconds)
     found = kept.find(key)
     if found is None:
-        asked = _Asked(places, wanted, Extent(every, work_item), options, project, explain)
-        counts = KeptCounts(cache)
-        found, files = _build(repository, asked, remembering(chosen, counts))
+        asked = _Asked(places, wanted, ReadLimits(every, work_item), options, project, explain)
+        counts = FileCountCache(cache)
+        found, files = _build(repository, asked, with_cache(chosen, counts))
         counts.save()
         if found.metadata["messages"]:  # a title may change without any message
-            kept.keep(key, found, sign(os.path.join(project, path) for path in files))
+            kept.keep(key, found, stat_files(os.path.join(project, path) for path in files))
     found = _with_limits(repository, places[-1], found, limits)
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
@@ -85,7 +85,7 @@ def context(
     return replace(found, notes=(*found.notes, *said), explain=explain)
 
 
-def _with_limits(repository: Repository, place: Place, found: Context, limits: Limits) -> Context:
+def _with_limits(repository: Repository, place: Revision, found: Context, limits: Limits) -> Context:
     """Tell how much of a conversation's limits is left (S1-24); this is of now, and therefore never kept."""
     warnings = list(found.warnings)
     metadata = dict(found.metadata)
@@ -128,35 +128,35 @@ def _check(max_tokens: int, mode: str | None, task: str | None) -> Wanted:
 class _Asked(NamedTuple):
     """What a context is asked for, checked and resolved."""
 
-    places: Sequence[Place]
+    places: Sequence[Revision]
     wanted: Wanted
-    extent: Extent
+    extent: ReadLimits
     options: Mapping[str, object]
     project: str
     explain: bool
 
 
-def _build(repository: Repository, asked: _Asked, chosen: Chosen) -> tuple[Context, list[str]]:
+def _build(repository: Repository, asked: _Asked, chosen: TokenizerChoice) -> tuple[Context, list[str]]:
     """Put a context together; returns also the paths of all files that it could have had."""
     places, wanted, last = asked.places, asked.wanted, asked.places[-1]
     partly = wanted.task is None and not asked.explain
     most = max(_FILES_FROM, wanted.max_tokens // _FEWEST_TOKENS) if partly else sys.maxsize
     tokenizer, told = calibrate(repository, last, chosen)
     earlier = asked.options["at"] is not None or _is_past(repository, last)  # than now, of which the project is
-    material = gather(repository, places, asked.extent._replace(most=most, as_recorded=earlier))
+    material = collect(repository, places, asked.extent._replace(most=most, as_recorded=earlier))
     title = _title(places, asked.extent.work_item)
     assembled = assemble(material, title, wanted, Project(asked.project, as_recorded=earlier), tokenizer)
-    about = About(last, wanted.max_tokens, tokenizer.method, tokenizer.name, asked.options)
+    about = ReportHeader(last, wanted.max_tokens, tokenizer.method, tokenizer.name, asked.options)
     found = describe(about, material, assembled, tokenizer.count if asked.explain else None)
     return replace(found, notes=(*told, *found.notes)), [file.path for file in material.files]
 
 
-def _is_past(repository: Repository, place: Place) -> bool:
+def _is_past(repository: Repository, place: Revision) -> bool:
     """Tell whether a branch has gone on since, so that the project of today may be another one."""
-    return place.oid not in branch_tips(repository, place.conversation).values()
+    return place.oid not in list_branch_tips(repository, place.conversation).values()
 
 
-def _title(places: Sequence[Place], work_item: str | None) -> str:
+def _title(places: Sequence[Revision], work_item: str | None) -> str:
     last = places[-1]
     where = f"{last.conversation}/{last.branch}" if last.branch else f"{last.conversation} at {last.oid[:8]}"
     return where if work_item is None else f"work item {' '.join(work_item.split())}"

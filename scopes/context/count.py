@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scopes.context.calibrate import calibrate
-from scopes.context.counts import KeptCounts, remembering
 from scopes.context.part_text import CATEGORIES, texts_of
-from scopes.context.tokens import Chosen
-from scopes.conversation.heads import read_message, walk_heads_newest_first
-from scopes.conversation.lookup import find_place
+from scopes.history.messages import read_message, walk_heads_newest_first
+from scopes.history.revparse import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
+from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count_cache import FileCountCache, with_cache
 
 _BATCH = 1000  # messages whose texts are held at once
 
@@ -31,7 +31,7 @@ class TokenCount(Result):
     parts: Mapping[str, int] | None = None
 
 
-def count_text(what: str, data: bytes, chosen: Chosen) -> TokenCount:
+def count_text(what: str, data: bytes, chosen: TokenizerChoice) -> TokenCount:
     """Count the tokens of a text in UTF-8; what is not is replaced, with a note."""
     text = data.decode("utf-8", "replace")
     notes = chosen.notes if text.encode() == data else (*chosen.notes, Note(f"{what} is not all UTF-8"))
@@ -46,17 +46,17 @@ def count_text(what: str, data: bytes, chosen: Chosen) -> TokenCount:
     )
 
 
-def count_conversation(repository: Repository, where: str, chosen: Chosen, cache: str) -> TokenCount:
+def count_conversation(repository: Repository, where: str, chosen: TokenizerChoice, cache: str) -> TokenCount:
     """Count the tokens of all messages up to a branch's tip or any other message, each message id once.
 
     Raises:
         NotFound, Ambiguous, Invalid: there is no such conversation, branch or message.
     """
-    place = find_place(repository, where)
+    place = resolve_revision(repository, where)
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
-    counts = KeptCounts(cache)
-    tokenizer, notes = calibrate(repository, place, remembering(chosen, counts))
+    counts = FileCountCache(cache)
+    tokenizer, notes = calibrate(repository, place, with_cache(chosen, counts))
     heads = walk_heads_newest_first(repository, [place.oid])
     while batch := list(islice(heads, _BATCH)):
         messages += len(batch)

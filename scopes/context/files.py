@@ -11,9 +11,8 @@ from errno import EFBIG, EINVAL
 from typing import NamedTuple
 
 from scopes.context.file_states import has_hash
-from scopes.context.recorded import neutralise, neutralise_file
-from scopes.context.secret_names import may_hold_secrets
-from scopes.context.tokens import Tokenizer, prepare_for_room
+from scopes.sanitize import escape_file_tags, escape_tags
+from scopes.tokens.choose import Tokenizer, prepare_for_room
 
 _LARGEST_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -186,7 +185,32 @@ def _decode(path: str, data: bytes) -> str | SkippedFile:
 def _block(file: TouchedFile, text: str) -> str:
     """Fence a text with more ticks than it has anywhere."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-    ended = neutralise_file(text if text.endswith("\n") or not text else f"{text}\n")
-    name = neutralise(" ".join(file.path.splitlines()))
+    ended = escape_file_tags(text if text.endswith("\n") or not text else f"{text}\n")
+    name = escape_tags(" ".join(file.path.splitlines()))
     when = f"last touched in turn {file.turn}" if file.content is None else f"as recorded up to turn {file.turn}"
     return f"### File {name} ({when})\n\n{fence}\n{ended}{fence}\n\n"
+
+
+_DIRECTORIES = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud"})
+_BACKUP = re.compile(r"(?:[._-](?:bak|backup|old|orig|copy|save|local|[0-9]+)|~)+$", re.IGNORECASE)
+_TEMPLATE = re.compile(r"[._-](?:example|sample|template|dist)(?:\.[a-z]+)?$", re.IGNORECASE)
+_WORDS = re.compile(
+    r"(?:^|[._-])(?:secrets?|credentials?|passwords?|passwd|tokens?|auth|service[_-]?account)(?:[._-]|$)", re.IGNORECASE
+)
+_DATA = re.compile(r"(?:^[^.]*|\.(?:ya?ml|json|toml|ini|txt|properties|conf|cfg|env|csv|xml))$", re.IGNORECASE)
+_FILE = re.compile(
+    r"\.env(?:rc|\..+)?|.+\.env|id_(?:rsa|dsa|ecdsa|ed25519)(?:_.*)?|.+\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfstate|tfvars)"
+    r"|\.(?:netrc|npmrc|pypirc|pgpass|git-credentials|htpasswd|vault-token|dockercfg|dockerconfigjson|.*_history)|kubeconfig",
+    re.IGNORECASE,
+)
+
+
+def may_hold_secrets(path: str) -> bool:
+    """Tell by its name whether a file may hold secrets; what is called an example holds none."""
+    *directories, name = path.split("/")
+    plain = _BACKUP.sub("", name)
+    if not _DIRECTORIES.isdisjoint(directories):
+        return True
+    if _TEMPLATE.search(plain):
+        return False
+    return _FILE.fullmatch(plain) is not None or (_WORDS.search(plain) is not None and _DATA.search(plain) is not None)

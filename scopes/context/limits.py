@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scopes.context.assemble import TIGHT_BELOW
-from scopes.context.kept import KEPT_SECONDS
+from scopes.context.context_cache import KEPT_SECONDS
 
 
 class Limits(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
 
-from scopes.context.fitting import cut_to_fit
+from scopes.context.truncate import cut_to_fit
 from scopes.context.turns import LONGEST, Turn, block_of, contents_of
 
 _WORTH_FILLING = 90  # hundredths of the room; below that a turn that does not fit is cut
@@ -98,7 +98,7 @@ def fill(chosen: Selection, turns: Sequence[Turn], position: int, room: int, cou
         chosen.dropped.pop(position, None)
 
 
-def widen(
+def relax_cuts(
     turns: Sequence[Turn], chosen: Selection, room: int, count: Callable[[str], int]
 ) -> tuple[list[Turn], Selection]:
     """Cut what tools gave no more than the room demands, where all turns are kept and something was cut (S1-28)."""

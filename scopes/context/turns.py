@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.context.part_text import part_text, texts_of
-from scopes.context.recorded import as_content, clip
-from scopes.conversation.heads import MessageHead, time_told
+from scopes.history.messages import MessageHead, display_time
 from scopes.model.message import Message, Part
+from scopes.sanitize import as_content, clip
 
 LONGEST = 1000  # characters of a tool's result; of what it was called with three tenths of that
 _CALL_TENTHS = 3
@@ -39,7 +39,7 @@ class Turn:
     def heading(self) -> str:
         """Who speaks, and when."""
         which = f"{self.session} " if self.named else ""
-        time = time_told(self.head)
+        time = display_time(self.head)
         when = "" if time is None else f", {time}"
         return f"### {which}{self.number}. {self.role} ({_one_line(self.head.author)}){when}"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.conversation.append import append_to, plain_message
-from scopes.conversation.heads import is_root, read_message
-from scopes.conversation.lookup import find_both, find_place
 from scopes.errors import NotFound, Refused
+from scopes.history.messages import is_root, read_message
+from scopes.history.revparse import resolve_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.keys import leaf
 from scopes.model.message import Message
+from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
@@ -79,9 +79,9 @@ def retract(
 def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
 ) -> tuple[ConversationId, BranchName, Message]:
-    chosen, name = find_both(repository, conversation, branch)
-    place = find_place(repository, target, chosen)
-    tip = find_place(repository, name, chosen)
+    chosen, name = resolve_branch(repository, conversation, branch)
+    place = resolve_revision(repository, target, chosen)
+    tip = resolve_revision(repository, name, chosen)
     commit = read_commit(repository, place.oid)
     if is_root(commit):
         raise NotFound("that is no message", hint=f"see: scopes conv log {chosen}/{name}")

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.conversation.heads import MessageHead, head_of
 from scopes.conversation.list import read_root
-from scopes.conversation.lookup import Place, find_place
-from scopes.conversation.merging.outcome import BOTH
-from scopes.conversation.merging.positions import blob_at, claim_value, find_setters
-from scopes.conversation.merging.states import state_of
-from scopes.conversation.merging.subjects import FILES, agent_of, shown_key, subject_of
 from scopes.errors import Invalid, NotFound
+from scopes.history.messages import MessageHead, head_of
+from scopes.history.revparse import Revision, resolve_revision
 from scopes.ids import Oid
+from scopes.merge.attribution import blame_paths, blob_at, claim_value
+from scopes.merge.conflict_keys import FILES, agent_of, shown_key, subject_of
+from scopes.merge.divergence import state_of
+from scopes.merge.plan import BOTH
 from scopes.model import canonical
-from scopes.model.keys import encode_component, file_leaf
+from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
@@ -37,7 +37,7 @@ class BlameRow:
 class BlameList(Result):
     """The claims of one subject, or below a group of subjects, sorted by key."""
 
-    place: Place
+    place: Revision
     rows: tuple[BlameRow, ...]
 
 
@@ -50,7 +50,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     """
     if (key is None) == (file is None):
         raise Invalid("name a key or a file", hint="for example: scopes conv blame conv-001 --key decisions/auth")
-    place = find_place(repository, where)
+    place = resolve_revision(repository, where)
     state = state_of(repository, place.oid)
     known = {} if state is None else dict(walk_blobs(repository, state))
     wanted = _named(known, key) if key is not None else _written(repository, place, known, file or "")
@@ -62,7 +62,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
 
 def _walk_rows(repository: Repository, tip: Oid, wanted: Mapping[str, Oid]) -> Iterator[BlameRow]:
     """Yield a row for every claim; where a merge has kept what both sides said, a row for each of them."""
-    setters = find_setters(repository, walk_newest_first(repository, [tip]), wanted)
+    setters = blame_paths(repository, walk_newest_first(repository, [tip]), wanted)
     for path, blob in sorted(wanted.items()):
         claim: Any = canonical.load(read_blob(repository, blob))
         commit = read_commit(repository, setters[path]) if path in setters else None
@@ -91,7 +91,7 @@ def _named(known: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     return found
 
 
-def _written(repository: Repository, place: Place, known: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+def _written(repository: Repository, place: Revision, known: Mapping[str, Oid], file: str) -> dict[str, Oid]:
     root = read_root(repository, read_commit(repository, place.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
     return {path: known[path]} if path in known else {}

@@ -6,11 +6,11 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from scopes.clock import now
-from scopes.conversation.lookup import branch_tips, find_active_branch, find_conversation, find_place
-from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
-from scopes.conversation.operating import perform
 from scopes.conversation.show import BranchSummary, show
 from scopes.errors import Refused
+from scopes.history.metadata import branch_change, read_metadata, write_metadata
+from scopes.history.operation_record import active_change, record_operation
+from scopes.history.revparse import find_active_branch, find_conversation, list_branch_tips, resolve_revision
 from scopes.ids import (
     AgentName,
     BranchName,
@@ -27,7 +27,7 @@ from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 _LONGEST_SLUG = 100
 
@@ -82,10 +82,10 @@ def branch(
     chosen = find_conversation(repository, conversation)
     aim = None if purpose is None else parse_purpose(purpose)
     who = None if agent is None else parse_agent_name(agent)
-    with writing(repository):
-        tips = branch_tips(repository, chosen)
+    with exclusive_write(repository):
+        tips = list_branch_tips(repository, chosen)
         active = find_active_branch(repository, chosen)
-        place = find_place(repository, start if start is not None else active, chosen)
+        place = resolve_revision(repository, start if start is not None else active, chosen)
         branch_name = parse_branch_name(name) if name is not None else default_name(tips, aim, who)
         if branch_name in tips:
             raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
@@ -93,7 +93,7 @@ def branch(
             purpose=aim, agent=who, parent=place.branch or active, fork=place.oid, created=now(), status="active"
         )
         changes = _creation_changes(repository, chosen, branch_name, entry, switch=switch)
-        operation = perform(repository, "branch", f"create {chosen}/{branch_name}", changes)
+        operation = record_operation(repository, "branch", f"create {chosen}/{branch_name}", changes)
     return BranchCreated(
         conversation=chosen,
         name=branch_name,
@@ -132,9 +132,3 @@ def _creation_changes(
     if switch:
         changes.append(active_change(repository, conversation, branch))
     return changes
-
-
-def active_change(repository: Repository, conversation: ConversationId, branch: BranchName) -> RefChange:
-    """Return the ref change that makes a branch the active one."""
-    active = names.active_ref(conversation)
-    return RefChange(active, repository.find_ref(active), names.SYMBOLIC + names.branch_ref(conversation, branch))

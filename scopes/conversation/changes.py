@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_time
-from scopes.conversation.heads import MessageHead, head_of, is_root, read_message
-from scopes.conversation.lineage import OwnOperation, walk_own_operations
-from scopes.conversation.lookup import branch_tips, find_conversation
-from scopes.conversation.merging.pending import open_conflicts_at
-from scopes.conversation.metadata import Metadata, read_metadata_at
-from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
+from scopes.history.messages import MessageHead, head_of, is_root, read_message
+from scopes.history.metadata import Metadata, read_metadata_at
+from scopes.history.revparse import find_conversation, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.merge.in_progress import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
@@ -26,6 +25,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Result, Stream
 from scopes.store import refs as names
 from scopes.store.graph import walk_oldest_first
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
@@ -89,9 +89,11 @@ def changes(
     )
 
 
-def _every_tip(repository: Repository, conversation: ConversationId, lineage: Iterable[OwnOperation]) -> set[Oid]:
+def _every_tip(
+    repository: Repository, conversation: ConversationId, lineage: Iterable[ConversationOperation]
+) -> set[Oid]:
     """Return where branches stand, and where operations found or left them: what was taken back was said as well."""
-    tips = set(branch_tips(repository, conversation).values())
+    tips = set(list_branch_tips(repository, conversation).values())
     for record, name, _ in lineage:
         heads = f"{names.HEADS}{name}/"
         tips |= {Oid(v) for c in record.changes if c.ref.startswith(heads) for v in (c.old, c.new) if v is not None}
@@ -134,7 +136,7 @@ def _changes_of(head: MessageHead, message: Message, time: str, participants: se
             yield _change(time, f"conflicts.{conflict}", "UPDATE", {"status": "open"}, decided, cause, head.id)
 
 
-def _operation_changes(repository: Repository, own: OwnOperation) -> Iterator[Change]:
+def _operation_changes(repository: Repository, own: ConversationOperation) -> Iterator[Change]:
     """Tell what an operation changed, all at one time and with one cause (S4-52)."""
     record, conversation, former = own
     if former is not None:
@@ -230,3 +232,49 @@ def _change(  # noqa: PLR0917 - the columns of the log, in their order
     time: str, path: str, verb: str, before: Any, after: Any, cause: str, source: str
 ) -> Change:
     return Change(time=time, field_path=path, operation=verb, before=before, after=after, cause=cause, source=source)
+
+
+class ConversationOperation(NamedTuple):
+    """An operation with the id that it left the conversation with, and the `former` one where it changed that."""
+
+    record: Operation
+    conversation: ConversationId
+    former: ConversationId | None = None
+
+
+def walk_own_operations(repository: Repository, conversation: ConversationId) -> Iterator[ConversationOperation]:
+    """Yield the operations of a conversation, newest first, back to the one that made it.
+
+    Raises:
+        Corrupt, NotFound: a record of the log is damaged or missing.
+    """
+    name, meta = conversation, repository.find_ref(names.meta_ref(conversation))
+    gone = False  # at that time it was in the trash, or undone
+    for _, record in walk_operations(repository):
+        moved = next((change for change in record.changes if change.ref == names.meta_ref(name)), None)
+        if gone:
+            gone = moved is None or (moved.old, moved.new) != (meta, None)
+            if not gone:
+                yield ConversationOperation(record, name)
+        elif moved is None:
+            if any(_belongs(change.ref, name) for change in record.changes):
+                yield ConversationOperation(record, name)
+        elif moved.new is None:
+            return  # the end of another life of the id
+        elif moved.old is not None:
+            meta = moved.old
+            yield ConversationOperation(record, name)
+        else:
+            source = next((c.ref for c in record.changes if c.old == moved.new and c.new is None), "")
+            former = ConversationId(source.removeprefix(names.META)) if source.startswith(names.META) else None
+            yield ConversationOperation(record, name, former)
+            if former is not None:
+                name = former
+            elif source or record.undoes is not None:
+                gone = True
+            else:
+                meta = None
+
+
+def _belongs(ref: str, conversation: ConversationId) -> bool:
+    return ref.startswith(f"{names.HEADS}{conversation}/") or ref == names.active_ref(conversation)

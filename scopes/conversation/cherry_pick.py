@@ -9,28 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scopes.conversation.heads import message_id_of
-from scopes.conversation.lookup import branch_tips, find_both, find_place_anywhere
-from scopes.conversation.merging.course import (
-    Course,
-    ReplayOutcome,
-    details_of,
-    end_changes,
-    require_free,
-    stop_changes,
-)
-from scopes.conversation.merging.pending import open_conflicts_at, require_settled
-from scopes.conversation.merging.replaying import Line, Stop, replay_line
-from scopes.conversation.merging.settling import Policy, read_policy
-from scopes.conversation.operating import perform
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.messages import message_id_of
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import list_branch_tips, resolve_branch, resolve_revision_anywhere
 from scopes.ids import BranchName, MessageId, Oid, OperationId
+from scopes.merge.auto_resolve import Policy, read_policy
+from scopes.merge.in_progress import open_conflicts_at, require_resolved
+from scopes.merge.replay import ReplayResult, Stop, replay_commits
+from scopes.merge.sequencer import ReplayOutcome, ReplayState, details_of, end_changes, require_free, stop_changes
 from scopes.result import Note
-from scopes.store.bulk import bulk_objects
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 KIND = "cherry-pick"
 
@@ -86,21 +79,23 @@ def cherry_pick(
             course, commits, notes = _prepare(repository, conversation, messages, branch)
             line = plan_picks(repository, objects, course.original, commits, policy)
         return _foreseen(course, line, notes)
-    with writing(repository):
+    with exclusive_write(repository):
         course, commits, notes = _prepare(repository, conversation, messages, branch)
         with bulk_objects(repository) as objects:
             line = plan_picks(repository, objects, course.original, commits, policy)
-        return conclude(repository, course, line, course.original, notes)
+        return finish_cherry_pick(repository, course, line, course.original, notes)
 
 
-def plan_picks(repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy) -> Line:
+def plan_picks(
+    repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy
+) -> ReplayResult:
     """Work out how messages come to stand on top of `onto`. Only objects are written, to `objects`; no ref moves."""
-    line = Line(tip=onto, moved=())
+    line = ReplayResult(tip=onto, moved=())
     for number, commit in enumerate(commits, 1):
         bases = list_merge_bases(repository, onto, commit.oid)
         beside = list(list_new_commits(repository, onto, commit.oid, bases))
         beside += (read_commit(objects, moved.new) for moved in line.moved)
-        one = replay_line(objects, line.tip, [commit], policy, beside)
+        one = replay_commits(objects, line.tip, [commit], policy, beside)
         line = replace(
             one,
             moved=(*line.moved, *one.moved),
@@ -115,12 +110,12 @@ def plan_picks(repository: Repository, objects: Objects, onto: Oid, commits: Seq
 
 def _prepare(
     repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
-) -> tuple[Course, list[Commit], tuple[Note, ...]]:
-    chosen, name = find_both(repository, conversation, branch)
+) -> tuple[ReplayState, list[Commit], tuple[Note, ...]]:
+    chosen, name = resolve_branch(repository, conversation, branch)
     require_free(repository, chosen, name)
-    tip = branch_tips(repository, chosen)[name]
-    require_settled(repository, tip, f"the branch {name}")
-    found = dict.fromkeys(find_place_anywhere(repository, text, chosen).oid for text in messages)
+    tip = list_branch_tips(repository, chosen)[name]
+    require_resolved(repository, tip, f"the branch {name}")
+    found = dict.fromkeys(resolve_revision_anywhere(repository, text, chosen).oid for text in messages)
     commits = [read_commit(repository, oid) for oid in found]
     for commit in commits:
         _refuse_unfit(repository, commit)
@@ -129,7 +124,9 @@ def _prepare(
     present = [message_id_of(commit)[:8] for commit in commits if message_id_of(commit) in known]
     notes = (Note(f"on {chosen}/{name} already: {', '.join(present)}"),) if present else ()
     source = ", ".join(identity[:8] for identity in fresh) or "nothing"
-    course = Course(kind=KIND, conversation=chosen, branch=name, original=tip, source=source, target=name, onto=tip)
+    course = ReplayState(
+        kind=KIND, conversation=chosen, branch=name, original=tip, source=source, target=name, onto=tip
+    )
     return course, list(fresh.values()), notes
 
 
@@ -146,7 +143,7 @@ def _refuse_unfit(repository: Repository, commit: Commit) -> None:
         )
 
 
-def _foreseen(course: Course, line: Line, notes: tuple[Note, ...]) -> CherryPickOutcome:
+def _foreseen(course: ReplayState, line: ReplayResult, notes: tuple[Note, ...]) -> CherryPickOutcome:
     """Say what would happen."""
     if line.stop is not None:
         return _conflicted(course, line, line.stop, course.branch, None, notes)
@@ -162,10 +159,10 @@ def _foreseen(course: Course, line: Line, notes: tuple[Note, ...]) -> CherryPick
     )
 
 
-def conclude(  # noqa: PLR0917 - a course, what came of it, and what to say of it
+def finish_cherry_pick(  # noqa: PLR0917 - a course, what came of it, and what to say of it
     repository: Repository,
-    course: Course,
-    line: Line,
+    course: ReplayState,
+    line: ReplayResult,
     current: Oid,
     notes: tuple[Note, ...] = (),
     status: str = "merged",
@@ -175,13 +172,15 @@ def conclude(  # noqa: PLR0917 - a course, what came of it, and what to say of i
     where = f"{course.conversation}/{course.branch}"
     if line.stop is not None:
         name, changes = stop_changes(repository, course, line.stop, line.todo)
-        done = perform(repository, "cherry-pick-conflict", f"stop to pick {line.stop.id[:8]} for {where}", changes)
+        done = record_operation(
+            repository, "cherry-pick-conflict", f"stop to pick {line.stop.id[:8]} for {where}", changes
+        )
         return _conflicted(course, line, line.stop, name, done.id, notes)
     operation = None
     if line.tip != current or course.pending is not None:
         changes = end_changes(repository, course, current, line.tip, None, status=status)
         summary = f"pick {len(course.moved)} for {where}"
-        operation = perform(repository, KIND, summary, changes, details=details_of(course.moved)).id
+        operation = record_operation(repository, KIND, summary, changes, details=details_of(course.moved)).id
     return (CherryPickUpToDate if operation is None else CherryPicked)(
         conversation=course.conversation,
         target=course.branch,
@@ -195,8 +194,8 @@ def conclude(  # noqa: PLR0917 - a course, what came of it, and what to say of i
 
 
 def _conflicted(  # noqa: PLR0917
-    course: Course,
-    line: Line,
+    course: ReplayState,
+    line: ReplayResult,
     stop: Stop,
     branch: BranchName,
     operation: OperationId | None,

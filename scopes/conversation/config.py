@@ -9,9 +9,9 @@ from scopes.errors import Invalid, NotFound
 from scopes.model.conflict import SEVERITIES
 from scopes.result import Result
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
+from scopes.store.config_write import write_setting
 from scopes.store.repository import Repository
-from scopes.store.settings import write_setting
-from scopes.store.signals import held_signals
+from scopes.store.signals import defer_signals
 
 LEVELS = ("store", "user")
 _RULE = "scopes.merge.rule."
@@ -84,7 +84,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
         files, path = open_user_file(home), os.path.join(home, ".gitconfig")
     else:
         files, path = repository.config.store_level(), os.path.join(repository.path, "config")
-    with held_signals():
+    with defer_signals():
         if not write_setting(files, path, key, value):
             raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
         if repository is not None:

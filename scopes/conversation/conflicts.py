@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scopes.conversation.heads import MessageHead, message_id_of, read_message, walk_heads_newest_first
-from scopes.conversation.lookup import conversation_ids, find_conversation
-from scopes.conversation.merging.pending import Pending, list_conflicts_of, list_pending
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import MessageHead, message_id_of, read_message, walk_heads_newest_first
+from scopes.history.revparse import conversation_ids, find_conversation
 from scopes.ids import BranchName, ConversationId
+from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
 from scopes.model.conflict import STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
@@ -88,15 +88,15 @@ def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iter
     yield from (row for row, _ in _walk_rows(repository, conversation))
 
 
-def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator[tuple[ConflictRow, Pending]]:
+def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator[tuple[ConflictRow, InProgress]]:
     before = 0
-    for pending in list_pending(repository, conversation):
+    for pending in list_in_progress(repository, conversation):
         for row in _rows(repository, pending, before):
             yield row, pending
             before = row.number
 
 
-def _rows(repository: Repository, pending: Pending, before: int) -> Iterator[ConflictRow]:
+def _rows(repository: Repository, pending: InProgress, before: int) -> Iterator[ConflictRow]:
     talked = bool(_talk(repository, pending))
     for number, record in enumerate(list_conflicts_of(repository, pending), before + 1):
         status = "debate" if record.status == "open" and talked else record.status
@@ -112,7 +112,7 @@ def _rows(repository: Repository, pending: Pending, before: int) -> Iterator[Con
         )
 
 
-def _texts(repository: Repository, pending: Pending, conflict: Conflict) -> dict[str, str]:
+def _texts(repository: Repository, pending: InProgress, conflict: Conflict) -> dict[str, str]:
     """Read what the messages behind the positions of a conflict say."""
     said = (*conflict.base, *conflict.source, *conflict.target)
     missing = {position.message for position in said if position.message is not None}
@@ -127,13 +127,13 @@ def _texts(repository: Repository, pending: Pending, conflict: Conflict) -> dict
     return found
 
 
-def _talk(repository: Repository, pending: Pending) -> list[MessageHead]:
+def _talk(repository: Repository, pending: InProgress) -> list[MessageHead]:
     """Return what agents and people have said on the branch since it waits, newest first."""
     heads = walk_heads_newest_first(repository, [pending.tip], {pending.stopped})
     return [head for head in heads if head.author_kind in _TALKERS and head.kind != "notice"]
 
 
-def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, Pending]:
+def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
     """Resolve a conflict of a conversation by id, number, or start of an id, which a short number never is.
 
     Raises:

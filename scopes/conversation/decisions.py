@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
-from scopes.conversation.lookup import find_active_branch, find_place
-from scopes.conversation.merging.subjects import group_of, shown_key
+from scopes.history.messages import MessageHead
+from scopes.history.revparse import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
+from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model import canonical
-from scopes.model.keys import leaf
 from scopes.model.message import Message
+from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
@@ -38,7 +38,7 @@ class DecisionList(Result):
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
     chosen, messages = messages_of(repository, conversation)
-    tip = find_place(repository, find_active_branch(repository, chosen), chosen).oid
+    tip = resolve_revision(repository, find_active_branch(repository, chosen), chosen).oid
     tree = read_commit(repository, tip).tree
     rows = []
     for head, message in messages:

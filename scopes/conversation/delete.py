@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_branch, find_conversation
-from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
-from scopes.conversation.operating import new_operation_id, perform
 from scopes.errors import Refused
+from scopes.history.metadata import branch_change, read_metadata, write_metadata
+from scopes.history.operation_record import new_operation_id, record_operation
+from scopes.history.revparse import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,15 @@ class BranchDeleted(Result):
 
 def delete(repository: Repository, conversation: str) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash."""
-    with writing(repository):
+    with exclusive_write(repository):
         chosen = find_conversation(repository, conversation)  # it may have gone while we waited
         identity = new_operation_id()
-        tips = branch_tips(repository, chosen)
+        tips = list_branch_tips(repository, chosen)
         refs = [names.branch_ref(chosen, branch) for branch in tips] + [names.meta_ref(chosen)]
         changes = [change for ref in refs for change in to_trash(repository, chosen, ref, identity)]
         active = names.active_ref(chosen)
         changes.append(RefChange(active, repository.find_ref(active), None))
-        operation = perform(repository, "delete", f"delete {chosen}", changes, operation_id=identity)
+        operation = record_operation(repository, "delete", f"delete {chosen}", changes, operation_id=identity)
     return ConversationDeleted(conversation=chosen, branches=len(tips), operation=operation.id)
 
 
@@ -57,16 +57,18 @@ def delete_branch(repository: Repository, conversation: str, branch: str, *, for
         Refused: it is main, or active, or no other branch holds its messages and `force` is not given (S4-7).
     """
     chosen = find_conversation(repository, conversation)
-    with writing(repository):
+    with exclusive_write(repository):
         name = find_branch(repository, chosen, branch)
-        tips = branch_tips(repository, chosen)
+        tips = list_branch_tips(repository, chosen)
         _refuse_deletion(repository, chosen, name, tips, force=force)
         identity = new_operation_id()
         before = read_metadata(repository, chosen)
         commit = write_metadata(repository, before.commit, branch_change(name, None), f"delete {name}")
         changes = to_trash(repository, chosen, names.branch_ref(chosen, name), identity)
         changes.append(RefChange(names.meta_ref(chosen), before.commit, commit))
-        operation = perform(repository, "delete-branch", f"delete {chosen}/{name}", changes, operation_id=identity)
+        operation = record_operation(
+            repository, "delete-branch", f"delete {chosen}/{name}", changes, operation_id=identity
+        )
     return BranchDeleted(conversation=chosen, branch=name, tip=tips[name], operation=operation.id)
 
 

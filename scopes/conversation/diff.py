@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.conversation.heads import MessageHead, head_of, is_root, read_message
-from scopes.conversation.lookup import Place, find_conversation, find_place, find_place_anywhere
-from scopes.conversation.merging.positions import claim_value
-from scopes.conversation.merging.states import state_of
-from scopes.conversation.merging.subjects import agent_of, subject_of
 from scopes.errors import Invalid
+from scopes.history.messages import MessageHead, head_of, is_root, read_message
+from scopes.history.revparse import Revision, find_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import Oid
+from scopes.merge.attribution import claim_value
+from scopes.merge.conflict_keys import agent_of, subject_of
+from scopes.merge.divergence import state_of
 from scopes.model import canonical
 from scopes.model.claims import content_of
 from scopes.model.message import Message
@@ -33,7 +33,7 @@ class Compared:
     """One side: how it was named, and where it stands."""
 
     name: str
-    place: Place
+    place: Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +113,9 @@ def _places(repository: Repository, left: str, right: str | None) -> tuple[Compa
         one, two, conversation = left, right, None
     else:
         conversation = None if right is None else find_conversation(repository, left)
-    first = Compared(name=one or left, place=find_place(repository, one or left, conversation))
+    first = Compared(name=one or left, place=resolve_revision(repository, one or left, conversation))
     name = two.removeprefix(".") or first.place.conversation
-    second = Compared(name=name, place=find_place_anywhere(repository, name, first.place.conversation))
+    second = Compared(name=name, place=resolve_revision_anywhere(repository, name, first.place.conversation))
     return (_common(repository, first, second), second) if two.startswith(".") else (first, second)
 
 
@@ -125,7 +125,7 @@ def _common(repository: Repository, first: Compared, second: Compared) -> Compar
         raise Invalid(
             f"{first.name} and {second.name} have {len(bases)} merge bases", hint="compare them with two dots: A..B"
         )
-    return Compared(name=f"{first.name}...", place=Place(first.place.conversation, None, bases[0]))
+    return Compared(name=f"{first.name}...", place=Revision(first.place.conversation, None, bases[0]))
 
 
 def _changed(repository: Repository, pairs: Iterable[tuple[MessageHead, MessageHead]]) -> Iterable[MessageDiffers]:

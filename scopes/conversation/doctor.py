@@ -13,7 +13,7 @@ from scopes import __version__
 from scopes.errors import ScopesError
 from scopes.result import Result
 from scopes.store.git_program import find_git, run_git
-from scopes.store.location import FORMAT_VERSION
+from scopes.store.init import FORMAT_VERSION
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.recovery import list_leftovers
 from scopes.store.refs import PENDING

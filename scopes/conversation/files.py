@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import known_seconds
-from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
+from scopes.history.messages import MessageHead
 from scopes.ids import AgentName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.result import Result

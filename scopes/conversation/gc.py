@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.moments import parse_moment
+from scopes.history.dates import parse_moment
 from scopes.index.database import forget
 from scopes.result import Note, Result
-from scopes.store.expiry import expire
+from scopes.store.expire import expire
 from scopes.store.maintenance import pack
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
         Busy, Inaccessible: nothing is lost.
     """
     cutoff = None if expire_before is None else parse_moment(expire_before, now_nanoseconds())
-    with writing(repository):
+    with exclusive_write(repository):
         before = _size(repository.path)
         operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
         pack(repository)

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.conversation.lookup import MAIN, conversation_ids
-from scopes.conversation.message_commit import write_message_blob, write_message_commit, write_root_commit
-from scopes.conversation.metadata import branch_change, read_metadata, tag_change, title_change, write_metadata
 from scopes.conversation.new import next_conversation_id
-from scopes.conversation.operating import perform
+from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.metadata import branch_change, read_metadata, tag_change, title_change, write_metadata
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import MAIN, conversation_ids
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.model.operation import RefChange
-from scopes.model.schema import check_message
+from scopes.model.validation import check_message
 from scopes.result import Result
 from scopes.store import refs as names
-from scopes.store.bulk import BulkObjects, bulk_objects
+from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change
 
 SAMPLE_FILE = os.path.join(os.path.dirname(__file__), "sample.json")
@@ -59,7 +59,7 @@ def import_sample(repository: Repository) -> SampleImported:
     """
     with open(SAMPLE_FILE, encoding="utf-8") as file:
         document: dict[str, Any] = json.load(file)
-    with writing(repository):
+    with exclusive_write(repository):
         with bulk_objects(repository) as objects:
             built = _build(objects, document)
         existing = _find_by_root(repository, built.root)
@@ -139,4 +139,4 @@ def _establish(
     changes = [RefChange(names.branch_ref(conversation, name), None, tip) for name, tip in built.tips.items()]
     changes.append(RefChange(names.meta_ref(conversation), None, meta))
     changes.append(RefChange(names.active_ref(conversation), None, active))
-    return perform(repository, "import", f"bring in the sample as {conversation}", changes).id
+    return record_operation(repository, "import", f"bring in the sample as {conversation}", changes).id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.result import Result
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

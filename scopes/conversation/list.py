@@ -13,20 +13,20 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
-from scopes.conversation.heads import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
-from scopes.conversation.listed import BRIEF, COMPLETE, ConversationList, as_list, known_created, state_of
-from scopes.conversation.lookup import MAIN, choose_active_branch
-from scopes.conversation.metadata import Metadata, read_metadata_at, read_title
+from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, as_list, known_created, state_of
 from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
+from scopes.history.metadata import Metadata, read_metadata_at, read_title
+from scopes.history.revparse import MAIN, choose_active_branch
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
-from scopes.index.conversation_table import ConversationSummary, Kept, States, open_conversation_table
+from scopes.index.conversation_table import CachedSummary, ConversationSummary, States, open_conversation_table
 from scopes.model.conversation import Root, decode_root
-from scopes.model.keys import decode_component
+from scopes.model.path_encoding import decode_component
 from scopes.result import Note
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, Entry, Tip
-from scopes.store.ref_files import RefFiles
+from scopes.store.raw_refs import RefFiles
 from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
 
@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
 class _Found(NamedTuple):
     """What was found out, and what is to be said of conversations that could not be read."""
 
-    kept: list[Kept]
+    kept: list[CachedSummary]
     damaged: dict[ConversationId, Note]
 
 
@@ -106,7 +106,7 @@ def _listed(found: _Found, asked: _Asked, notes: tuple[Note, ...] = ()) -> Conve
     return replace(listed, damaged=tuple(found.damaged))
 
 
-def _shown(found: Iterable[Kept], asked: _Asked) -> Iterator[ConversationSummary]:
+def _shown(found: Iterable[CachedSummary], asked: _Asked) -> Iterator[ConversationSummary]:
     """Leave out what was not asked for, so that an answer does not depend on what the index happens to know."""
     for kept in found:
         opening = kept.summary.opening if asked.openings and kept.summary.title is None else None
@@ -115,11 +115,11 @@ def _shown(found: Iterable[Kept], asked: _Asked) -> Iterator[ConversationSummary
 
 
 def _look(
-    repository: Repository, refs: Mapping[str, str], known: Mapping[ConversationId, Kept], asked: _Asked
+    repository: Repository, refs: Mapping[str, str], known: Mapping[ConversationId, CachedSummary], asked: _Asked
 ) -> _Found:
     """Say of every conversation what is known, as long as its refs are the same, and find out the rest."""
     people: Participants = {}
-    found: list[tuple[_Refs, Kept]] = []
+    found: list[tuple[_Refs, CachedSummary]] = []
     damaged: dict[ConversationId, Note] = {}
     for at in _by_conversation(refs):
         try:
@@ -130,15 +130,17 @@ def _look(
     return _Found(list(_opened(repository, found)) if asked.openings else [kept for _, kept in found], damaged)
 
 
-def _look_at(repository: Repository, at: _Refs, known: Kept | None, people: Participants, asked: _Asked) -> Kept:
+def _look_at(
+    repository: Repository, at: _Refs, known: CachedSummary | None, people: Participants, asked: _Asked
+) -> CachedSummary:
     state = at.state
     kept = known
     if kept is None or kept.state != state:
-        kept = Kept(_summarize(repository, at, people), state, complete=False)
+        kept = CachedSummary(_summarize(repository, at, people), state, complete=False)
     if asked.complete:
         summary = kept.summary if kept.complete else _complete(repository, kept.summary, at)
         active = choose_active_branch(at.conversation, at.tips, at.active)
-        kept = Kept(summary._replace(active_branch=active), state, complete=True)
+        kept = CachedSummary(summary._replace(active_branch=active), state, complete=True)
     return kept
 
 
@@ -154,7 +156,7 @@ def _by_conversation(refs: Mapping[str, str]) -> Iterator[_Refs]:
         yield _Refs(conversation, tips, meta, active)
 
 
-def _opened(repository: Repository, found: Iterable[tuple[_Refs, Kept]]) -> Iterator[Kept]:
+def _opened(repository: Repository, found: Iterable[tuple[_Refs, CachedSummary]]) -> Iterator[CachedSummary]:
     """Add how conversations without a title began, while the walks back to their beginnings are short in sum."""
     left = _MOST_WALKED
     for at, kept in sorted(found, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):

@@ -9,8 +9,9 @@ from functools import lru_cache, partial
 from itertools import islice
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.answering import Answering
-from scopes.conversation.heads import (
+from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
+from scopes.history.messages import (
     NO_TEXT,
     MessageHead,
     is_root,
@@ -18,10 +19,8 @@ from scopes.conversation.heads import (
     walk_heads_newest_first,
     walk_heads_oldest_first,
 )
-from scopes.conversation.lookup import branch_tips, find_conversation, find_place
-from scopes.conversation.moments import parse_moment
-from scopes.conversation.staleness import SUMMARY, is_news
-from scopes.errors import Invalid
+from scopes.history.revparse import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
 from scopes.result import Result, Stream
@@ -100,7 +99,7 @@ def log(
         raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
     chosen, tips, hidden = _find_range(repository, where, every_branch=every_branch)
     names: dict[Oid, list[BranchName]] = {}
-    for branch, tip in branch_tips(repository, chosen).items():
+    for branch, tip in list_branch_tips(repository, chosen).items():
         names.setdefault(tip, []).append(branch)
     wanted = only or LogFilter()
     seen: dict[Oid, tuple[Oid, ...]] = {}
@@ -128,12 +127,16 @@ def _find_range(
     three = "..." in where
     left, dots, right = where.partition("..." if three else "..")
     if not dots:
-        place = find_place(repository, where)
+        place = resolve_revision(repository, where)
         if every_branch:
-            return place.conversation, _by_time(repository, branch_tips(repository, place.conversation)), frozenset()
+            return (
+                place.conversation,
+                _by_time(repository, list_branch_tips(repository, place.conversation)),
+                frozenset(),
+            )
         return place.conversation, [place.oid], frozenset()
-    first = find_place(repository, left)
-    second = find_place(repository, right or first.conversation, first.conversation)
+    first = resolve_revision(repository, left)
+    second = resolve_revision(repository, right or first.conversation, first.conversation)
     behind_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
     if not three:
         return first.conversation, [second.oid], behind_first
@@ -181,7 +184,7 @@ def _entries(
     read: Callable[[Oid], Message],
 ) -> Iterator[LogEntry]:
     """Yield the wanted messages without their bodies, each with the commits that answer its calls, wanted or not."""
-    answering = Answering()
+    answering = ToolResultTracker()
     for head, newer in heads:
         answered_by = answering.pass_by(head)
         if wanted(head) and (path is None or touches(read(head.oid), path)):
@@ -241,6 +244,28 @@ def messages_of(
 ) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
     """Resolve a conversation and walk every message of all its branches with its body, oldest first."""
     chosen = find_conversation(repository, conversation)
-    tips = _by_time(repository, branch_tips(repository, chosen))
+    tips = _by_time(repository, list_branch_tips(repository, chosen))
     heads = walk_heads_oldest_first(repository, tips)
     return chosen, ((head, read_message(repository, head.oid)) for head in heads)
+
+
+_RESULTS = "tool-results"
+_PASSED = frozenset({_RESULTS, "system", "meta", "notice", "error"})  # what may stand between a call and its result
+_MOST = 64
+
+
+class ToolResultTracker:
+    """Remembers the results that were passed until the message comes that asked for them: children before parents."""
+
+    def __init__(self) -> None:
+        self._after: dict[Oid, tuple[Oid, ...]] = {}
+
+    def pass_by(self, head: MessageHead) -> tuple[Oid, ...]:
+        """Return the messages whose results answer this one, the nearest first; at most 64 are remembered."""
+        found = self._after.pop(head.oid, ())
+        if head.kind not in _PASSED:
+            return found
+        carried = (head.oid, *found) if head.kind == _RESULTS else found
+        for parent in head.parents[:1]:
+            self._after[parent] = (*carried, *self._after.get(parent, ()))[:_MOST]
+        return ()

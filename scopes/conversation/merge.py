@@ -10,38 +10,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.clock import now
-from scopes.conversation.branch import active_change
-from scopes.conversation.lookup import (
-    Place,
-    branch_tips,
-    find_active_branch,
-    find_both,
-    find_place,
-    find_place_anywhere,
-)
-from scopes.conversation.merging.commits import write_merge_commit, write_notice
-from scopes.conversation.merging.pending import (
-    PURPOSE,
-    list_pending,
-    require_settled,
-    resolution_branch,
-    waiting_entry,
-)
-from scopes.conversation.merging.plan import MergePlan, plan_merge, write_state
-from scopes.conversation.merging.settling import read_policy
-from scopes.conversation.merging.states import state_of
-from scopes.conversation.metadata import branch_change, read_metadata, write_metadata
-from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
+from scopes.history.metadata import branch_change, read_metadata, write_metadata
+from scopes.history.operation_record import active_change, record_operation
+from scopes.history.revparse import (
+    Revision,
+    find_active_branch,
+    list_branch_tips,
+    resolve_branch,
+    resolve_revision,
+    resolve_revision_anywhere,
+)
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.merge.auto_resolve import read_policy
+from scopes.merge.commits import write_merge_commit, write_notice
+from scopes.merge.divergence import state_of
+from scopes.merge.in_progress import PURPOSE, list_in_progress, require_resolved, resolution_branch, waiting_entry
+from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.bulk import bulk_objects
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +111,7 @@ def merge(
             merging = _prepare(repository, conversation, source, target)
             plan = plan_merge(repository, objects, merging.old, merging.place.oid, policy, unrelated=unrelated)
             return _foreseen(merging, plan, fast_forward=fast_forward)
-    with writing(repository):
+    with exclusive_write(repository):
         merging = _prepare(repository, conversation, source, target)
         _refuse_second(repository, merging)
         plan = plan_merge(repository, repository, merging.old, merging.place.oid, policy, unrelated=unrelated)
@@ -137,20 +130,20 @@ class _Merging:
     target: BranchName
     old: Oid
     source: str
-    place: Place
+    place: Revision
 
 
 def _prepare(repository: Repository, conversation: str, source: str, target: str | None) -> _Merging:
-    chosen, name = find_both(repository, conversation, target)
-    place = find_place_anywhere(repository, source, chosen)
-    old = find_place(repository, name, chosen).oid
+    chosen, name = resolve_branch(repository, conversation, target)
+    place = resolve_revision_anywhere(repository, source, chosen)
+    old = resolve_revision(repository, name, chosen).oid
     if place.conversation == chosen and place.branch == name and place.oid == old:
         raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
     shown = place.branch or source
     if place.conversation != chosen:
         shown = f"{place.conversation}/{shown}" if place.branch else source
-    require_settled(repository, place.oid, f"the source {shown}")
-    require_settled(repository, old, f"the target {name}")
+    require_resolved(repository, place.oid, f"the source {shown}")
+    require_resolved(repository, old, f"the target {name}")
     return _Merging(chosen, name, old, shown, place)
 
 
@@ -160,7 +153,7 @@ def _refuse_second(repository: Repository, merging: _Merging) -> None:
     Raises:
         Refused: a merge of this source into this target waits for its resolution.
     """
-    for pending in list_pending(repository, merging.conversation):
+    for pending in list_in_progress(repository, merging.conversation):
         if (pending.kind, pending.source, pending.target) == ("merge", merging.source, merging.target):
             raise Refused(
                 f"a merge of {merging.source} into {merging.target} waits on {pending.branch}",
@@ -196,7 +189,7 @@ def _moved(repository: Repository, merging: _Merging, plan: MergePlan) -> MergeO
     if not plan.up_to_date:
         change = RefChange(branch_ref(merging.conversation, merging.target), merging.old, merging.place.oid)
         summary = f"merge {merging.source} into {merging.conversation}/{merging.target} (fast-forward)"
-        operation = perform(repository, "merge", summary, [change]).id
+        operation = record_operation(repository, "merge", summary, [change]).id
     return (UpToDate if plan.up_to_date else FastForwarded)(
         conversation=merging.conversation,
         source=merging.source,
@@ -215,7 +208,7 @@ def _merged(repository: Repository, merging: _Merging, plan: MergePlan, text: st
     message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, said)
     change = RefChange(branch_ref(merging.conversation, merging.target), merging.old, tip)
     summary = f"merge {merging.source} into {merging.conversation}/{merging.target}"
-    operation = perform(repository, "merge", summary, [change])
+    operation = record_operation(repository, "merge", summary, [change])
     return Merged(
         conversation=merging.conversation,
         source=merging.source,
@@ -238,7 +231,7 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
     state = write_state(repository, plan)
     _, tip = write_merge_commit(repository, (notice, merging.place.oid), state, plan.messages, plan.conflicts, said)
     before = find_active_branch(repository, chosen)
-    name = resolution_branch(branch_tips(repository, chosen), merging.source, target)
+    name = resolution_branch(list_branch_tips(repository, chosen), merging.source, target)
     entry = waiting_entry(
         BranchEntry(purpose=PURPOSE, parent=target, fork=merging.old, created=now()),
         {
@@ -259,7 +252,7 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
         active_change(repository, chosen, name),
     ]
     summary = f"begin to merge {merging.source} into {chosen}/{target}"
-    operation = perform(repository, "merge-conflict", summary, changes)
+    operation = record_operation(repository, "merge-conflict", summary, changes)
     return Conflicted(
         conversation=chosen,
         source=merging.source,

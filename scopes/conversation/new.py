@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import new_uuid, now
-from scopes.conversation.lookup import MAIN
-from scopes.conversation.message_commit import write_root_commit
-from scopes.conversation.metadata import branch_change, title_change, write_metadata
-from scopes.conversation.operating import perform
 from scopes.errors import Refused
+from scopes.history.messages import write_root_commit
+from scopes.history.metadata import branch_change, title_change, write_metadata
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import MAIN
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change
 
 _NUMBERED = re.compile(r"conv-([0-9]{3,9})")
@@ -54,11 +54,11 @@ def new(
     wanted = None if conversation_id is None else parse_conversation_id(conversation_id)
     root = Root(uuid=new_uuid(), created=now())
     commit = write_root_commit(repository, root, people)
-    with writing(repository):
+    with exclusive_write(repository):
         chosen = wanted or next_conversation_id(repository)
         refuse_taken(repository, chosen)
         changes = creation_changes(repository, chosen, commit, root, heading)
-        operation = perform(repository, "new", f"create {chosen}", changes)
+        operation = record_operation(repository, "new", f"create {chosen}", changes)
     return ConversationCreated(
         id=chosen, uuid=root.uuid, branch=MAIN, title=heading, participants=tuple(people), operation=operation.id
     )

@@ -8,28 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.lookup import MAIN, Place, branch_tips, find_both, find_place
-from scopes.conversation.merging.course import (
-    Course,
-    ReplayOutcome,
-    details_of,
-    end_changes,
-    require_free,
-    stop_changes,
-)
-from scopes.conversation.merging.pending import require_settled
-from scopes.conversation.merging.rebasing import RebasePlan, plan_rebase
-from scopes.conversation.merging.replaying import Stop
-from scopes.conversation.merging.settling import read_policy
-from scopes.conversation.metadata import read_metadata
-from scopes.conversation.operating import perform
+from scopes.history.metadata import read_metadata
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import MAIN, Revision, list_branch_tips, resolve_branch, resolve_revision
 from scopes.ids import BranchName, MessageId, Oid, OperationId
+from scopes.merge.auto_resolve import read_policy
+from scopes.merge.in_progress import require_resolved
+from scopes.merge.replay import RebasePlan, Stop, plan_rebase
+from scopes.merge.sequencer import ReplayOutcome, ReplayState, details_of, end_changes, require_free, stop_changes
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
-from scopes.store.bulk import bulk_objects
 from scopes.store.graph import is_ancestor
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 KIND = "rebase"
 
@@ -80,22 +72,24 @@ def rebase(
         with bulk_objects(repository, keep=False) as objects:
             course, entry = _prepare(repository, conversation, branch, onto)
             plan = plan_rebase(repository, objects, course.original, entry.fork, course.onto, policy)
-        return foreseen(course, plan)
-    with writing(repository):
+        return preview_rebase(course, plan)
+    with exclusive_write(repository):
         course, entry = _prepare(repository, conversation, branch, onto)
         with bulk_objects(repository) as objects:
             plan = plan_rebase(repository, objects, course.original, entry.fork, course.onto, policy)
-        return conclude(repository, course, plan, course.original)
+        return finish_rebase(repository, course, plan, course.original)
 
 
-def _prepare(repository: Repository, conversation: str, branch: str | None, onto: str) -> tuple[Course, BranchEntry]:
-    chosen, name = find_both(repository, conversation, branch)
+def _prepare(
+    repository: Repository, conversation: str, branch: str | None, onto: str
+) -> tuple[ReplayState, BranchEntry]:
+    chosen, name = resolve_branch(repository, conversation, branch)
     require_free(repository, chosen, name)
-    place = find_place(repository, onto, chosen)
-    tip = branch_tips(repository, chosen)[name]
-    require_settled(repository, tip, f"the branch {name}")
-    require_settled(repository, place.oid, f"the new base {_shown(place, onto)}")
-    course = Course(
+    place = resolve_revision(repository, onto, chosen)
+    tip = list_branch_tips(repository, chosen)[name]
+    require_resolved(repository, tip, f"the branch {name}")
+    require_resolved(repository, place.oid, f"the new base {_shown(place, onto)}")
+    course = ReplayState(
         kind=KIND,
         conversation=chosen,
         branch=name,
@@ -108,11 +102,11 @@ def _prepare(repository: Repository, conversation: str, branch: str | None, onto
     return course, read_metadata(repository, chosen).branches.get(name, BranchEntry())
 
 
-def _shown(place: Place, text: str) -> str:
+def _shown(place: Revision, text: str) -> str:
     return text if place.branch is None or "~" in text or "^" in text or "@{" in text else place.branch
 
 
-def foreseen(course: Course, plan: RebasePlan) -> RebaseOutcome:
+def preview_rebase(course: ReplayState, plan: RebasePlan) -> RebaseOutcome:
     """Say what would happen."""
     if plan.line.stop is not None:
         return _conflicted(course, plan, plan.line.stop, course.branch, None)
@@ -130,8 +124,8 @@ def foreseen(course: Course, plan: RebasePlan) -> RebaseOutcome:
     )
 
 
-def conclude(
-    repository: Repository, course: Course, plan: RebasePlan, current: Oid, *, status: str = "merged"
+def finish_rebase(
+    repository: Repository, course: ReplayState, plan: RebasePlan, current: Oid, *, status: str = "merged"
 ) -> RebaseOutcome:
     """Move the branch from `current` to the end of the line, or stop where that stops; its objects are written."""
     line = plan.line
@@ -139,7 +133,7 @@ def conclude(
     if line.stop is not None:
         name, changes = stop_changes(repository, course, line.stop, line.todo)
         summary = f"stop to rebase {course.conversation}/{course.branch} onto {course.target}"
-        done = perform(repository, "rebase-conflict", summary, changes)
+        done = record_operation(repository, "rebase-conflict", summary, changes)
         return _conflicted(course, plan, line.stop, name, done.id)
     operation = None
     notes = plan.notes
@@ -148,7 +142,7 @@ def conclude(
         summary = f"rebase {course.conversation}/{course.branch} onto {course.target}"
         details = {**details_of((*course.moved, *plan.present)), "onto": course.onto, "dropped": list(plan.dropped)}
         notes += _notes_on_others(repository, course)
-        operation = perform(repository, KIND, summary, changes, details=details).id
+        operation = record_operation(repository, KIND, summary, changes, details=details).id
     return (RebaseUpToDate if operation is None else Rebased)(
         conversation=course.conversation,
         source=course.branch,
@@ -163,7 +157,7 @@ def conclude(
 
 
 def _conflicted(
-    course: Course, plan: RebasePlan, stop: Stop, branch: BranchName, operation: OperationId | None
+    course: ReplayState, plan: RebasePlan, stop: Stop, branch: BranchName, operation: OperationId | None
 ) -> RebaseConflicted:
     return RebaseConflicted(
         conversation=course.conversation,
@@ -181,7 +175,7 @@ def _conflicted(
     )
 
 
-def _entry(repository: Repository, course: Course) -> BranchEntry | None:
+def _entry(repository: Repository, course: ReplayState) -> BranchEntry | None:
     """Describe the branch at its new base; main begins where the conversation begins, wherever it stands."""
     if course.branch == MAIN:
         return None
@@ -189,12 +183,12 @@ def _entry(repository: Repository, course: Course) -> BranchEntry | None:
     return replace(entry, fork=course.onto, parent=course.parent or entry.parent)
 
 
-def _notes_on_others(repository: Repository, course: Course) -> tuple[Note, ...]:
+def _notes_on_others(repository: Repository, course: ReplayState) -> tuple[Note, ...]:
     """Name the branches that keep the former commits."""
     first = next((moved.old for moved in course.moved if moved.old != moved.new), None)
     if first is None:
         return ()
-    tips = branch_tips(repository, course.conversation)
+    tips = list_branch_tips(repository, course.conversation)
     keeping = [name for name, tip in tips.items() if name != course.branch and is_ancestor(repository, first, tip)]
     if not keeping:
         return ()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.lookup import branch_tips, find_active_branch, find_branch, find_conversation
-from scopes.conversation.metadata import branch_change, read_metadata, title_change, write_metadata
 from scopes.conversation.new import refuse_taken
-from scopes.conversation.operating import perform
 from scopes.errors import Refused
+from scopes.history.metadata import branch_change, read_metadata, title_change, write_metadata
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.ids import BranchName, ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change
 
 
@@ -32,7 +32,7 @@ class Renamed(Result):
 
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
     """Set a conversation's title; an empty one removes it."""
-    with writing(repository):
+    with exclusive_write(repository):
         chosen = find_conversation(repository, conversation)  # it may have gone while we waited
         before = read_metadata(repository, chosen)
         after = title.strip() or None
@@ -40,7 +40,7 @@ def rename_title(repository: Repository, conversation: str, title: str) -> Renam
         if after != before.title:
             commit = write_metadata(repository, before.commit, title_change(after), "set the title")
             change = RefChange(names.meta_ref(chosen), before.commit, commit)
-            operation = perform(repository, "rename", f"set the title of {chosen}", [change]).id
+            operation = record_operation(repository, "rename", f"set the title of {chosen}", [change]).id
     return Renamed(conversation=chosen, what="title", old=before.title, new=after, operation=operation)
 
 
@@ -51,11 +51,11 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
         Refused: the id is taken.
     """
     chosen, wanted = find_conversation(repository, conversation), parse_conversation_id(new)
-    with writing(repository):
+    with exclusive_write(repository):
         refuse_taken(repository, wanted)
         active = find_active_branch(repository, chosen)
         changes: list[RefChange] = []
-        for branch, tip in branch_tips(repository, chosen).items():
+        for branch, tip in list_branch_tips(repository, chosen).items():
             changes.append(RefChange(names.branch_ref(chosen, branch), tip, None))
             changes.append(RefChange(names.branch_ref(wanted, branch), None, tip))
         meta, old_active = names.meta_ref(chosen), names.active_ref(chosen)
@@ -64,7 +64,7 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
         changes.append(RefChange(old_active, repository.find_ref(old_active), None))
         target = names.SYMBOLIC + names.branch_ref(wanted, active)
         changes.append(RefChange(names.active_ref(wanted), None, target))
-        operation = perform(repository, "rename", f"rename {chosen} to {wanted}", changes)
+        operation = record_operation(repository, "rename", f"rename {chosen} to {wanted}", changes)
     return Renamed(conversation=wanted, what="conversation", old=chosen, new=wanted, operation=operation.id)
 
 
@@ -75,9 +75,9 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         Refused: the name is taken, or the branch is main.
     """
     chosen, wanted = find_conversation(repository, conversation), parse_branch_name(new)
-    with writing(repository):
+    with exclusive_write(repository):
         name = find_branch(repository, chosen, branch)
-        tips = branch_tips(repository, chosen)
+        tips = list_branch_tips(repository, chosen)
         if name == "main":
             raise Refused("the branch main keeps its name", hint="begin another from it: scopes conv branch")
         if wanted in tips:
@@ -98,7 +98,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         active = names.active_ref(chosen)
         if repository.find_ref(active) == names.SYMBOLIC + old_ref:
             changes.append(RefChange(active, names.SYMBOLIC + old_ref, names.SYMBOLIC + new_ref))
-        operation = perform(repository, "rename", f"rename {chosen}/{name} to {wanted}", changes)
+        operation = record_operation(repository, "rename", f"rename {chosen}/{name} to {wanted}", changes)
     return Renamed(conversation=chosen, what="branch", old=name, new=wanted, operation=operation.id)
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
 from scopes.conversation.conflicts import find_conflict
-from scopes.conversation.lookup import find_conversation
-from scopes.conversation.merging.outcome import conflict_path
-from scopes.conversation.merging.pending import Pending, list_conflicts_at, open_conflicts_at
-from scopes.conversation.merging.resolving import find_contest, read_value, resolved_changes
-from scopes.conversation.merging.settling import resolve
-from scopes.conversation.merging.states import state_of
-from scopes.conversation.merging.subjects import MESSAGES, group_of, shown_key
-from scopes.conversation.message_commit import write_commit_over, write_message_blob
-from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
+from scopes.history.messages import write_commit_over, write_message_blob
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import find_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
+from scopes.merge.auto_resolve import resolve
+from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.divergence import state_of
+from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
+from scopes.merge.manual_resolve import find_disagreement, read_value, resolved_changes
+from scopes.merge.plan import conflict_path
 from scopes.model import canonical
 from scopes.model.claims import participant_claim
 from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
@@ -30,7 +30,7 @@ from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change, update_tree
 
 TAKES = ("source", "target", "base", "both")
@@ -80,10 +80,10 @@ def resolve_conflict(
     strategy = "intervention" if intervening else "manual"
     chosen = find_conversation(repository, conversation)
     actor = Author(parse_agent_name(author), author_kind)
-    with writing(repository):
+    with exclusive_write(repository):
         row, pending = find_conflict(repository, chosen, conflict)
         record = _open_record(repository, pending, row.conflict.id)
-        contest = find_contest(repository, pending, record)
+        contest = find_disagreement(repository, pending, record)
         own = None if value is None else read_value(record.key, value)
         changes = resolved_changes(repository, contest, choice, own, actor.name)
         done = resolve(record, choice, strategy, reason, actor.name, own)
@@ -112,7 +112,7 @@ def escalate_conflict(
     """
     chosen = find_conversation(repository, conversation)
     addressee = parse_agent_name(to)
-    with writing(repository):
+    with exclusive_write(repository):
         row, pending = find_conflict(repository, chosen, conflict)
         record = replace(_open_record(repository, pending, row.conflict.id), status="escalated")
         said = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
@@ -120,7 +120,7 @@ def escalate_conflict(
         return _write(repository, pending, row.number, record, actor, said, {}, addressee)
 
 
-def _open_record(repository: Repository, pending: Pending, identity: str) -> Conflict:
+def _open_record(repository: Repository, pending: InProgress, identity: str) -> Conflict:
     record = list_conflicts_at(repository, pending.tip)[identity]
     if record.status == "resolved":
         go_on = f"scopes conv {pending.kind} {pending.conversation} --continue"
@@ -146,7 +146,7 @@ def _in_words(conflict: Conflict) -> str:
 
 def _write(  # noqa: PLR0917 - what a decision is made of
     repository: Repository,
-    pending: Pending,
+    pending: InProgress,
     number: int,
     conflict: Conflict,
     actor: Author,
@@ -177,7 +177,7 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     change = RefChange(branch_ref(pending.conversation, pending.branch), pending.tip, tip)
     verb = "resolve" if conflict.status == "resolved" else "escalate"
     summary = f"{verb} {shown_key(conflict.key)} of {pending.conversation}/{pending.branch}"
-    operation = perform(repository, "resolve", summary, [change])
+    operation = record_operation(repository, "resolve", summary, [change])
     return ConflictResolved(
         conversation=pending.conversation,
         branch=pending.branch,

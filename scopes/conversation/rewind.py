@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.heads import head_of, is_root, walk_heads_newest_first
-from scopes.conversation.lookup import find_both, find_place
-from scopes.conversation.operating import perform
 from scopes.errors import Invalid, Refused
+from scopes.history.messages import head_of, is_root, walk_heads_newest_first
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import resolve_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +49,11 @@ def rewind(
         raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot take back {count} messages", hint="for example: -n 2")
-    with writing(repository):
-        chosen, name = find_both(repository, conversation, branch)
+    with exclusive_write(repository):
+        chosen, name = resolve_branch(repository, conversation, branch)
         ref = branch_ref(chosen, name)
-        old = find_place(repository, name, chosen).oid
-        new = find_place(repository, to if to is not None else f"{name}~{count or 1}", chosen).oid
+        old = resolve_revision(repository, name, chosen).oid
+        new = resolve_revision(repository, to if to is not None else f"{name}~{count or 1}", chosen).oid
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {chosen}/{name}", hint=f"see: scopes conv log {chosen}/{name}"
@@ -63,7 +63,7 @@ def rewind(
         operation = None
         if old != new:
             summary = f"take back {taken} of {chosen}/{name}"
-            operation = perform(repository, "rewind", summary, [RefChange(ref, old, new)]).id
+            operation = record_operation(repository, "rewind", summary, [RefChange(ref, old, new)]).id
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(

@@ -6,21 +6,13 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scopes.clock import known_seconds
-from scopes.conversation.heads import (
-    KIND_TRAILER,
-    NO_TEXT,
-    MessageHead,
-    head_of,
-    is_root,
-    message_id_of,
-    read_message,
-)
 from scopes.conversation.list import participants_of, read_root
-from scopes.conversation.listed import known_created, not_before
-from scopes.conversation.lookup import MAIN, branch_tips, find_active_branch, find_conversation
-from scopes.conversation.metadata import Metadata, read_metadata
-from scopes.conversation.staleness import SUMMARY, is_news
-from scopes.conversation.sub_agent import SubAgent, find_sub_agent
+from scopes.conversation.list_cached import known_created, not_before
+from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
+from scopes.history.metadata import Metadata, read_metadata
+from scopes.history.revparse import MAIN, find_active_branch, find_conversation, list_branch_tips
+from scopes.history.staleness import SUMMARY, is_news
+from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
@@ -102,7 +94,7 @@ def show(
         NotFound, Ambiguous: there is no such conversation.
     """
     chosen = find_conversation(repository, conversation)
-    tips = branch_tips(repository, chosen)
+    tips = list_branch_tips(repository, chosen)
     metadata = read_metadata(repository, chosen)
     active = find_active_branch(repository, chosen)
     history = tuple(walk_oldest_first(repository, sorted(tips.values())))

@@ -7,19 +7,49 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.conversation.activity import Activity
 from scopes.conversation.files import touches_of
-from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import messages_of
-from scopes.conversation.lookup import branch_tips, conversation_ids, find_conversation
-from scopes.conversation.tokens import Tokens, add_up, tokens_of
-from scopes.ids import ConversationId, MessageId
+from scopes.history.messages import MessageHead
+from scopes.history.revparse import conversation_ids, find_conversation, list_branch_tips
+from scopes.history.usage import Tokens, add_up, tokens_of
+from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import FILE_WRITES, Message
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 UNKNOWN = "unknown"
 COPIED = "restamped"  # the precision of a time that a copy was given
+
+
+_AT_WORK = frozenset({"agent", "tool"})
+_UNTOLD = frozenset({"restamped", "none"})
+
+
+class Activity:
+    """The stretches of one conversation in which somebody was at work, in whole seconds."""
+
+    def __init__(self) -> None:
+        self._times: dict[Oid, int] = {}
+        self._stretches: list[tuple[int, int]] = []
+
+    def add(self, head: MessageHead, message: Message) -> None:
+        """Add a message; those that it stands on came before it."""
+        if message.time is None or message.extra.get("precision") in _UNTOLD:
+            return
+        self._times[head.oid] = head.time
+        before = self._times.get(head.parents[0]) if head.parents else None
+        if before is not None and before <= head.time and head.author_kind in _AT_WORK:
+            self._stretches.append((before, head.time))
+
+    def seconds(self) -> int | None:
+        """Add the stretches up, overlaps once; None where no message tells."""
+        if not self._stretches:
+            return None
+        total, reached = 0, min(self._stretches)[0]
+        for start, end in sorted(self._stretches):
+            total += max(0, end - max(start, reached))
+            reached = max(reached, end)
+        return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +97,7 @@ def stats(repository: Repository, conversation: str | None = None) -> Stats:
     tally = _Tally()
     branches = 0
     for each in counted:
-        branches += len(branch_tips(repository, each))
+        branches += len(list_branch_tips(repository, each))
         tally.begin()
         for head, message in messages_of(repository, each)[1]:
             tally.add(head, message)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.branch import active_change
-from scopes.conversation.lookup import find_active_branch, find_branch, find_conversation
-from scopes.conversation.operating import perform
+from scopes.history.operation_record import active_change, record_operation
+from scopes.history.revparse import find_active_branch, find_branch, find_conversation
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +29,11 @@ def switch(repository: Repository, conversation: str, branch: str) -> BranchSwit
         NotFound, Ambiguous: there is no such conversation or branch.
     """
     chosen = find_conversation(repository, conversation)
-    with writing(repository):
+    with exclusive_write(repository):
         wanted = find_branch(repository, chosen, branch)
         previous = find_active_branch(repository, chosen)
         change = active_change(repository, chosen, wanted)
         operation = None
         if change.old != change.new:
-            operation = perform(repository, "switch", f"switch {chosen} to {wanted}", [change]).id
+            operation = record_operation(repository, "switch", f"switch {chosen} to {wanted}", [change]).id
     return BranchSwitched(conversation=chosen, branch=wanted, previous=previous, operation=operation)

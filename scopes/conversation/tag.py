@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.heads import MessageHead, head_of
-from scopes.conversation.lookup import branch_tips, find_conversation, find_place
-from scopes.conversation.metadata import read_metadata, tag_change, write_metadata
-from scopes.conversation.operating import perform
 from scopes.errors import NotFound, Refused
+from scopes.history.messages import MessageHead, head_of
+from scopes.history.metadata import read_metadata, tag_change, write_metadata
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import find_conversation, list_branch_tips, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
 from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,14 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
         Refused: there is a tag or a branch of that name; a tag is not moved.
     """
     chosen, wanted = find_conversation(repository, conversation), str(parse_branch_name(name))
-    with writing(repository):
+    with exclusive_write(repository):
         metadata = read_metadata(repository, chosen)
-        if wanted in branch_tips(repository, chosen):
+        if wanted in list_branch_tips(repository, chosen):
             raise Refused(f"{wanted!a} is a branch of {chosen}", hint="choose another name for the tag")
         if wanted in metadata.tags:
             hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
             raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
-        oid = find_place(repository, chosen if message is None else message, chosen).oid
+        oid = resolve_revision(repository, chosen if message is None else message, chosen).oid
         return _change(repository, chosen, metadata.commit, wanted, oid)
 
 
@@ -67,7 +67,7 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
         NotFound: there is no such tag.
     """
     chosen = find_conversation(repository, conversation)
-    with writing(repository):
+    with exclusive_write(repository):
         metadata = read_metadata(repository, chosen)
         if name not in metadata.tags:
             raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes conv tag {chosen}")
@@ -80,5 +80,5 @@ def _change(
     what = f"{'tag' if oid else 'remove tag'} {name}"
     commit = write_metadata(repository, before, tag_change(name, oid), what)
     change = RefChange(meta_ref(conversation), before, commit)
-    operation = perform(repository, "tag", f"{what} in {conversation}", [change])
+    operation = record_operation(repository, "tag", f"{what} in {conversation}", [change])
     return Tagged(conversation=conversation, tag=name, oid=oid, operation=operation.id)

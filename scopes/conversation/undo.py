@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from scopes.conversation.operating import perform
 from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.history.operation_record import record_operation
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result
@@ -18,7 +18,7 @@ from scopes.store import refs as names
 from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 UNDO, REDO = "undo", "redo"
 
@@ -39,7 +39,7 @@ def undo(repository: Repository, operation: str | None = None) -> Undone:
         NotFound: there is nothing to undo, or no such operation.
         Refused: a ref has moved on since, or the operation was undone already; the hint says what would do it.
     """
-    with writing(repository):
+    with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
         undone = _cancelled(log)
         if operation is not None:
@@ -58,7 +58,7 @@ def redo(repository: Repository) -> Undone:
         NotFound: nothing was undone since the last other operation.
         Refused: a ref has moved on since.
     """
-    with writing(repository):
+    with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
         undone = _cancelled(log)
         for record in log:
@@ -77,7 +77,7 @@ def _reverse(repository: Repository, target: Operation, *, redo: bool) -> Undone
         if current != change.old:
             raise _moved_on(repository, target, change, current)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {target.summary}"
-    done = perform(repository, kind, summary, changes, undoes=target.id)
+    done = record_operation(repository, kind, summary, changes, undoes=target.id)
     return Undone(target=target, redo=redo, operation=done.id)
 
 

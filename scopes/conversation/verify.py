@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scopes.conversation.heads import MESSAGE_FILE, head_of, is_root
 from scopes.errors import NotFound, ScopesError
+from scopes.history.messages import MESSAGE_FILE, head_of, is_root
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.result import Result
 from scopes.store import refs as names
+from scopes.store.fsck import Finding, walk_leftover_defects, walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.graph import walk_newest_first
-from scopes.store.integrity import (
-    Finding,
-    walk_leftover_defects,
-    walk_object_defects,
-    walk_pack_defects,
-    walk_ref_defects,
-)
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.trees import find_blob

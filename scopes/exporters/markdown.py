@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scopes.conversation.heads import MessageHead, read_message
-from scopes.conversation.revisions import Revision, find_revisions
 from scopes.conversation.show import BranchSummary
-from scopes.exporters.extent import Extent, Stretch
 from scopes.exporters.json_text import utf8
+from scopes.exporters.markdown_escape import code_span, plain, visible
 from scopes.exporters.markdown_parts import write_document, write_files, write_part
-from scopes.exporters.markdown_text import code_span, plain, visible
+from scopes.exporters.selection import BranchSlice, Selection
+from scopes.history.amendments import Amendment, find_amendments
+from scopes.history.messages import MessageHead, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import Message
 from scopes.store.repository import Repository
@@ -32,12 +32,12 @@ class _Transcript:
     """What one message's section says of others: which were shown, which revised, where branches begin."""
 
     shown: frozenset[MessageId]
-    revisions: Mapping[MessageId, Revision]
+    revisions: Mapping[MessageId, Amendment]
     begun: Mapping[Oid, list[BranchSummary]]
     numbers: Mapping[BranchName, int]
 
 
-def write_markdown(repository: Repository, extent: Extent) -> Iterator[bytes]:
+def write_markdown(repository: Repository, extent: Selection) -> Iterator[bytes]:
     """Write a heading, the messages oldest first and, where they are asked for, the other branches."""
     transcript = _survey(repository, extent)
     yield utf8(visible(_opening(extent)))
@@ -48,10 +48,10 @@ def write_markdown(repository: Repository, extent: Extent) -> Iterator[bytes]:
             yield utf8(visible(_section(head, read_message(repository, head.oid), transcript)))
 
 
-def _survey(repository: Repository, extent: Extent) -> _Transcript:
-    revisions: dict[MessageId, Revision] = {}
+def _survey(repository: Repository, extent: Selection) -> _Transcript:
+    revisions: dict[MessageId, Amendment] = {}
     for stretch in extent.stretches:
-        revisions |= find_revisions(repository, stretch.tip, stretch.heads)
+        revisions |= find_amendments(repository, stretch.tip, stretch.heads)
     numbers = {s.branch.name: number for number, s in enumerate(extent.stretches) if s.branch is not None}
     begun: dict[Oid, list[BranchSummary]] = {}
     for branch in extent.view.branches:
@@ -60,7 +60,7 @@ def _survey(repository: Repository, extent: Extent) -> _Transcript:
     return _Transcript(frozenset(extent.ids.values()), revisions, begun, numbers)
 
 
-def _opening(extent: Extent) -> str:
+def _opening(extent: Selection) -> str:
     """Say which conversation this is."""
     view, branch = extent.view, extent.stretches[0].branch
     facts = {
@@ -74,7 +74,7 @@ def _opening(extent: Extent) -> str:
     return "\n".join([f"# {plain(view.title or '') or plain(view.id)}", "", *lines, ""])
 
 
-def _branch_opening(extent: Extent, stretch: Stretch, transcript: _Transcript, number: int) -> str:
+def _branch_opening(extent: Selection, stretch: BranchSlice, transcript: _Transcript, number: int) -> str:
     """Say where a further branch begins and what it is for."""
     branch = stretch.branch
     if branch is None:

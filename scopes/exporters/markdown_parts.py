@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from scopes.exporters.markdown_text import code_span, contain, fenced, hypertext, plain
+from scopes.exporters.markdown_escape import code_span, contain, fenced, hypertext, plain
 from scopes.model.message import FileTouch, Part
 
 _LONGEST_SUMMARY = 80

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from scopes.conversation.heads import read_message
-from scopes.conversation.revisions import find_revisions, latest
-from scopes.exporters.extent import Extent
 from scopes.exporters.json_text import json_text, utf8
+from scopes.exporters.selection import Selection
+from scopes.history.amendments import find_amendments, latest
+from scopes.history.messages import read_message
 from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 
@@ -28,7 +28,7 @@ _UNNAMED = frozenset({"user", "tool", _OWN})  # what its authors are called wher
 _ADDRESSES = ("data:", "http://", "https://")
 
 
-def write_openai(repository: Repository, extent: Extent) -> Iterator[bytes]:
+def write_openai(repository: Repository, extent: Selection) -> Iterator[bytes]:
     """Write the messages as one JSON array, one a line; authors are named where several have one role."""
     named = _kinds_of_many(extent)
     own = extent.view.source == _OWN
@@ -40,16 +40,16 @@ def write_openai(repository: Repository, extent: Extent) -> Iterator[bytes]:
     yield b"[]\n" if separator == "[\n" else b"\n]\n"
 
 
-def _kinds_of_many(extent: Extent) -> set[str]:
+def _kinds_of_many(extent: Selection) -> set[str]:
     """Return the kinds of author of which there are several."""
     authors = {(head.author_kind, head.author) for head in extent.heads}
     kinds = [kind for kind, _ in authors]
     return {kind for kind in ("human", "agent") if kinds.count(kind) > 1}
 
 
-def _walk_current(repository: Repository, extent: Extent) -> Iterator[Message]:
+def _walk_current(repository: Repository, extent: Selection) -> Iterator[Message]:
     """Yield the messages as they are to be read now."""
-    revisions = find_revisions(repository, extent.stretches[0].tip, extent.heads)
+    revisions = find_amendments(repository, extent.stretches[0].tip, extent.heads)
     known = set(extent.ids.values())
     withdrawn: set[object] = set()  # calls that were never made, so that nothing may answer them
     for head in extent.heads:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-from scopes.conversation.heads import is_root
-from scopes.conversation.lookup import MAIN, Place
-from scopes.conversation.metadata import read_metadata
-from scopes.conversation.source_record import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
+from scopes.history.messages import is_root
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import MAIN, Revision
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
@@ -40,7 +40,7 @@ class StoredSource:
         return self.record.native_id if part is None else f"{self.record.native_id}/{part}"
 
 
-def list_sources(repository: Repository, place: Place) -> list[StoredSource]:
+def list_sources(repository: Repository, place: Revision) -> list[StoredSource]:
     """Return the sources that went into the conversation of a place: whole sessions first, by name."""
     root = _find_root(repository, place)
     stored = (Oid(commit) for commit in repository.list_refs(SOURCES).values())
@@ -49,7 +49,7 @@ def list_sources(repository: Repository, place: Place) -> list[StoredSource]:
     return sorted(found, key=lambda source: (source.record.part is not None, source.label))
 
 
-def _find_root(repository: Repository, place: Place) -> Oid | None:
+def _find_root(repository: Repository, place: Revision) -> Oid | None:
     """Find where a conversation begins: its metadata says so, or else the walk ends there."""
     main = read_metadata(repository, place.conversation).branches.get(MAIN)
     if main is not None and main.fork is not None and repository.has(main.fork):

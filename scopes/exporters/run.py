@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from scopes.conversation.lookup import find_place
 from scopes.errors import Invalid, Refused
-from scopes.exporters.extent import Extent, find_extent
-from scopes.exporters.json_document import write_json
-from scopes.exporters.json_lines import write_json_lines
+from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
+from scopes.exporters.selection import Selection, select_messages
+from scopes.history.revparse import resolve_revision
 from scopes.ids import ConversationId
 from scopes.result import Document
 from scopes.store.repository import Repository
 
-Writer: TypeAlias = Callable[[Repository, Extent], Iterator[bytes]]
+Writer: TypeAlias = Callable[[Repository, Selection], Iterator[bytes]]
 
 ORIGINAL = "original"
 OPENAI = "openai"
@@ -84,14 +83,14 @@ def export(
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
     if form == OPENAI and every_branch:
         raise Invalid("a list of OpenAI messages holds one branch", hint="name the branch: CONV/BRANCH")
-    extent = find_extent(repository, where, every_branch=every_branch)
+    extent = select_messages(repository, where, every_branch=every_branch)
     write, ending = _WRITERS[form]
     file = ExportedFile(extent.view.id + ending, None, write(repository, extent))
     return Exported(conversation=extent.view.id, form=form, messages=extent.size, files=(file,))
 
 
 def _export_original(repository: Repository, where: str, name: str | None) -> Exported:
-    place = find_place(repository, where)
+    place = resolve_revision(repository, where)
     sources = choose_sources(list_sources(repository, place), place.conversation, name)
     files = [ExportedFile(file, source.label, walk_bytes(repository, source)) for file, source in name_files(sources)]
     return Exported(conversation=place.conversation, form=ORIGINAL, messages=None, files=tuple(files))

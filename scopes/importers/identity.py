@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.ids import MessageId
-from scopes.importers.projection import Draft
+from scopes.importers.formats.events import Draft, Session
 from scopes.model import canonical
 from scopes.model.message import FOREIGN_FIELDS, Part
 
@@ -32,7 +32,7 @@ _SAID = (
 )
 
 
-def essence(draft: Draft) -> bytes:
+def content_bytes(draft: Draft) -> bytes:
     """Write what a message says: author kind, part types, texts, tool names, inputs and outputs.
 
     Times, native ids, usage and directories are left out, since copies of a history differ in them.
@@ -72,3 +72,24 @@ def _said(part: Part) -> list[Any]:
             value = part.fields[name]
             found += [name, canonical.Foreign(value) if name in FOREIGN_FIELDS else value]
     return found
+
+
+def key_of(session: Session) -> str:
+    """Name the source of a session."""
+    return source_key(session.format, session.native_id, session.part)
+
+
+def parent_source_keys(session: Session) -> list[str]:
+    """Name the sources that a session may go on from, the likeliest first.
+
+    A base is a session, or a part of one: of this session, or of the one that `details.forked_from` names. A part
+    otherwise belongs to its session's own source.
+    """
+    names: list[tuple[str, str | None]] = []
+    if session.base is not None:
+        forked_from = session.details.get("forked_from", session.native_id)
+        names = [(session.base, None), (session.native_id, session.base), (str(forked_from), session.base)]
+    if session.part is not None:
+        names.append((session.native_id, None))
+    keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
+    return [key for key in keys if key != key_of(session)]

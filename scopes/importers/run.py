@@ -9,34 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scopes.conversation.metadata import read_metadata
-from scopes.conversation.operating import perform
+from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
+from scopes.history.metadata import read_metadata
+from scopes.history.operation_record import record_operation
 from scopes.ids import ConversationId, OperationId
-from scopes.importers.accounting import refuse_unparsed
-from scopes.importers.beginning import Beginnings
-from scopes.importers.bringing import Run, bring
-from scopes.importers.families import number_families
-from scopes.importers.format import Format, Source
-from scopes.importers.home import Home, Homes
-from scopes.importers.lineage import key_of
-from scopes.importers.older_copy import go_on_from_stored
-from scopes.importers.opening import Work, open_sources
-from scopes.importers.placing import number_conversations, place_conversations
-from scopes.importers.recency import leave_out_older
+from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
+from scopes.importers.fork_points import ForkPoints, number_families
+from scopes.importers.formats.base import Format, Source
+from scopes.importers.identity import key_of
+from scopes.importers.import_source import ImportRun, import_source, refuse_unparsed
 from scopes.importers.results import ConversationImported, Imported, Skipped
+from scopes.importers.stale_copy import use_stored_source
+from scopes.importers.targets import ImportTarget, ImportTargets
+from scopes.importers.work_queue import QueuedSource, leave_out_older, open_sources
+from scopes.model.operation import RefChange
 from scopes.result import Note
-from scopes.store.bulk import BulkObjects, bulk_objects
-from scopes.store.repository import Repository
-from scopes.store.shadow import shadow_of
-from scopes.store.transaction import writing, writing_beside
+from scopes.store.overlay import overlay_of
+from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.repository import Objects, Repository
+from scopes.store.transaction import exclusive_write, shared_write
 
 Advance = Callable[[int], None]
 _TURNS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ImportOptions:
     """What is asked of an import.
 
     `strict` refuses everything when one record cannot be read, or something would be missed. `again` brings a deleted
@@ -51,14 +50,14 @@ class Wishes:
     since: int | None = None
 
 
-EVERYTHING = Wishes()
+EVERYTHING = ImportOptions()
 
 
 def import_sources(
     repository: Repository,
     sources: Sequence[Source],
     formats: Sequence[Format],
-    wishes: Wishes = EVERYTHING,
+    wishes: ImportOptions = EVERYTHING,
     *,
     advance: Advance = lambda _: None,
     skipped: Sequence[Skipped] = (),
@@ -80,13 +79,13 @@ def import_sources(
         works = leave_out_older(works, wishes.since, said)
     said += [Note(missed.trouble.message, missed.trouble.hint) for missed in passed_over if missed.trouble is not None]
     if wishes.dry_run:
-        with shadow_of(repository) as shadow, bulk_objects(shadow, keep=False) as objects:
+        with overlay_of(repository) as shadow, bulk_objects(shadow, keep=False) as objects:
             run = _bring_all(shadow, objects, works, wishes, notes=said, advance=advance)
             return _result(run, number_conversations(run), passed_over, None, wishes)
     for _ in range(_TURNS):
-        with writing_beside(repository), bulk_objects(repository) as objects:
+        with shared_write(repository), bulk_objects(repository) as objects:
             run = _bring_all(repository, objects, works, wishes, notes=said, advance=advance)
-        with writing(repository):
+        with exclusive_write(repository):
             if not run.is_overtaken():
                 return _place(run, passed_over, wishes)
         advance = _nowhere
@@ -100,21 +99,21 @@ def _nowhere(_: int) -> None:
 def _bring_all(
     repository: Repository,
     objects: BulkObjects,
-    works: list[Work],
-    wishes: Wishes,
+    works: list[QueuedSource],
+    wishes: ImportOptions,
     *,
     notes: Sequence[Note],
     advance: Advance,
-) -> Run:
+) -> ImportRun:
     """Weave all sources, each family's memory being let go when its last one is in."""
-    homes = Homes(repository, objects, [key_of(work.session) for work in works])
+    homes = ImportTargets(repository, objects, [key_of(work.session) for work in works])
     sizes = [work.source.size for work in works]
-    works = [go_on_from_stored(objects, homes, work) for work in works]
-    run = Run(repository, objects, homes, Beginnings(objects, homes), wishes.again, notes=list(notes))
+    works = [use_stored_source(objects, homes, work) for work in works]
+    run = ImportRun(repository, objects, homes, ForkPoints(objects, homes), wishes.again, notes=list(notes))
     families = number_families([work.session for work in works], homes)
     last = {family: place for place, family in enumerate(families)}
     for place, (work, family, size) in enumerate(zip(works, families, sizes, strict=True)):
-        bring(run, work, family)
+        import_source(run, work, family)
         if last[family] == place:
             run.let_go(family)
         advance(size)
@@ -126,7 +125,7 @@ def _bring_all(
     return run
 
 
-def _place(run: Run, skipped: Sequence[Skipped], wishes: Wishes) -> Imported:
+def _place(run: ImportRun, skipped: Sequence[Skipped], wishes: ImportOptions) -> Imported:
     """Move the refs; the store is ours alone."""
     with bulk_objects(run.repository) as objects:
         conversations, changes = place_conversations(run, objects, wishes.title)
@@ -134,16 +133,16 @@ def _place(run: Run, skipped: Sequence[Skipped], wishes: Wishes) -> Imported:
     if changes:
         sources, homes = len(run.sources), len(conversations)
         summary = f"bring in {sources} source{'s' * (sources != 1)} into {homes} conversation{'s' * (homes != 1)}"
-        operation = perform(run.repository, "import", summary, changes).id
+        operation = record_operation(run.repository, "import", summary, changes).id
     return _result(run, conversations, skipped, operation, wishes)
 
 
 def _result(
-    run: Run,
-    conversations: dict[ConversationId, Home],
+    run: ImportRun,
+    conversations: dict[ConversationId, ImportTarget],
     skipped: Sequence[Skipped],
     operation: OperationId | None,
-    wishes: Wishes,
+    wishes: ImportOptions,
 ) -> Imported:
     return Imported(
         sources=tuple(run.sources),
@@ -156,7 +155,7 @@ def _result(
     )
 
 
-def _unparsed(run: Run) -> list[Note]:
+def _unparsed(run: ImportRun) -> list[Note]:
     """Say how many records were not understood, and where the first of them is."""
     count = sum(source.unparsed for source in run.sources)
     if not count:
@@ -166,7 +165,7 @@ def _unparsed(run: Run) -> list[Note]:
     return [Note(f"{text}: {first.path}, {first.problems[0]}", "every byte of every source: --report")]
 
 
-def _describe(run: Run, conversation: ConversationId, home: Home) -> ConversationImported:
+def _describe(run: ImportRun, conversation: ConversationId, home: ImportTarget) -> ConversationImported:
     kept = sum(len(run.homes.tracked.get(key, ())) for key in home.kept)
     return ConversationImported(
         id=conversation,
@@ -176,3 +175,53 @@ def _describe(run: Run, conversation: ConversationId, home: Home) -> Conversatio
         new_messages=home.new_messages,
         branches=kept + sum(len(woven.leaves) for woven in home.woven),
     )
+
+
+def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
+    """Give every conversation of the run its id; new ones get the next numbers, in the order of the sources."""
+    found: dict[ConversationId, ImportTarget] = {}
+    number = int(next_conversation_id(run.repository).removeprefix("conv-"))
+    for home in run.homes:
+        if home.conversation is None:
+            home.conversation = ConversationId(f"conv-{number:03d}")
+            number += 1
+        found[home.conversation] = home
+    return found
+
+
+def place_conversations(
+    run: ImportRun, objects: Objects, title: str | None
+) -> tuple[dict[ConversationId, ImportTarget], list[RefChange]]:
+    """Collect the ref changes of all conversations; what was deleted stays so unless it is wanted again."""
+    changes: list[RefChange] = []
+    placed: dict[ConversationId, ImportTarget] = {}
+    unnumbered = {home.root for home in run.homes if home.conversation is None}
+    for conversation, home in number_conversations(run).items():
+        fresh = home.root in unnumbered
+        if fresh and not run.again and _was_here(run, home):
+            hint = "bring it back with --again, or with: scopes undo"
+            run.notes.append(Note(f"session {home.document.native_id} was deleted here and stays so", hint))
+            continue
+        landing = _land(run, conversation, home, fresh=fresh)
+        known = read_metadata(run.repository, conversation).title
+        if title is not None and known not in (None, title):
+            hint = f"give it another title with: scopes conv rename {conversation} --title TEXT"
+            run.notes.append(Note(f"{conversation} has a title already: {known}", hint))
+        landing.title = title or next((woven.title for woven in home.woven if woven.title), None)
+        changes += finish(run.repository, objects, landing)
+        run.notes += landing.notes
+        placed[conversation] = home
+    return placed, [*changes, *run.records] if placed else []
+
+
+def _was_here(run: ImportRun, home: ImportTarget) -> bool:
+    """Tell whether sources of a conversation that is not there have been brought into it before."""
+    tracked = any(run.homes.tracked.get(woven.key) and not woven.moved for woven in home.woven)
+    return tracked or bool(home.kept)
+
+
+def _land(run: ImportRun, conversation: ConversationId, home: ImportTarget, *, fresh: bool) -> BranchUpdates:
+    landing = begin_updates(run.repository, home, conversation, fresh=fresh)
+    for woven in home.woven:
+        update_branches(run.repository, landing, woven.key, woven.leaves, complete=woven.complete, moved=woven.moved)
+    return landing

@@ -18,17 +18,17 @@ from scopes.ids import AgentName, BranchName, ConversationId
 from scopes.index.database import (
     MISREAD,
     Layout,
-    Unfit,
+    UnusableIndex,
     connect,
     create_tables,
-    find_standing,
     identity_of,
     is_empty,
     is_ours,
     judging,
+    read_property,
     remove,
 )
-from scopes.model.keys import decode_component, encode_component
+from scopes.model.path_encoding import decode_component, encode_component
 
 LAYOUT: Final = Layout(
     "conversations.sqlite",
@@ -69,7 +69,7 @@ class ConversationSummary(NamedTuple):
 _OPENING: Final = ConversationSummary._fields.index("opening")
 
 
-class Kept(NamedTuple):
+class CachedSummary(NamedTuple):
     """A summary with the state of the refs that it was made from; `complete` where nothing was left out."""
 
     summary: ConversationSummary
@@ -94,14 +94,14 @@ class ConversationTable:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, Kept], trouble: str | None
+        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, CachedSummary], trouble: str | None
     ) -> None:
         self.rows = rows
         self.trouble = trouble
         self._connection = connection
         self._read = None if connection is None else _sum(_laid_out(rows))
 
-    def keep(self, found: Iterable[Kept], states: States | None) -> None:
+    def keep(self, found: Iterable[CachedSummary], states: States | None) -> None:
         """Keep these rows and no others, as far as that is possible; `states` are those of now, None if uncertain.
 
         What somebody else has kept since this was opened stays: it is as good.
@@ -113,14 +113,14 @@ class ConversationTable:
         changed = [_row(kept) for name, kept in now.items() if self.rows.get(name) != kept]
         complete = None if states is None or not all(kept.complete for kept in now.values()) else states.complete
         with contextlib.suppress(*MISREAD, UnicodeEncodeError):
-            known = {key: find_standing(self._connection, key) for key in ("brief", "complete")}
+            known = {key: read_property(self._connection, key) for key in ("brief", "complete")}
             if not gone and not changed:
                 complete = complete or known["complete"]  # which is that of these rows
             standing = {"brief": None if states is None else states.brief, "complete": complete}
             if gone or changed or known != standing:
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._connection:  # which commits, or rolls back
-                    if (find_standing(self._connection, _WHOLE) or _sum([])) != self._read:
+                    if (read_property(self._connection, _WHOLE) or _sum([])) != self._read:
                         return
                     self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
                     self._connection.executemany(_INSERT, changed)
@@ -138,13 +138,13 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
             connection.execute("BEGIN")  # one moment for all that is read
             if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(store)):
                 return None
-            if find_standing(connection, "complete" if complete else "brief") != state:
+            if read_property(connection, "complete" if complete else "brief") != state:
                 return None
             rows, people = _rows(connection, _WHOLE if complete else _BRIEF)
             if complete:
                 return [ConversationSummary(row[0], people[row[1]], *row[2:_OPENING]) for row in rows]
             return [ConversationSummary(a, people[b], c, d, e) for a, b, c, d, e in rows]
-    except (*MISREAD, OSError, Unfit, TypeError, ValueError):
+    except (*MISREAD, OSError, UnusableIndex, TypeError, ValueError):
         return None
 
 
@@ -159,7 +159,7 @@ def open_conversation_table(directory: str, store: str) -> Iterator[Conversation
         try:
             connection = connect(directory, LAYOUT, _BUSY_SECONDS)
             rows = _prepared(connection, identity_of(store))
-        except Unfit as reason:
+        except UnusableIndex as reason:
             trouble = trouble or reason.text
             remove(directory, LAYOUT)
         except (sqlite3.Error, OSError):
@@ -171,7 +171,7 @@ def open_conversation_table(directory: str, store: str) -> Iterator[Conversation
     yield ConversationTable(None, {}, trouble)
 
 
-def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId, Kept]:
+def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId, CachedSummary]:
     """Return what the file holds, and make the tables where it is new; it is closed where that fails."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(connection))
@@ -183,13 +183,13 @@ def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId
                     if is_empty(connection):  # nobody else has made it meanwhile
                         create_tables(connection, LAYOUT, store)
             if not is_ours(connection, LAYOUT, store):
-                raise Unfit("belonged to another store or another version")
+                raise UnusableIndex("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN")  # one moment for the rows and their sum
             with connection:
                 rows, people = _rows(connection, _WHOLE)
             found = {
-                name: Kept(ConversationSummary(name, people[names], *values), state, bool(complete))
+                name: CachedSummary(ConversationSummary(name, people[names], *values), state, bool(complete))
                 for name, names, *values, state, complete in rows
             }
         stack.pop_all()
@@ -205,8 +205,8 @@ def _rows(
         Unfit: they are not what was written.
     """
     rows = connection.execute(select).fetchall()
-    if (find_standing(connection, select) or _sum([])) != _sum(rows):
-        raise Unfit("was damaged")
+    if (read_property(connection, select) or _sum([])) != _sum(rows):
+        raise UnusableIndex("was damaged")
     several = {row[1] for row in rows}
     return rows, {text: tuple(map(_name, text.split("/"))) if text else () for text in several}
 
@@ -215,12 +215,12 @@ def _name(component: str) -> AgentName:
     return AgentName(decode_component(component))
 
 
-def _row(kept: Kept) -> tuple[object, ...]:
+def _row(kept: CachedSummary) -> tuple[object, ...]:
     name, people, *values = kept.summary
     return name, "/".join(map(encode_component, people)), *values, kept.state, int(kept.complete)
 
 
-def _laid_out(rows: Mapping[ConversationId, Kept]) -> list[tuple[object, ...]]:
+def _laid_out(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:
     """Return the rows as the file has them, in its order, which is that of the bytes of the ids."""
     return [_row(rows[name]) for name in sorted(rows)]
 

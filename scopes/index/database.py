@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     tables: str
 
 
-class Unfit(Exception):
+class UnusableIndex(Exception):
     """The file has to go; `text` says why, for a person, where that is worth a word."""
 
     def __init__(self, text: str | None) -> None:
@@ -56,7 +56,7 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
     path = os.path.join(directory, layout.file)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     if os.stat(path).st_uid != os.geteuid():
-        raise Unfit("belonged to another user")
+        raise UnusableIndex("belonged to another user")
     return sqlite3.connect(path, timeout=timeout, isolation_level=None)
 
 
@@ -75,7 +75,7 @@ def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:
         return False
     if connection.execute("PRAGMA user_version").fetchone() != (layout.version,):
         return False
-    return find_standing(connection, "store") == store
+    return read_property(connection, "store") == store
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -83,7 +83,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is None
 
 
-def find_standing(connection: sqlite3.Connection, key: str) -> str | None:
+def read_property(connection: sqlite3.Connection, key: str) -> str | None:
     """Return what a file says of itself under a key."""
     found = connection.execute("SELECT value FROM standing WHERE key = ?", (key,)).fetchone()
     return None if found is None or found[0] is None else str(found[0])
@@ -125,7 +125,7 @@ def judging() -> Iterator[None]:
         yield
     except (*MISREAD, TypeError, ValueError) as error:  # a damaged value is of any kind
         if is_damage(error):
-            raise Unfit("was damaged") from error
+            raise UnusableIndex("was damaged") from error
         raise
 
 

@@ -15,19 +15,19 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.index.database import (
     MISREAD,
-    Unfit,
+    UnusableIndex,
     connect,
     create_tables,
-    find_standing,
     identity_of,
     is_empty,
     is_ours,
     judging,
+    read_property,
     remove,
 )
-from scopes.index.entry import Describe
+from scopes.index.document import Describe
 from scopes.index.schema import LAYOUT
-from scopes.index.update import Forgotten, digest_of, update
+from scopes.index.sync import StaleEntryUnreadable, digest_of, sync_index
 from scopes.result import Note
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository
@@ -41,7 +41,7 @@ _PAGE = 100
 _AGAIN = "it was made anew; nothing was lost"
 
 
-class Standing(NamedTuple):
+class IndexStatus(NamedTuple):
     """What the index covers and how it came to that; `read` are the commits that were read just now."""
 
     state: State
@@ -60,7 +60,7 @@ class IndexDamaged(Exception):
 class Index:
     """An index that holds what the branches reach at present."""
 
-    def __init__(self, connection: sqlite3.Connection, standing: Standing, notes: tuple[Note, ...]) -> None:
+    def __init__(self, connection: sqlite3.Connection, standing: IndexStatus, notes: tuple[Note, ...]) -> None:
         self.standing = standing
         self.notes = notes
         self._connection = connection
@@ -100,10 +100,10 @@ def open_index(
     with contextlib.closing(connection):
         try:
             known: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
-            counts = {name: int(known[name]) for name in Standing._fields[2:]}
+            counts = {name: int(known[name]) for name in IndexStatus._fields[2:]}
         except (*MISREAD, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
-        yield Index(connection, Standing(state, read, **counts), tuple(notes))
+        yield Index(connection, IndexStatus(state, read, **counts), tuple(notes))
 
 
 def _opened(
@@ -124,7 +124,7 @@ def _opened(
     for _ in range(2):
         try:
             connection, made, read = _on_disk(directory, repository, refs, describe)
-        except Unfit as reason:
+        except UnusableIndex as reason:
             if reason.text is not None:
                 notes.append(Note(f"the search index {reason.text}", _AGAIN))
             remove(directory, LAYOUT)
@@ -137,7 +137,7 @@ def _opened(
         return connection, "rebuilt" if state == "rebuilt" else fitting, read
     connection = sqlite3.connect(":memory:", isolation_level=None)
     create_tables(connection, LAYOUT, repository.path)
-    return connection, "in-memory", update(connection, repository, refs, describe)
+    return connection, "in-memory", sync_index(connection, repository, refs, describe)
 
 
 def _on_disk(
@@ -150,8 +150,8 @@ def _on_disk(
         try:
             with judging():
                 result = _brought_up(connection, repository, refs, describe)
-        except Forgotten as error:
-            raise Unfit(None) from error
+        except StaleEntryUnreadable as error:
+            raise UnusableIndex(None) from error
         stack.pop_all()
     return connection, *result
 
@@ -164,14 +164,14 @@ def _brought_up(
     if new:
         connection.execute("PRAGMA journal_mode = WAL")
     elif not is_ours(connection, LAYOUT, store):
-        raise Unfit("belonged to another store or another version")
+        raise UnusableIndex("belonged to another store or another version")
     connection.execute("PRAGMA synchronous = NORMAL")
-    if not new and find_standing(connection, "refs") == digest_of(refs):
+    if not new and read_property(connection, "refs") == digest_of(refs):
         return False, 0
     connection.execute("BEGIN IMMEDIATE")
     with connection:  # which commits, or rolls back
         new = is_empty(connection)  # somebody else may have made it meanwhile
         if new:
             create_tables(connection, LAYOUT, store)
-        read = update(connection, repository, refs, describe)
+        read = sync_index(connection, repository, refs, describe)
     return (True if new else None), read

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scopes.errors import NotFound
 from scopes.ids import OperationId
+from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import ActionItem, Entry
-from scopes.memory.registry import Memory, change_memory, entry_change
-from scopes.memory.withdrawn import walk_standing
+from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class ActionDone(Result):
 def list_actions(repository: Repository, *, every: bool = False) -> ActionList:
     """List what is left to do, with `every` also what is done."""
     memory = Memory(repository)
-    told = walk_standing(repository, (e for e in memory.entries if e.action_items))
+    told = walk_current_entries(repository, (e for e in memory.entries if e.action_items))
     rows = (ActionRow(item=i, entry=e) for e in told for i in e.action_items)
     return ActionList(actions=tuple(row for row in rows if every or not row.item.done), notes=memory.notes)
 
@@ -52,7 +53,7 @@ def done(repository: Repository, action: str, *, dry_run: bool = False) -> Actio
     Raises:
         NotFound, Ambiguous: there is no such thing to do, or several.
     """
-    with writing(repository):
+    with exclusive_write(repository):
         memory = Memory(repository)
         start, _, number = action.rpartition(".")
         entry = memory.choose(start or action)
@@ -68,3 +69,26 @@ def done(repository: Repository, action: str, *, dry_run: bool = False) -> Actio
         changes = entry_change(replace(entry, action_items=items))
         operation = change_memory(repository, memory, changes, f"done {item.id}")
     return ActionDone(item=closed, operation=operation)
+
+
+def merge_actions(entry: Entry, older: Iterable[Entry]) -> tuple[Entry, list[Entry]]:
+    """Close in older entries what the new one has as done, and leave out of the new one what is known to be open.
+
+    Returns the new entry and those of the older ones that changed.
+    """
+    said = {_key(item.text): item.done for item in entry.action_items}
+    known: set[str] = set()
+    changed = []
+    for each in older:
+        if each.uuid != entry.uuid or each.uuid is None:
+            continue
+        items = tuple(i._replace(done=True) if said.get(_key(i.text)) else i for i in each.action_items)
+        known |= {_key(item.text) for item in items if not item.done}
+        if items != each.action_items:
+            changed.append(replace(each, action_items=items))
+    kept = tuple(item for item in entry.action_items if item.done or _key(item.text) not in known)
+    return replace(entry, action_items=kept), changed
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())

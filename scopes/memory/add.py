@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from scopes.clock import new_id, now
 from scopes.errors import Invalid
 from scopes.ids import OperationId, parse_agent_name
-from scopes.memory.composing import LONGEST_ITEM, MOST_ITEMS, number_items
 from scopes.memory.entry import USUAL, Entry, check_importance
-from scopes.memory.registry import Memory, change_memory, entry_change
+from scopes.memory.extract import LONGEST_ITEM, MOST_ITEMS, number_items
+from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 LONGEST_TEXT = 10_000
 LONGEST_TOPIC = 100
@@ -64,7 +64,7 @@ def add(
     )
     if dry_run:
         return MemoryAdded(entry=entry, operation=None)
-    with writing(repository):
+    with exclusive_write(repository):
         what = f"add {name}"
         operation = change_memory(repository, Memory(repository), entry_change(entry), what)
     return MemoryAdded(entry=entry, operation=operation)

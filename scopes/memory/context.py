@@ -15,9 +15,9 @@ from hashlib import sha256
 from itertools import islice
 
 from scopes.errors import Invalid
+from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import Entry
-from scopes.memory.registry import Memory
-from scopes.memory.withdrawn import walk_standing
+from scopes.memory.store import Memory
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
@@ -61,7 +61,7 @@ def context(
             raise Invalid(f"the number of {name} is {number}", hint="for example: --max-chars 8192 --limit 10")
     memory = Memory(repository)
     newest = list(islice((e for e in memory.walk() if agent in (None, e.agent)), min(limit, sys.maxsize)))
-    chosen = choose(walk_standing(repository, newest), max_characters, neutralise)
+    chosen = choose(walk_current_entries(repository, newest), max_characters, neutralise)
     return replace(chosen, notes=(*memory.notes, *_notes(chosen)))
 
 

@@ -31,7 +31,7 @@ class Sources(NamedTuple):
     tip: Oid | None = None
 
 
-class Told(NamedTuple):
+class EntryScope(NamedTuple):
     """Of which branch an entry tells, and where that stood."""
 
     conversation: ConversationId

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scopes.errors import Invalid
+from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import Entry
-from scopes.memory.registry import Memory
-from scopes.memory.withdrawn import walk_standing
+from scopes.memory.store import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -36,11 +36,11 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
     wanted = islice(
         (e for e in memory.walk() if agent in (None, e.agent)), None if limit is None else min(limit, sys.maxsize)
     )
-    return MemoryList(entries=tuple(walk_standing(repository, wanted)), notes=memory.notes)
+    return MemoryList(entries=tuple(walk_current_entries(repository, wanted)), notes=memory.notes)
 
 
 def show_memory(repository: Repository, text: str) -> MemoryView:
     """Show one entry; raises as `Memory.choose` does."""
     memory = Memory(repository)
-    (entry,) = walk_standing(repository, [memory.choose(text)])
+    (entry,) = walk_current_entries(repository, [memory.choose(text)])
     return MemoryView(entry=entry, notes=memory.notes)

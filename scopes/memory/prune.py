@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
 from scopes.ids import OperationId
 from scopes.memory.entry import Entry, check_importance
-from scopes.memory.registry import Memory, change_memory, removal
+from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change
 
 
@@ -47,7 +47,7 @@ def prune(
     if keep_importance is not None:
         check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
-    with writing(repository):
+    with exclusive_write(repository):
         memory = Memory(repository)
         gone = plan_prune(memory.entries, before=before, most=most, keep_importance=keep_importance)
         operation = None

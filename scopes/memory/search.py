@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
+from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import Entry, check_importance
-from scopes.memory.registry import Memory
-from scopes.memory.withdrawn import walk_standing
+from scopes.memory.store import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -71,7 +71,7 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     since = None if wanted.since is None else parse_moment(wanted.since, now_nanoseconds())
     memory = Memory(repository)
     entries = [e for e in memory.entries if _fits(e, wanted, since) and _match(e, words, wanted.kind) is not None]
-    told = (e for e in walk_standing(repository, entries) if _fits(e, wanted, since))
+    told = (e for e in walk_current_entries(repository, entries) if _fits(e, wanted, since))
     hits = [hit for hit in (_match(entry, words, wanted.kind) for entry in told) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
-from scopes.memory.registry import Memory
+from scopes.memory.store import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
 

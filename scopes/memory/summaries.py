@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import MessageHead, read_message, walk_heads_newest_first
-from scopes.conversation.lookup import branch_tips, find_both
-from scopes.conversation.staleness import SUMMARIES, is_news
+from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.revparse import list_branch_tips, resolve_branch
+from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.memory.covered import heads_since_summary, read_said
-from scopes.memory.touched import read_touched, source_ids
-from scopes.model.keys import leaf
+from scopes.memory.amended_sources import read_amended, source_ids
+from scopes.memory.source_messages import heads_since_summary, read_source_messages
+from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -49,9 +49,9 @@ class SummaryList(Result):
 
 def list_summaries(repository: Repository, where: str) -> SummaryList:
     """List the summaries of a branch, and which of them are stale."""
-    chosen, branch = find_both(repository, where, None)
-    tip = branch_tips(repository, chosen)[branch]
-    touched = read_touched(repository, tip)
+    chosen, branch = resolve_branch(repository, where, None)
+    tip = list_branch_tips(repository, chosen)[branch]
+    touched = read_amended(repository, tip)
     rows: list[SummaryRow] = []
     sources_of: dict[MessageId, list[MessageId]] = {}
     newer = 0
@@ -71,5 +71,5 @@ def list_summaries(repository: Repository, where: str) -> SummaryList:
             for concerned in ((source,) if leaf("messages", source) in touched else changed.get(source, ()))
         )
     rows = [replace(row, changed=changed[row.head.id]) for row in rows]
-    uncovered = len(read_said(repository, heads_since_summary(repository, tip)))
+    uncovered = len(read_source_messages(repository, heads_since_summary(repository, tip)))
     return SummaryList(conversation=chosen, branch=branch, summaries=tuple(rows), uncovered=uncovered)

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.conversation.append import plain_message
-from scopes.conversation.lookup import branch_tips, find_both
-from scopes.conversation.message_commit import write_message_blob, write_message_commit
-from scopes.conversation.operating import perform
 from scopes.errors import Busy, Invalid, NotFound, Refused
+from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.operation_record import record_operation
+from scopes.history.revparse import list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.memory.covered import Said, heads_beyond, heads_since_summary, read_said
-from scopes.memory.standing import Root, find_root
+from scopes.memory.compaction_base import CompactionBase, find_compaction_base
+from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
 from scopes.memory.summarizer import (
     Count,
     Counter,
-    Earlier,
+    PreviousSummary,
     Summary,
-    find_asking,
+    find_summarizer_command,
     summarize_built_in,
     summarize_by_command,
 )
@@ -26,7 +26,7 @@ from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 DEFAULT_RATIO = 0.3
 
@@ -63,10 +63,10 @@ class Summarized(Result):
 class _Material(NamedTuple):
     """What a summary is made of: the compaction it goes on from, with what that stands for, and what was said since."""
 
-    said: list[Said]
+    said: list[SourceMessage]
     original_tokens: int
-    root: Root | None = None
-    earlier: Earlier | None = None
+    root: CompactionBase | None = None
+    earlier: PreviousSummary | None = None
 
     @property
     def sources(self) -> list[MessageId]:
@@ -98,8 +98,8 @@ def summarize(
     """
     if not 0 < ratio <= 1:
         raise Invalid(f"the ratio is {ratio:g}", hint="a share above 0 and at most 1, for example --ratio 0.3")
-    chosen, branch = find_both(repository, where, None)
-    tip = branch_tips(repository, chosen)[branch]
+    chosen, branch = resolve_branch(repository, where, None)
+    tip = list_branch_tips(repository, chosen)[branch]
     material = _gather(repository, tip, counter.count, every=every, compact=compact)
     since = f"{chosen}/{branch} since its last {'compaction' if compact else 'summary'}"
     if not material.said:
@@ -125,18 +125,18 @@ def summarize(
 
 
 def _gather(repository: Repository, tip: Oid, count: Count, *, every: bool, compact: bool) -> _Material:
-    root = find_root(repository, tip) if compact and not every else None
+    root = find_compaction_base(repository, tip) if compact and not every else None
     if every or compact:
         heads = heads_beyond(repository, tip, () if root is None else (root.head.oid,))
     else:
         heads = heads_since_summary(repository, tip)
-    said = [each for each in read_said(repository, heads) if each.text.strip()]
+    said = [each for each in read_source_messages(repository, heads) if each.text.strip()]
     earlier = root.earlier(repository, count) if root is not None and said else None
     return _Material(said, sum(count(each.text) for each in said), root, earlier)
 
 
 def _write(repository: Repository, material: _Material, ratio: float, count: Count, *, built_in: bool) -> Summary:
-    asking = None if built_in else find_asking(repository)
+    asking = None if built_in else find_summarizer_command(repository)
     said, original_tokens, _, earlier = material
     if asking is None:
         return summarize_built_in(said, ratio, count, original_tokens=original_tokens, earlier=earlier)
@@ -160,14 +160,16 @@ def _append(repository: Repository, done: Summarized, author: str, sources: list
         extra["context_root"] = True
     message = replace(message, extra=extra)
     place, ref = f"{done.conversation}/{done.branch}", branch_ref(done.conversation, done.branch)
-    with writing(repository):  # an operation, which `append` is not: nobody has typed this, and undo takes it back
+    with exclusive_write(
+        repository
+    ):  # an operation, which `append` is not: nobody has typed this, and undo takes it back
         blob = write_message_blob(repository, message)
-        below = branch_tips(repository, done.conversation).get(done.branch)
+        below = list_branch_tips(repository, done.conversation).get(done.branch)
         if below is None:
             raise NotFound(f"there is no branch {place} any more", hint="bring it back: scopes undo")
         if done.compact and below != tip:  # a context that begins there would not have it
             raise Busy(f"something was said on {place} meanwhile; nothing was stored", hint="try again")
         oid = write_message_commit(repository, below, message, blob)
         kind = "compact" if done.compact else "summarize"
-        operation = perform(repository, kind, f"{kind} {place}", [RefChange(ref, below, oid)]).id
+        operation = record_operation(repository, kind, f"{kind} {place}", [RefChange(ref, below, oid)]).id
     return replace(done, id=message.id, oid=oid, operation=operation)

@@ -12,9 +12,9 @@ from contextlib import suppress
 from math import ceil
 from typing import NamedTuple, Protocol
 
-from scopes.memory.command import run_summarizer
-from scopes.memory.covered import Said
+from scopes.memory.external_command import run_summarizer
 from scopes.memory.sentences import split_sentences
+from scopes.memory.source_messages import SourceMessage
 from scopes.memory.textrank import rank_sentences
 from scopes.store.repository import Repository
 
@@ -52,30 +52,37 @@ class Summary(NamedTuple):
     author: str
 
 
-class Earlier(NamedTuple):
+class PreviousSummary(NamedTuple):
     """The summary of what was before, and of how many tokens it was made."""
 
     text: str
     original_tokens: int
 
 
-class Asking(NamedTuple):
+class SummarizerCommand(NamedTuple):
     """The user's command, and how many seconds it may take."""
 
     command: str
     timeout_seconds: int
 
 
-def find_asking(repository: Repository) -> Asking | None:
+def find_summarizer_command(repository: Repository) -> SummarizerCommand | None:
     """Return the command that the user has chosen, if there is one."""
     command = repository.config.find("scopes.summarizer")
     if not command or not command.strip():
         return None
-    return Asking(command, repository.config.find_integer("scopes.summarizerTimeout", _DEFAULT_TIMEOUT_SECONDS))
+    return SummarizerCommand(
+        command, repository.config.find_integer("scopes.summarizerTimeout", _DEFAULT_TIMEOUT_SECONDS)
+    )
 
 
 def summarize_built_in(
-    said: Sequence[Said], ratio: float, count: Count, *, original_tokens: int, earlier: Earlier | None = None
+    said: Sequence[SourceMessage],
+    ratio: float,
+    count: Count,
+    *,
+    original_tokens: int,
+    earlier: PreviousSummary | None = None,
 ) -> Summary:
     """Choose typed decisions and the sentences that say most, in their order, behind the summary of what was before.
 
@@ -124,7 +131,9 @@ def _cut(sentence: str, most_tokens: int, count: Count) -> str:
     return short
 
 
-def summarize_by_command(asking: Asking, said: Sequence[Said], ratio: float, earlier: Earlier | None = None) -> Summary:
+def summarize_by_command(
+    asking: SummarizerCommand, said: Sequence[SourceMessage], ratio: float, earlier: PreviousSummary | None = None
+) -> Summary:
     """Let the user's command write the summary; raises as `run_summarizer` does."""
     command = asking.command
     text = run_summarizer(command, write_prompt(said, ratio, earlier), asking.timeout_seconds)
@@ -134,7 +143,7 @@ def summarize_by_command(asking: Asking, said: Sequence[Said], ratio: float, ear
     return Summary(text, BY_COMMAND, os.path.basename(first)[:100] or "summarizer")
 
 
-def write_prompt(said: Sequence[Said], ratio: float, earlier: Earlier | None = None) -> str:
+def write_prompt(said: Sequence[SourceMessage], ratio: float, earlier: PreviousSummary | None = None) -> str:
     """Write what the command is asked; the line around the conversation occurs nowhere inside."""
     text = "\n\n".join(f"[{each.head.author}]\n{each.text}" for each in said)
     words = len(text.split()) * ratio

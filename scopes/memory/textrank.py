@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from scopes.memory.words import walk_words
+from scopes.memory.keywords import walk_words
 
 MOST_SENTENCES = 400
 _DAMPING = 0.85

@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scopes.conversation.list import read_root
-from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_both
-from scopes.conversation.metadata import read_metadata
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import conversation_ids, find_active_branch, list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
-from scopes.memory.covered import Said, heads_beyond, read_said
-from scopes.memory.entry import Entry, Told
-from scopes.memory.registry import Memory, change_memory, covered_change, entry_change
-from scopes.memory.settling import settle
+from scopes.memory.actions import merge_actions
+from scopes.memory.entry import Entry, EntryScope
+from scopes.memory.source_messages import SourceMessage, heads_beyond, read_source_messages
+from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change
 
 if TYPE_CHECKING:
-    from scopes.memory.telling import Teller
+    from scopes.memory.entry_builder import EntryBuilder
 
 DEFAULT_EVERY = 4
 
@@ -68,7 +68,7 @@ def update(
     if every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "an entry all the same: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    places = iter([find_both(repository, where, None)]) if where is not None else _walk_branches(repository)
+    places = iter([resolve_branch(repository, where, None)]) if where is not None else _walk_branches(repository)
     enough, waiting = [], 0
     for branch, said in _walk_new(repository, places):
         advance(1)
@@ -76,7 +76,9 @@ def update(
             enough.append((branch, said))
         else:
             waiting += 1
-    start: type[Teller] = load("scopes.memory.telling:Teller")  # what renders an update needs no subprocesses
+    start: type[EntryBuilder] = load(
+        "scopes.memory.entry_builder:EntryBuilder"
+    )  # what renders an update needs no subprocesses
     teller = start(repository, built_in=built_in or dry_run)
     if dry_run:
         foreseen = tuple(teller.tell(said, branch) for branch, said in enough)
@@ -100,27 +102,27 @@ def _walk_branches(repository: Repository) -> Iterator[tuple[ConversationId, Bra
         active = find_active_branch(repository, chosen)
         known = read_metadata(repository, chosen).branches
         yield chosen, active
-        for name in branch_tips(repository, chosen):
+        for name in list_branch_tips(repository, chosen):
             if name != active and (name not in known or known[name].status != "abandoned"):
                 yield chosen, name
 
 
 def _walk_new(
     repository: Repository, places: Iterator[tuple[ConversationId, BranchName]]
-) -> Iterator[tuple[Told, list[Said]]]:
+) -> Iterator[tuple[EntryScope, list[SourceMessage]]]:
     """Read of each branch what no entry covers, neither by its commit nor, after a rebase, by its id."""
     memory = Memory(repository)
     remembered = _remembered(memory)
     uuids: dict[ConversationId, str] = {}
     for chosen, name in places:
-        tip = branch_tips(repository, chosen)[name]
+        tip = list_branch_tips(repository, chosen)[name]
         if chosen not in uuids:
             uuids[chosen] = read_root(repository, read_commit(repository, tip), None).uuid
-        branch = Told(chosen, name, uuids[chosen], tip)
+        branch = EntryScope(chosen, name, uuids[chosen], tip)
         known = remembered.setdefault(branch.uuid, _Known())
         if tip not in known.tips:
             starts = [oid for oid in known.tips if repository.has(oid)]
-            said = read_said(repository, heads_beyond(repository, tip, starts))
+            said = read_source_messages(repository, heads_beyond(repository, tip, starts))
             new = [each for each in said if each.head.id not in known.messages]
             known.tips.append(tip)
             if new:
@@ -137,11 +139,11 @@ def _remembered(memory: Memory) -> dict[str, _Known]:
     return found
 
 
-def _store(repository: Repository, made: list[tuple[Told, Entry]]) -> tuple[list[Entry], OperationId | None]:
+def _store(repository: Repository, made: list[tuple[EntryScope, Entry]]) -> tuple[list[Entry], OperationId | None]:
     """Store entries, but for those of which somebody else has remembered a part by now."""
     if not made:
         return [], None
-    with writing(repository):
+    with exclusive_write(repository):
         memory = Memory(repository)
         remembered = _remembered(memory)
         kept: list[Entry] = []
@@ -149,7 +151,7 @@ def _store(repository: Repository, made: list[tuple[Told, Entry]]) -> tuple[list
         changes: dict[str, Change] = {}
         for branch, entry in made:
             if remembered.get(branch.uuid, _Known()).messages.isdisjoint(entry.sources.messages):
-                settled, older = settle(entry, known.values())
+                settled, older = merge_actions(entry, known.values())
                 known |= {each.id: each for each in (*older, settled)}
                 for each in (*older, settled):
                     changes |= entry_change(each)

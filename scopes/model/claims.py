@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scopes.model import canonical
-from scopes.model.keys import file_leaf, leaf
 from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
+from scopes.model.path_encoding import file_leaf, leaf
 
 PARTICIPANT_KINDS = frozenset({"human", "agent"})
 Previous = Callable[[str], bytes | None]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
-from scopes.render.channel import Channel
 from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
-from scopes.render.loading import load_renderings
+from scopes.render.dispatch import load_renderings
+from scopes.render.stream import OutputStream
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
 from scopes.result import Document, Result, Stream
@@ -45,8 +45,8 @@ class Output:
         core_pager: str | None = None,
     ) -> None:
         self.settings = settings
-        self.stdout = Channel(stdout, environ, settings.color)
-        self.stderr = Channel(stderr, environ, settings.color)
+        self.stdout = OutputStream(stdout, environ, settings.color)
+        self.stderr = OutputStream(stderr, environ, settings.color)
         self._environ = environ
         self._core_pager = core_pager
 

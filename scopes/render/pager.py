@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from scopes.loading import load
-from scopes.render.channel import Channel
+from scopes.render.stream import OutputStream
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -31,7 +31,7 @@ class Pager:
     """Holds text back until it is more than a screen, then starts the pager; less is shown as it is at the end."""
 
     def __init__(
-        self, command: str, environ: Mapping[str, str], channel: Channel, complain: Callable[[str], None]
+        self, command: str, environ: Mapping[str, str], channel: OutputStream, complain: Callable[[str], None]
     ) -> None:
         self._command = command
         self._environ = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **environ}

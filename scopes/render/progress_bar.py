@@ -7,13 +7,13 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from scopes.render.channel import Channel
+from scopes.render.stream import OutputStream
 
 
 class ProgressBar:
     """Drawn when told to; no thread, no redirected stream."""
 
-    def __init__(self, channel: Channel, label: str, total: int | None) -> None:
+    def __init__(self, channel: OutputStream, label: str, total: int | None) -> None:
         width, _ = channel.size()
         colours: Literal["standard"] | None = "standard" if channel.colour else None
         # An empty environment, since what the real one says has been decided already.

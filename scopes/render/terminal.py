@@ -8,8 +8,8 @@ from scopes.loading import load
 from scopes.render.box import draw_box
 from scopes.render.clean import clean
 from scopes.render.colour import Style
-from scopes.render.fold import fold
 from scopes.render.view import Cell, Column, PlainView, Write
+from scopes.render.wrap import wrap_line
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
 _NARROWEST = 20
@@ -39,7 +39,7 @@ class TerminalView(PlainView):
         """Say text folded at blanks; tabs are expanded."""
         lines = clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ()
         width = max(self.width - indent, _NARROWEST)
-        self._lines((row for line in lines for row in fold(line, width)), indent, style)
+        self._lines((row for line in lines for row in wrap_line(line, width)), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Say rendered Markdown; what is beyond 200,000 characters follows as it is."""

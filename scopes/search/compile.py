@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
 from scopes.ids import ConversationId, Oid
 from scopes.index.schema import COLUMNS
-from scopes.index.words import fold
+from scopes.index.tokenize import fold
 from scopes.model.message import KINDS
+from scopes.search.ast import Both, Either, Field, Node, Not, Words, leaves
 from scopes.search.parse import trouble
-from scopes.search.query import Both, Either, Field, Node, Not, Words, leaves
+from scopes.search.post_filter import Pattern, Sift, all_of, any_of, index_test, matches, negate
 from scopes.search.regex import compile_regex
-from scopes.search.sifting import Pattern, Sift, all_of, any_of, fits, no, told
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
 _VALUE = "IN (SELECT number FROM value WHERE field = ? AND text GLOB ?)"
@@ -204,7 +204,7 @@ class _Sifting:
             Invalid: a value means nothing.
         """
         if isinstance(node, Not):
-            return no(self.sift(node.item, columns, wanted=not wanted))
+            return negate(self.sift(node.item, columns, wanted=not wanted))
         if isinstance(node, Both | Either):
             items = node.items
             if isinstance(node, Both):
@@ -216,9 +216,9 @@ class _Sifting:
             pattern = Pattern(compile_regex(node.value), columns)
             if wanted:
                 self.patterns.append(pattern)
-            return fits(pattern)
+            return matches(pattern)
         self.tests.append(self.compiler.condition(node, columns))
-        return told(len(self.tests) - 1)
+        return index_test(len(self.tests) - 1)
 
 
 def _known(condition: str) -> str:

@@ -13,8 +13,8 @@ import re
 from typing import NamedTuple
 
 from scopes.errors import Invalid
-from scopes.index.words import words
-from scopes.search.query import FIELDS, Both, Either, Field, Node, Not, Words
+from scopes.index.tokenize import tokenize
+from scopes.search.ast import FIELDS, Both, Either, Field, Node, Not, Words
 
 MAX_TERMS = 200
 _MAX_DEPTH = 50
@@ -88,7 +88,7 @@ class _Parser:
         if match["lonely"]:
             if match["lonely"].lower() in FIELDS:
                 raise trouble(self._text, at, f"{match['lonely']}: has no value")
-            return _Token("term", at, Words(tuple(words(match["lonely"])), prefix=False, at=at))
+            return _Token("term", at, Words(tuple(tokenize(match["lonely"])), prefix=False, at=at))
         return _Token("term", at, self._term(match, at))
 
     def _term(self, match: re.Match[str], at: int) -> Node:
@@ -104,7 +104,7 @@ class _Parser:
                 known = f"fields: {', '.join(FIELDS)}; as words: {name} {value}"
                 raise trouble(self._text, at, f"there is no field {name!a}; did you mean {near[0]}:?", known)
             value = f"{name}:{value}"
-        found = words(value)
+        found = tokenize(value)
         if not found:
             raise trouble(self._text, at, f"{value!a} has no letter or digit to search for")
         return Words(tuple(found), bool(match["star"]) or (match["phrase"] is None and value.endswith("*")), at)

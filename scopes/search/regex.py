@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from scopes.errors import Invalid
 from scopes.loading import load
-from scopes.search.re2_form import re2_form
+from scopes.search.re2_syntax import re2_form
 
 Find: TypeAlias = Callable[[str], tuple[int, int] | None]
 """Returns where a text first fits, or None; raises TooSlow."""

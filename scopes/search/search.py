@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 
-from scopes.conversation.heads import MessageHead
-from scopes.conversation.lookup import conversation_ids, find_conversation
-from scopes.conversation.metadata import read_metadata
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
+from scopes.history.messages import MessageHead
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import conversation_ids, find_conversation
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.entry import Describe, Entry
+from scopes.index.document import Describe, IndexDocument
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.asking import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
+from scopes.search.ast import Field, Node, any_of_words
 from scopes.search.compile import Plan, compile_query
-from scopes.search.describe import describe_from
-from scopes.search.finding import Found, Neighbour, Reader
+from scopes.search.execute import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
+from scopes.search.hits import Found, Neighbour, Reader
+from scopes.search.index_document import describe_from
 from scopes.search.parse import parse
-from scopes.search.query import Field, Node, any_of_words
 from scopes.search.regex import LIMIT_SECONDS, advice
 from scopes.search.snippet import Piece
 from scopes.store.objects import Commit
@@ -140,7 +140,7 @@ def search(
 
 
 def _telling(describe: Describe, advance: Callable[[int], None]) -> Describe:
-    def told(commit: Commit) -> Entry | None:
+    def told(commit: Commit) -> IndexDocument | None:
         advance(1)
         return describe(commit)
 

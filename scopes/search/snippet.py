@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from scopes.index.words import FIRST_SINGLE, SINGLE, fold, is_single
-from scopes.search.query import Words
+from scopes.index.tokenize import FIRST_SINGLE, SINGLE, fold, is_single
+from scopes.search.ast import Words
 
 _BEFORE = 40  # characters that are shown before the first match, of a snippet's LENGTH
 LENGTH = 240

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
-from scopes.store.foreign_errors import translated
+from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 
 SETTINGS = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from scopes.errors import Refused, ScopesError
-from scopes.store.foreign_errors import translated
+from scopes.store.error_translation import translated
+from scopes.store.fsck import ends_with_own_hash
 from scopes.store.git_program import find_git, run_git
-from scopes.store.integrity import ends_with_own_hash
-from scopes.store.location import remove_workplaces, sync
+from scopes.store.init import remove_workplaces, sync
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
 _SAMPLE_DIRECTORY = "17"
@@ -36,7 +36,7 @@ def pack_when_needed(repository: Repository) -> bool:
     if threshold == 0 or estimate_loose_objects(repository) < threshold or find_git() is None:
         return False
     try:
-        with writing(repository):
+        with exclusive_write(repository):
             if estimate_loose_objects(repository) >= threshold:
                 pack(repository)
     except ScopesError:

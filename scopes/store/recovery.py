@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs as names
-from scopes.store.foreign_errors import is_locked, refusal
+from scopes.store.error_translation import is_locked, refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.lock import LOCK_FILE
 from scopes.store.repository import Repository

@@ -17,7 +17,7 @@ NOTHING = Oid("0" * 40)
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) [^\t]*> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
 
 
-class Move(NamedTuple):
+class RefMove(NamedTuple):
     """One line of a reflog; `time` is in whole seconds since 1970."""
 
     old: Oid
@@ -26,7 +26,7 @@ class Move(NamedTuple):
     reason: str
 
 
-def walk_moves(repository: Repository, ref: str) -> Iterator[Move]:
+def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     """Yield the moves of a ref, newest first; nothing where its reflog is missing or unreadable."""
     try:
         with open(os.path.join(repository.path, "logs", ref), "rb") as file:
@@ -37,7 +37,7 @@ def walk_moves(repository: Repository, ref: str) -> Iterator[Move]:
         match = _LINE.fullmatch(line)
         if match is not None:
             old, new, seconds, reason = match.groups(b"")
-            yield Move(Oid(old.decode()), Oid(new.decode()), int(seconds), reason.decode("utf-8", "replace"))
+            yield RefMove(Oid(old.decode()), Oid(new.decode()), int(seconds), reason.decode("utf-8", "replace"))
 
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:

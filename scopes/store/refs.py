@@ -62,7 +62,7 @@ def check_side_by_side(existing: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         Invalid: names the ref that is in the way.
     """
-    neighbours = Neighbours(existing)
+    neighbours = RefNameConflicts(existing)
     for ref in added:
         other = neighbours.find_in_the_way(ref)
         if other is not None:
@@ -73,7 +73,7 @@ def check_side_by_side(existing: Iterable[str], added: Iterable[str]) -> None:
         neighbours.add(ref)
 
 
-class Neighbours:
+class RefNameConflicts:
     """Refs that exist, or are about to; tells which of them another cannot stand beside."""
 
     def __init__(self, existing: Iterable[str]) -> None:

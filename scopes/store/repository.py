@@ -18,13 +18,13 @@ from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs as names
 from scopes.store.config import Config, Setting
-from scopes.store.foreign_errors import is_missing, refusal
+from scopes.store.error_translation import is_missing, refusal
+from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
-from scopes.store.location import FORMAT_VERSION, is_store
 from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
-from scopes.store.ref_files import RefFiles, read_ref_files
+from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"

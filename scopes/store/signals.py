@@ -11,7 +11,7 @@ _HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 @contextmanager
-def held_signals() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Deliver interrupts only after the block, however many threads there are."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -18,20 +18,20 @@ from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.store import refs as names
-from scopes.store.foreign_errors import is_locked, is_moved, refusal
+from scopes.store.error_translation import is_locked, is_moved, refusal
+from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
-from scopes.store.location import sync
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
 from scopes.store.repository import OPERATION_FILE, Repository
-from scopes.store.signals import held_signals
+from scopes.store.signals import defer_signals
 
 _TRIES_BESIDE_OTHERS = 6
 _TRIES_ALONE = 20
 
 
 @contextmanager
-def writing(repository: Repository) -> Iterator[None]:
+def exclusive_write(repository: Repository) -> Iterator[None]:
     """Hold the store alone, with nothing pending and everything synced as the settings ask.
 
     Raises:
@@ -44,7 +44,7 @@ def writing(repository: Repository) -> Iterator[None]:
 
 
 @contextmanager
-def writing_beside(repository: Repository) -> Iterator[None]:
+def shared_write(repository: Repository) -> Iterator[None]:
     """Hold the store together with others who write, with nothing pending; refs move by compare-and-swap alone.
 
     Raises:
@@ -56,7 +56,7 @@ def writing_beside(repository: Repository) -> Iterator[None]:
             if repository.raw_ref(names.PENDING) is None:
                 yield
                 return
-        with writing(repository):
+        with exclusive_write(repository):
             pass
 
 
@@ -71,13 +71,13 @@ def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason
         Busy: a git command keeps the ref locked.
         Inaccessible: disk full, permission; the ref is where it was.
     """
-    with writing_beside(repository):
+    with shared_write(repository):
         for turn in range(_TRIES_BESIDE_OTHERS):
             commit = _try_append(repository, ref, build, reason)
             if commit is not None:
                 return commit
             time.sleep(jitter() * 0.002 * (turn + 1))
-    with writing(repository):
+    with exclusive_write(repository):
         for _ in range(_TRIES_ALONE):
             commit = _try_append(repository, ref, build, reason)
             if commit is not None:
@@ -95,7 +95,7 @@ def _try_append(repository: Repository, ref: str, build: Callable[[Oid], Oid], r
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(names.HEADS)}")
     commit = build(Oid(str(reference.target)))
-    with held_signals():
+    with defer_signals():
         try:
             reference.set_target(pygit2.Oid(hex=commit), reason)
         except (pygit2.GitError, OSError) as error:
@@ -136,7 +136,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     _check_names(repository, operation)
     previous = repository.raw_ref(names.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
-    with held_signals():
+    with defer_signals():
         try:
             set_ref(repository, RefChange(names.PENDING, None, commit), operation.kind)
         except ScopesError as error:

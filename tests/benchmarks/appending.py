@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scopes.conversation.append import append
-from scopes.conversation.heads import STATE_DIRECTORY, read_message_bytes
+from scopes.history.messages import STATE_DIRECTORY, read_message_bytes
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from scopes.conversation.heads import MESSAGE_FILE
+from scopes.history.messages import MESSAGE_FILE
 from scopes.ids import Oid
 from scopes.model.codec import encode
-from scopes.store.bulk import bulk_objects
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.packs.bulk import bulk_objects
 from tests.benchmarks.measuring import Row, by_turns, run, wall
 from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech, open_store
 from tests.benchmarks.workplace import Workplace

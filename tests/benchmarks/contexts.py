@@ -11,11 +11,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 
+from scopes.context.collect import find_work
 from scopes.context.context import context
-from scopes.context.counts import FILE
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
-from scopes.context.work import find_work
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.count_cache import FILE
+from scopes.tokens.rank_files import RankFilePaths
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, wall
 from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
@@ -78,6 +78,6 @@ def _row(
 
 
 def _build(store: str, cache: str, packages: tuple[str, ...]) -> int:
-    chosen = choose_tokenizer(Places(cache, None, packages))
+    chosen = choose_tokenizer(RankFilePaths(cache, None, packages))
     made = context(open_store(store), "conv-001", chosen, max_tokens=8000, cache=cache, project=cache)
     return made.tokens_used

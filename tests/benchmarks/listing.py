@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
-from scopes.conversation.listed import find_listed
+from scopes.conversation.list_cached import find_listed
 from scopes.index.database import index_directory
 from tests.benchmarks.bare import read_tips
 from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall

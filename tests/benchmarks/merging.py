@@ -12,16 +12,16 @@ from functools import partial
 
 from scopes.conversation.append import plain_message
 from scopes.conversation.merge import Conflicted, merge
-from scopes.conversation.merging.detecting import find_contests
-from scopes.conversation.merging.outcome import merged_state
-from scopes.conversation.merging.positions import describe
-from scopes.conversation.merging.states import find_divergence
 from scopes.ids import Oid
+from scopes.merge.attribution import describe
+from scopes.merge.detection import find_disagreements
+from scopes.merge.divergence import find_divergence
+from scopes.merge.plan import merged_state
 from scopes.model.message import FileTouch, Message
-from scopes.store.bulk import bulk_objects
 from scopes.store.graph import list_merge_bases
 from scopes.store.maintenance import pack
-from scopes.store.transaction import writing
+from scopes.store.packs.bulk import bulk_objects
+from scopes.store.transaction import exclusive_write
 from tests.benchmarks.measuring import Row, by_turns, wall
 from tests.benchmarks.stores import Determined, open_store, write_message, write_refs
 from tests.benchmarks.workplace import Workplace
@@ -60,7 +60,7 @@ class Fork:
         self._work = work
         self._store = work.copy(work.store_of(1, 1000))
         repository = open_store(self._store, "fast")
-        with Determined(f"fork {apart}"), writing(repository):
+        with Determined(f"fork {apart}"), exclusive_write(repository):
             base = Oid(repository.find_ref("refs/heads/conv-001/main") or "")
             with bulk_objects(repository) as objects:
                 self._tips = []
@@ -85,7 +85,7 @@ class Fork:
         def act() -> None:
             with bulk_objects(repository, keep=False) as objects:
                 divergence = find_divergence(repository, objects, *self._tips)
-                contests = find_contests(objects, divergence)
+                contests = find_disagreements(objects, divergence)
                 merged_state(objects, divergence, contests, describe(objects, divergence, contests))
 
         return wall(act)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.conversation.heads import read_message_bytes
 from scopes.conversation.log import messages_of
+from scopes.history.messages import read_message_bytes
 from tests.benchmarks.measuring import Row, Samples
 from tests.benchmarks.stores import open_store, size_bytes
 from tests.benchmarks.workplace import Workplace

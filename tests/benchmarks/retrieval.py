@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from scopes.context.gather import Extent, gather
+from scopes.context.collect import ReadLimits, collect
 from scopes.context.relevance import score, words_of
 from scopes.context.turns import Turn
-from scopes.conversation.heads import walk_heads_oldest_first
-from scopes.conversation.lookup import branch_tips, conversation_ids, find_place
+from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.revparse import conversation_ids, list_branch_tips, resolve_revision
 from scopes.ids import ConversationId
 from scopes.search.search import search
 from scopes.store.repository import Repository
@@ -121,7 +121,9 @@ def prepare(repository: Repository, directory: str) -> Asking:
             "search --newest",
         )
 
-    turns = cache(lambda conversation: gather(repository, [find_place(repository, conversation)], Extent(True)).turns)
+    turns = cache(
+        lambda conversation: collect(repository, [resolve_revision(repository, conversation)], ReadLimits(True)).turns
+    )
     places = _places(repository)
     ways = (
         searched("search, all words", lambda question: question.query),
@@ -152,7 +154,7 @@ def _places(repository: Repository) -> dict[str, ConversationId]:
     return {
         head.id: conversation
         for conversation in conversation_ids(repository)
-        for tip in branch_tips(repository, conversation).values()
+        for tip in list_branch_tips(repository, conversation).values()
         for head in walk_heads_oldest_first(repository, [tip])
     }
 

@@ -10,18 +10,18 @@ from hashlib import sha256
 
 from scopes import clock
 from scopes.conversation.append import plain_message
-from scopes.conversation.message_commit import write_message_blob, write_message_commit, write_root_commit
-from scopes.conversation.metadata import branch_change, write_metadata
+from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
-from scopes.store.bulk import bulk_objects
 from scopes.store.config import Setting
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.maintenance import pack
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, open_repository
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 START_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 AGENTS = ("planner", "coder", "reviewer", "tester", "researcher", "writer", "lead", "carol")
@@ -99,7 +99,7 @@ def make_conversations(path: str, count: int, messages: int, mean_text_bytes: in
     create_store(path)
     repository = open_store(path, "fast")
     speech = Speech(seed, mean_text_bytes)
-    with Determined(seed), writing(repository):
+    with Determined(seed), exclusive_write(repository):
         with bulk_objects(repository) as objects:
             refs = dict(
                 pair

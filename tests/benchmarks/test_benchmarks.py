@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from scopes.importers.claude_code.format import ClaudeCode
-from scopes.importers.format import Source
-from scopes.importers.identity import essence
-from scopes.importers.projection import Draft
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.events import Draft
+from scopes.importers.identity import content_bytes
 from tests.benchmarks import transcripts
 from tests.benchmarks.__main__ import main
 
@@ -57,7 +57,7 @@ def test_copies_of_a_transcript_are_other_sessions_with_other_messages(tmp_path,
     events = [list(ClaudeCode().walk_events(Source(path, size))) for path, size in material.files.items()]
     assert material.real
     assert len({session.native_id for session, *_ in events}) == 3
-    said = [essence(event) for session in events for event in session if isinstance(event, Draft)]
+    said = [content_bytes(event) for session in events for event in session if isinstance(event, Draft)]
     assert len(said) == 3 * 4 * 150
     assert len(set(said)) == len(said)
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from scopes.importers.format import Source
-from scopes.importers.registry import FORMATS
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.benchmarks import retrieval
 from tests.benchmarks.retrieval import AGENTS, Question, grade, prepare, read_questions, rows

@@ -17,8 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from scopes.clock import format_seconds
-from scopes.conversation.heads import read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import branch_tips, conversation_ids
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import conversation_ids, list_branch_tips
 from scopes.store.repository import Repository
 from tests.benchmarks.stores import Speech
 
@@ -125,7 +125,7 @@ def write_sessions(repository: Repository, folder: str) -> None:
     os.makedirs(place)
     for number, conversation in enumerate(conversation_ids(repository)):
         session, before = f"{number:08x}-0000-4000-8000-000000000000", None
-        tips = branch_tips(repository, conversation)
+        tips = list_branch_tips(repository, conversation)
         with open(os.path.join(place, f"{session}.jsonl"), "wb") as file:
             for turn, head in enumerate(walk_heads_oldest_first(repository, [*tips.values()])):
                 content = [{"type": "text", "text": read_message(repository, head.oid).text}]

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from scopes import clock
-from scopes.cli import candidates
+from scopes.cli import completion
 from scopes.cli.generate import generate
 from tests.cli.sample import TABLE
 from tests.cli.talking import Talk
@@ -32,9 +32,9 @@ def store(tmp_path):
 def sample_options(tmp_path, monkeypatch):
     """Let completion read the options of the sample table instead of the product's."""
     files = generate(TABLE, SETTINGS)
-    path = tmp_path / os.path.basename(candidates.OPTIONS_FILE)
+    path = tmp_path / os.path.basename(completion.OPTIONS_FILE)
     path.write_text(files["scopes/cli/" + path.name])
-    monkeypatch.setattr(candidates, "OPTIONS_FILE", str(path))
+    monkeypatch.setattr(completion, "OPTIONS_FILE", str(path))
     return str(path)
 
 

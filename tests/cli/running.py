@@ -14,7 +14,7 @@ PROGRAM = "import sys; from scopes.cli.main import main; from scopes.loading imp
 
 def with_options(path):
     """Return the program that completes from another options file than the product's."""
-    return f"import scopes.cli.candidates; scopes.cli.candidates.OPTIONS_FILE = {path!r}; {PROGRAM}"
+    return f"import scopes.cli.completion; scopes.cli.completion.OPTIONS_FILE = {path!r}; {PROGRAM}"
 
 
 def command_line(*words, table=SAMPLE, options=(), program=PROGRAM):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.cli import generate as generation
-from scopes.cli.candidates import read_keys, read_rows
+from scopes.cli.completion import read_keys, read_rows
 from scopes.cli.generate import generate, main
 from tests.cli.conftest import SETTINGS
 from tests.cli.running import ROOT

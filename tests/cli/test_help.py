@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from scopes.cli.command_line import split_words
 from scopes.cli.description import describe
 from scopes.cli.help import (
     answer_without_verb,
@@ -19,7 +20,6 @@ from scopes.cli.help import (
 from scopes.cli.invocation import Invocation
 from scopes.cli.reference import EXIT_CODES
 from scopes.cli.table import TABLE
-from scopes.cli.words import split_words
 from scopes.errors import Invalid
 from tests.cli.sample import TABLE as SAMPLE
 

@@ -156,13 +156,12 @@ def test_completion_imports_only_the_modules_that_it_needs():
     assert {name for name in imported("__complete", "--", "conv", "show", "") if name.startswith("scopes")} == {
         "scopes",
         "scopes.cli",
-        "scopes.cli.candidates",
-        "scopes.cli.complete",
+        "scopes.cli.completion",
         "scopes.loading",
         "scopes.cli.global_options",
         "scopes.cli.main",
         "scopes.cli.table",
-        "scopes.cli.words",
+        "scopes.cli.command_line",
         "scopes.store",
-        "scopes.store.names",
+        "scopes.store.discovery",
     }

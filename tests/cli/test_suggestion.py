@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.cli.command_line import split_words
 from scopes.cli.suggestion import meant, nearest, unknown_word
 from scopes.cli.table import TABLE
-from scopes.cli.words import split_words
 
 VERBS = [node.path[-1] for node in TABLE.members(("conversations",))]
 

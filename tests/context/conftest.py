@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.rank_files import RankFilePaths
 from tests.conversation.stores import make_store
 from tests.support.dice import spread_dice
 
@@ -25,14 +25,14 @@ def repository(tmp_path, spread_dice):
 @pytest.fixture
 def nowhere(tmp_path):
     """Places without any rank file."""
-    return Places(str(tmp_path / "cache"))
+    return RankFilePaths(str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")
 def exact(tmp_path_factory):
     """The real o200k, from the carrier that the extra `tokens` installs."""
     pytest.importorskip("bpe_openai")
-    return choose_tokenizer(Places(str(tmp_path_factory.mktemp("cache")), None, INSTALLED))
+    return choose_tokenizer(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED))
 
 
 @pytest.fixture

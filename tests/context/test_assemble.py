@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.context.assemble import TIGHT_BELOW, Wanted, assemble
+from scopes.context.collect import Collected
 from scopes.context.files import Project, TouchedFile
-from scopes.context.gather import Material
 from scopes.context.turns import Turn
 from tests.context.test_turns import content, head, text
 
@@ -34,7 +34,7 @@ def turn(number, words, session="conv-001"):
 
 def material(*lengths, summary=None, files=()):
     turns = [turn(number, words) for number, words in enumerate(lengths, start=1)]
-    return Material(turns=turns, messages=len(turns), summary=summary, files=list(files), sessions=["conv-001"])
+    return Collected(turns=turns, messages=len(turns), summary=summary, files=list(files), sessions=["conv-001"])
 
 
 def file(name, words):
@@ -115,7 +115,7 @@ def test_below_the_threshold_there_are_no_files(tokens, files):
 
 def test_older_sessions_are_named_in_the_warning():
     """S1-12."""
-    several = Material(turns=[turn(1, 400, f"conv-{n}") for n in range(4)], messages=4)
+    several = Collected(turns=[turn(1, 400, f"conv-{n}") for n in range(4)], messages=4)
     warnings = made(several, 900).warnings
     assert "Session history limited: 2 older sessions excluded due to token budget" in warnings
 

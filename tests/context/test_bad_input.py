@@ -8,11 +8,11 @@ from hashlib import sha1
 
 import pytest
 
-from scopes.context.encodings import ENCODINGS
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.new import new
 from scopes.errors import Invalid
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.encodings import ENCODINGS
+from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
 from tests.context.conftest import INSTALLED
 from tests.support.history import history, say
@@ -123,7 +123,7 @@ def wrong(tmp_path, encoding, data):
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return Places(str(own), str(theirs), ())
+    return RankFilePaths(str(own), str(theirs), ())
 
 
 @pytest.mark.parametrize("data", [b"", b"IQ== 0\n", b"\0" * 100, b"not base64 at all\n"])

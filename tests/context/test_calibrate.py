@@ -6,15 +6,15 @@ import pytest
 
 from scopes.context.calibrate import calibrate
 from scopes.context.count import count_conversation
-from scopes.context.models import find_model
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
-from scopes.conversation.lookup import find_place
 from scopes.conversation.new import new
+from scopes.history.revparse import resolve_revision
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.models import find_model
+from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built
 from tests.context.conftest import INSTALLED
-from tests.context.test_models import setting
 from tests.support.history import say
+from tests.tokens.test_models import setting
 
 WORDS = "the login fails because the session cookie is dropped by the browser " * 20
 
@@ -22,7 +22,7 @@ WORDS = "the login fails because the session cookie is dropped by the browser " 
 @pytest.fixture
 def claude(exact, tmp_path):
     """The way to count for Claude, with the real o200k."""
-    return choose_tokenizer(Places(str(tmp_path / "cache"), None, INSTALLED), find_model("claude-opus-4-5"))
+    return choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED), find_model("claude-opus-4-5"))
 
 
 def answered(repository, exact, turns=8, *, times=1.5, model="claude-opus-4-5", **usage):
@@ -39,13 +39,13 @@ def answered(repository, exact, turns=8, *, times=1.5, model="claude-opus-4-5", 
 
 
 def name_of(repository, chosen):
-    return calibrate(repository, find_place(repository, "conv-001"), chosen).tokenizer.name
+    return calibrate(repository, resolve_revision(repository, "conv-001"), chosen).tokenizer.name
 
 
 def test_the_factor_is_how_the_providers_count_grew(repository, exact, claude):
     """Recorded usage comes first, and it is still never called exact."""
     answered(repository, exact)
-    found = calibrate(repository, find_place(repository, "conv-001"), claude)
+    found = calibrate(repository, resolve_revision(repository, "conv-001"), claude)
     assert found.tokenizer.name in {"o200k_base*150", "o200k_base*151", "o200k_base*152"}
     assert found.tokenizer.method == "estimate"
     assert "as this conversation records" in found.notes[-1].text
@@ -85,7 +85,9 @@ def test_an_empty_conversation_leaves_it_too(repository, claude):
 def test_a_factor_that_a_person_has_set_stays(repository, exact, tmp_path):
     answered(repository, exact)
     model = find_model("claude-opus-4-5", [setting("scopes.model.claude.factor", "1.2")])
-    assert name_of(repository, choose_tokenizer(Places(str(tmp_path), None, INSTALLED), model)) == "o200k_base*120"
+    assert (
+        name_of(repository, choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), model)) == "o200k_base*120"
+    )
 
 
 def test_a_model_with_a_public_encoding_is_counted_and_not_calibrated(repository, exact):
@@ -123,6 +125,6 @@ def test_the_parts_of_a_scaled_count_never_exceed_the_budget(repository, exact, 
     answered(repository, exact)
     for tokens in range(0, 3000, 97):
         found = built(repository, claude, tmp_path, max_tokens=tokens)
-        recorded = calibrate(repository, find_place(repository, "conv-001"), claude).tokenizer
+        recorded = calibrate(repository, resolve_revision(repository, "conv-001"), claude).tokenizer
         assert recorded.name == found.metadata["encoding"]
         assert recorded.count(found.formatted_history) <= found.tokens_used <= tokens

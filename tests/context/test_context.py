@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from scopes.context import context as module
 from scopes.context.limits import Limits
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
+from scopes.history.revparse import list_branch_tips
 from scopes.loading import load
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
 from tests.context.conftest import INSTALLED
 from tests.support.history import history, say, texts
@@ -208,7 +208,7 @@ def test_an_empty_conversation_gives_its_title(repository, exact, tmp_path):
     seen = built(repository, exact, tmp_path)
     assert (seen.messages, seen.summary) == ((), "Safari logs people out")
     assert seen.notes[0].text == "conv-001 has no messages: only its title is used"
-    assert len(branch_tips(repository, "conv-001")) == 1
+    assert len(list_branch_tips(repository, "conv-001")) == 1
 
 
 def test_a_title_or_author_cannot_pass_for_a_heading(repository, exact, tmp_path):
@@ -332,7 +332,7 @@ def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, opt
     new(repository)
     talk(repository, 60, length=900)
     built_with = []
-    chosen = choose_tokenizer(Places(str(tmp_path / "cache"), None, INSTALLED))
+    chosen = choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED))
     encoding = load("tiktoken:Encoding")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tiktoken.Encoding", lambda name, **given: built_with.append(name) or encoding(name, **given))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.select import select_newest, select_relevant, widen
+from scopes.context.select import relax_cuts, select_newest, select_relevant
 from scopes.context.turns import Turn, make_turn
-from scopes.conversation.heads import MessageHead
+from scopes.history.messages import MessageHead
 from scopes.model.message import Author, Message, Part
 
 HEADING_WORDS = 5
@@ -88,14 +88,14 @@ def test_results_are_cut_no_more_than_the_room_demands():
     """S1-28."""
     given = [with_result(1, 20_000), with_result(2, 3_000), with_result(3, 500)]
     chosen = select_newest(given, 3000, words)
-    wider, selection = widen(given, chosen, 3000, words)
+    wider, selection = relax_cuts(given, chosen, 3000, words)
     assert 0.85 * 3000 <= selection.used <= 3000
     assert [turn.clipped_at(selection.limit) for turn in wider] == [True, False, False]
 
 
 def test_results_that_fit_whole_are_whole():
     given = [with_result(1, 4_000), with_result(2, 500)]
-    wider, selection = widen(given, select_newest(given, 3000, words), 3000, words)
+    wider, selection = relax_cuts(given, select_newest(given, 3000, words), 3000, words)
     assert not any(turn.clipped_at(selection.limit) for turn in wider)
     assert "truncated" not in selection.kept[0]
 
@@ -104,7 +104,7 @@ def test_results_that_fit_whole_are_whole():
 def test_widening_never_takes_more_than_the_room(lengths, room):
     given = [with_result(number, length) for number, length in enumerate(lengths, start=1)]
     before = select_newest(given, room, words)
-    _, after = widen(given, before, room, words)
+    _, after = relax_cuts(given, before, room, words)
     assert after.used <= room
     assert after.used >= before.used
 

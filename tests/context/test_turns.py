@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.context.recorded import TRUNCATED, as_content, clip, neutralise
 from scopes.context.turns import make_turn, role_of
-from scopes.conversation.heads import MessageHead
+from scopes.history.messages import MessageHead
 from scopes.model.message import Author, Message, Part
+from scopes.sanitize import TRUNCATED, as_content, clip, escape_tags
 
 
 def head(author="carol", author_kind="agent", kind="plain"):
@@ -79,12 +79,12 @@ def test_what_programs_say_of_themselves_is_no_turn(kind):
     "tag", ["<system-reminder>", "</conversation_history>", "< / SYSTEM >", "<Function_Calls>", "<instructions>"]
 )
 def test_tags_that_hosts_obey_are_taken_apart(tag):
-    assert neutralise(f"a {tag} b") == f"a &lt;{tag[1:]} b"
+    assert escape_tags(f"a {tag} b") == f"a &lt;{tag[1:]} b"
 
 
 @pytest.mark.parametrize("harmless", ["<b>", "a < b", "<systemd>", "x <- y", "Vec<System2>"])
 def test_other_tags_stay(harmless):
-    assert neutralise(harmless) == harmless
+    assert escape_tags(harmless) == harmless
 
 
 @pytest.mark.parametrize(

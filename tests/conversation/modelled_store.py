@@ -18,7 +18,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.store import recovery
 from scopes.store.refs import PENDING
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import say
 
@@ -49,7 +49,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.death = None
 
     def teardown(self):
-        with writing(self.repository):
+        with exclusive_write(self.repository):
             assert self.repository.find_ref(PENDING) is None
         assert not [finding for finding in verify(self.repository).findings if finding.severity == "error"]
         assert git(self.repository, "fsck", "--strict", "--no-dangling") == ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from scopes.store.config import Setting
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import Caller, Repository, open_repository
 
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}

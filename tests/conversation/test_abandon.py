@@ -6,13 +6,13 @@ import pytest
 
 from scopes.conversation.abandon import abandon
 from scopes.conversation.branch import branch
-from scopes.conversation.lookup import branch_tips, find_active_branch
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.operations import list_operations
 from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import find_active_branch, list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
@@ -27,7 +27,7 @@ def test_an_abandoned_branch_is_hidden_and_its_history_is_kept(repository):
     done = abandon(repository, "conv", "fi")
     assert (done.branch, done.status, done.active_branch) == ("fix", "abandoned", "main")
     assert shown(repository) == ["main"]
-    assert branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
+    assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
     assert texts(repository, "conv-001/fix") == ["a", "b"]
     assert say(repository, "conv-001/fix", "c").branch == "fix"
 

@@ -10,12 +10,12 @@ from scopes import clock
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
+from scopes.history.revparse import list_branch_tips
 from scopes.model import codec
-from scopes.model.schema import check_message
+from scopes.model.validation import check_message
 from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import history, say, texts
 
@@ -209,4 +209,4 @@ def test_two_stores_with_the_same_messages_have_the_same_commits(repository, tmp
         )
     assert drawn[0].oids == drawn[1].oids
     assert drawn[0].root == drawn[1].root
-    assert branch_tips(other, drawn[1].conversation) == {"main": drawn[0].oids["c"], "repair": drawn[0].oids["d"]}
+    assert list_branch_tips(other, drawn[1].conversation) == {"main": drawn[0].oids["c"], "repair": drawn[0].oids["d"]}

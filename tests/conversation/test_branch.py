@@ -6,13 +6,13 @@ import pytest
 
 from scopes.conversation.abandon import abandon
 from scopes.conversation.branch import branch, default_name, list_branches
-from scopes.conversation.lookup import branch_tips, find_active_branch
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import find_active_branch, list_branch_tips
 from scopes.model.conversation import PURPOSES
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
@@ -41,7 +41,7 @@ def test_a_branch_begins_anywhere(repository, start, word, parent):
     tag(repository, "conv-001", "v1", "main~2")
     made = branch(repository, "conv-001", name="new", start=drawn.ids.get(start, start))
     assert (made.tip, made.parent) == (drawn.oids[word], parent)
-    assert branch_tips(repository, drawn.conversation)["new"] == drawn.oids[word]
+    assert list_branch_tips(repository, drawn.conversation)["new"] == drawn.oids[word]
 
 
 def test_a_branch_may_begin_before_the_first_message(repository):
@@ -140,7 +140,7 @@ def test_a_taken_name_is_refused_and_nothing_happens(repository):
         branch(repository, "conv-001", name="fix")
     assert refusal.value.hint == "choose another with --name"
     assert refs(repository) == before
-    assert branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
+    assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
 
 
 @pytest.mark.parametrize(

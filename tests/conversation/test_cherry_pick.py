@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate, cherry_pick
-from scopes.conversation.cherry_pick_resume import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
+from scopes.conversation.cherry_pick_continue import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merge import Merged, merge
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import rebase
@@ -16,6 +15,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.revparse import find_active_branch, list_branch_tips
 from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
@@ -161,7 +161,7 @@ def test_a_skipped_message_is_left_out(repository, stopped):
 def test_an_aborted_one_leaves_what_was_before(repository, stopped):
     done = abort_cherry_pick(repository, "conv-001")
     assert (done.target, done.active_branch) == ("main", "main")
-    assert sorted(branch_tips(repository, "conv-001")) == ["fix", "main"]
+    assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]
     assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
 
 
@@ -173,7 +173,7 @@ def test_what_was_appended_meanwhile_stays_below_what_is_picked(repository, stop
     assert decided(repository, "conv-001/main") == ["sessions"]
     assert finished.moved[-1].new == finished.tip
     undo(repository)
-    assert branch_tips(repository, "conv-001")["main"] == late.oid
+    assert list_branch_tips(repository, "conv-001")["main"] == late.oid
     assert_sound(repository)
 
 

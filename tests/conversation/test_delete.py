@@ -7,8 +7,6 @@ import pytest
 from scopes.conversation.abandon import abandon
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.lookup import branch_tips, conversation_ids
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
@@ -19,6 +17,8 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import conversation_ids, list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
@@ -117,7 +117,7 @@ def test_a_branch_whose_messages_others_have_is_deleted(repository):
     done = delete_branch(repository, "conv", "same")
     assert (done.branch, done.tip) == ("same", drawn.oids["b"])
     delete_branch(repository, "conv-001", "beh")
-    assert list(branch_tips(repository, drawn.conversation)) == ["main"]
+    assert list(list_branch_tips(repository, drawn.conversation)) == ["main"]
     assert sorted(read_metadata(repository, drawn.conversation).branches) == ["main"]
 
 
@@ -159,7 +159,7 @@ def test_an_unmerged_branch_is_deleted_by_force_only(repository):
     assert "--force" in refusal.value.hint
     assert refs(repository) == before
     delete_branch(repository, "conv-001", "fix", force=True)
-    assert list(branch_tips(repository, drawn.conversation)) == ["main"]
+    assert list(list_branch_tips(repository, drawn.conversation)) == ["main"]
 
 
 @pytest.mark.parametrize("abandoned", [True, False])
@@ -204,4 +204,4 @@ def test_what_was_deleted_survives_gits_own_gc(repository):
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")
     undo(repository)
-    assert branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
+    assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]

@@ -10,7 +10,7 @@ from scopes import __version__
 from scopes.conversation import doctor as module
 from scopes.conversation.doctor import doctor
 from scopes.errors import Corrupt, NotFound
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history

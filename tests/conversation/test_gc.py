@@ -9,13 +9,13 @@ import pytest
 from scopes import clock
 from scopes.conversation.delete import delete
 from scopes.conversation.gc import gc
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.history.revparse import list_branch_tips
 from scopes.store import git_program
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
@@ -64,7 +64,7 @@ def test_undo_reaches_behind_a_gc(repository):
     undo(repository)
     redo(repository)
     undo(repository)
-    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["b"]
+    assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["b"]
 
 
 def test_what_dead_processes_left_is_removed(repository):

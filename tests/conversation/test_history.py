@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.cat import cat
-from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.show import show
+from scopes.history.revparse import find_active_branch, list_branch_tips
 from tests.conversation.stores import make_store
 from tests.support.history import history, texts
 
@@ -16,7 +16,7 @@ def test_a_drawn_history_has_the_branches_and_messages_of_its_rows(repository):
     assert texts(repository, "conv-001") == ["a", "b", "c"]
     assert texts(repository, "conv-001/fix") == ["a", "b", "d", "e"]
     assert find_active_branch(repository, drawn.conversation) == "main"
-    assert branch_tips(repository, drawn.conversation) == {"main": drawn.oids["c"], "fix": drawn.oids["e"]}
+    assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["c"], "fix": drawn.oids["e"]}
 
 
 def test_a_drawn_message_is_found_by_its_word(repository):
@@ -33,7 +33,7 @@ def test_a_branch_may_begin_at_the_root_at_mains_tip_or_on_another_branch(reposi
     assert texts(repository, "conv-001/late") == ["a", "b", "d"]
     assert texts(repository, "conv-001/deep/er") == ["a", "b", "d", "e"]
     assert texts(repository, "conv-001/empty") == ["a"]
-    assert branch_tips(repository, drawn.conversation)["empty"] == drawn.oids["a"]
+    assert list_branch_tips(repository, drawn.conversation)["empty"] == drawn.oids["a"]
 
 
 def test_the_same_drawing_has_the_same_ids_in_every_run(repository):

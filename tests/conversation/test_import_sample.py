@@ -8,7 +8,6 @@ from scopes.conversation.decisions import decisions
 from scopes.conversation.delete import delete
 from scopes.conversation.files import files
 from scopes.conversation.import_sample import import_sample
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
@@ -16,6 +15,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.history.revparse import list_branch_tips
 from tests.conversation.stores import git, make_store, open_store, refs
 
 
@@ -43,7 +43,7 @@ def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
     new(other)
     first, second = import_sample(repository), import_sample(other)
     assert (first.conversation, second.conversation) == ("conv-001", "conv-002")
-    assert branch_tips(repository, first.conversation) == branch_tips(other, second.conversation)
+    assert list_branch_tips(repository, first.conversation) == list_branch_tips(other, second.conversation)
 
 
 def test_a_second_import_finds_it_there(repository):

@@ -9,17 +9,17 @@ import pytest
 from scopes.conversation.amend import retract
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
-from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate, merge
-from scopes.conversation.merge_resume import abort_merge, continue_merge
-from scopes.conversation.merging.pending import list_conflicts_at, list_pending
-from scopes.conversation.merging.states import state_of
+from scopes.conversation.merge_continue import abort_merge, continue_merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted as ConflictedError
 from scopes.errors import Invalid, Refused
-from scopes.store.location import create_store
+from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.merge.divergence import state_of
+from scopes.merge.in_progress import list_conflicts_at, list_in_progress
+from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository, read_commit
 from scopes.store.trees import walk_blobs
 from tests.support.history import history, say, texts
@@ -44,7 +44,7 @@ def test_a_target_without_messages_of_its_own_moves_forward(repository):
     done = merge(repository, "conv-001", "fix", target="main")
     assert isinstance(done, FastForwarded)
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
-    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["d"]
+    assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["d"]
 
 
 def test_what_is_merged_already_is_up_to_date(repository):
@@ -69,7 +69,7 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
     drawn = history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions", author="dave")
-    before = branch_tips(repository, drawn.conversation)["main"]
+    before = list_branch_tips(repository, drawn.conversation)["main"]
     done = merge(repository, "conv-001", "fix", target="main")
     assert isinstance(done, Conflicted)
     assert done.exit_code == 3
@@ -79,10 +79,10 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
         ("jwt", "carol"),
         ("sessions", "dave"),
     ]
-    assert branch_tips(repository, drawn.conversation)["main"] == before
+    assert list_branch_tips(repository, drawn.conversation)["main"] == before
     assert find_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
     assert list_conflicts_at(repository, done.tip) == {conflict.id: conflict}
-    assert list_pending(repository, drawn.conversation)[0].source == "fix"
+    assert list_in_progress(repository, drawn.conversation)[0].source == "fix"
     with pytest.raises(ConflictedError, match="1 open conflict"):
         merge(repository, "conv-001", done.branch, target="main")
 
@@ -152,7 +152,7 @@ def test_a_resolved_merge_goes_on_to_its_target(repository, stopped, take, value
     assert isinstance(finished, FastForwarded)
     assert find_active_branch(repository, drawn.conversation) == "main"
     assert decided(repository) == expected
-    assert list_pending(repository, drawn.conversation) == []
+    assert list_in_progress(repository, drawn.conversation) == []
     assert_sound(repository)
 
 
@@ -169,7 +169,7 @@ def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
     say(repository, f"conv-001/{waiting.branch}", "I think so")
     assert [row.conflict.status for row in list_conflicts(repository, "conv-001").conflicts] == ["debate"]
     abort_merge(repository, "conv-001")
-    assert sorted(branch_tips(repository, drawn.conversation)) == ["fix", "main"]
+    assert sorted(list_branch_tips(repository, drawn.conversation)) == ["fix", "main"]
     assert find_active_branch(repository, drawn.conversation) == "main"
     undo(repository)
     assert list_conflicts(repository, "conv-001").conflicts[0].branch == waiting.branch

@@ -12,7 +12,6 @@ from scopes.conversation.changes import changes
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.gc import gc
 from scopes.conversation.list import list_conversations
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_branch, rename_conversation
 from scopes.conversation.rewind import rewind
@@ -21,6 +20,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
+from scopes.history.revparse import list_branch_tips
 from tests.conversation.modelled_store import ModelledStore
 from tests.conversation.stores import open_store
 from tests.support.history import texts
@@ -182,7 +182,7 @@ class StoreMachine(ModelledStore):
             assert seen.active_branch == row.active_branch == self.model[conversation, "active"]
             assert seen.messages == row.messages == len({n for chain in chains.values() for n in chain[1:]})
             assert row.branches == len(chains)
-            tips = branch_tips(self.repository, conversation)
+            tips = list_branch_tips(self.repository, conversation)
             assert len(set(tips.values())) == len(set(chains.values()))
 
     @invariant()

@@ -6,7 +6,6 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete
-from scopes.conversation.lookup import branch_tips, conversation_ids
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
@@ -15,6 +14,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, Refused
+from scopes.history.revparse import conversation_ids, list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
@@ -108,7 +108,7 @@ def test_every_allowed_id_works_for_a_whole_life(repository, name):
     delete(repository, name)
     undo(repository)
     assert texts(repository, f"{name}/fix") == ["a", "b", "c"]
-    assert sorted(branch_tips(repository, drawn.conversation)) == ["analysis/carol", "fix", "main"]
+    assert sorted(list_branch_tips(repository, drawn.conversation)) == ["analysis/carol", "fix", "main"]
     assert git(repository, "fsck", "--strict") == ""
 
 

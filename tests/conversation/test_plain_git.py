@@ -11,7 +11,6 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation, rename_title
 from scopes.conversation.rewind import rewind
@@ -19,6 +18,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.history.revparse import list_branch_tips
 from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import history, say, texts
 
@@ -95,7 +95,7 @@ def test_a_plain_clone_carries_every_conversation(lived, tmp_path, kind):
     git(clone, "config", "scopes.formatVersion", "1")
     copy = open_store(clone)
     for conversation in ("conv-001", "git.conv"):
-        assert branch_tips(copy, conversation) == branch_tips(lived, conversation)
+        assert list_branch_tips(copy, conversation) == list_branch_tips(lived, conversation)
         assert show(copy, conversation).uuid == show(lived, conversation).uuid
     assert texts(copy, "conv-001/main") == texts(lived, "conv-001/main")
     if kind == "--mirror":
@@ -108,7 +108,7 @@ def test_messages_fetched_into_another_store_are_the_same_commits(lived, tmp_pat
     other = make_store(tmp_path / "other.git")
     git(other, "fetch", "-q", lived.path, "refs/heads/conv-001/main:refs/heads/theirs/main")
     assert texts(other, "theirs") == texts(lived, "conv-001/main")
-    assert branch_tips(other, "theirs")["main"] == branch_tips(lived, "conv-001")["main"]
+    assert list_branch_tips(other, "theirs")["main"] == list_branch_tips(lived, "conv-001")["main"]
 
 
 def test_what_a_git_command_appended_is_read(repository):

@@ -17,7 +17,7 @@ from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
 from scopes.store import recovery
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history, say
 
@@ -96,5 +96,5 @@ def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(lived, r
     before = files_of(lived.path)
     seen = read(open_store(lived.path))
     assert files_of(lived.path) == before
-    with writing(lived):
+    with exclusive_write(lived):
         assert read(lived) == seen

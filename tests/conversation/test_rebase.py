@@ -10,15 +10,15 @@ from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.merge import merge
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate, rebase
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import list_branch_tips
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
 from tests.conversation.stores import refs
@@ -36,7 +36,7 @@ def test_the_own_messages_stand_on_the_new_base_with_the_same_ids(repository):
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
     assert [moved.old for moved in done.moved] == [drawn.oids["c"], drawn.oids["d"]]
     assert read_commit(repository, done.moved[0].new).parents == (drawn.oids["b"],)
-    assert branch_tips(repository, "conv-001")["fix"] == done.tip == done.moved[-1].new
+    assert list_branch_tips(repository, "conv-001")["fix"] == done.tip == done.moved[-1].new
     assert_sound(repository)
 
 
@@ -179,12 +179,12 @@ def test_what_disagrees_stops_at_the_message_as_data(repository):
     decide(repository, "conv-001/main", "jwt")
     said = decide(repository, "conv-001/fix", "sessions", author="dave")
     say(repository, "conv-001/fix", "c")
-    before = branch_tips(repository, "conv-001")["fix"]
+    before = list_branch_tips(repository, "conv-001")["fix"]
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert isinstance(done, RebaseConflicted)
     assert (done.exit_code, done.stopped, done.remaining) == (3, said.id, 1)
     assert done.branch == "conflict-resolution/fix-onto-main"
-    assert branch_tips(repository, "conv-001")["fix"] == before
+    assert list_branch_tips(repository, "conv-001")["fix"] == before
     assert texts(repository, f"conv-001/{done.branch}") == ["a", "we use jwt", "b", "we use sessions"]
     assert decided(repository, f"conv-001/{done.branch}") == ["jwt"]
     assert_sound(repository)

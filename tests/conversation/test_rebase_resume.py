@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.lookup import branch_tips, find_active_branch
 from scopes.conversation.merge import merge
-from scopes.conversation.merging.pending import list_pending, open_conflicts_at
 from scopes.conversation.rebase import RebaseConflicted, Rebased, rebase
-from scopes.conversation.rebase_resume import abort_rebase, continue_rebase, skip_rebase
+from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
+from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.merge.in_progress import list_in_progress, open_conflicts_at
 from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
@@ -59,7 +59,7 @@ def test_the_end_of_a_rebase_is_one_operation_that_undo_takes_back(repository, s
     resolve(repository)
     before = refs(repository)
     continue_rebase(repository, "conv-001")
-    assert list_pending(repository, "conv-001") == []
+    assert list_in_progress(repository, "conv-001") == []
     assert find_active_branch(repository, "conv-001") == "main"
     undo(repository)
     assert refs(repository) == before
@@ -93,13 +93,13 @@ def test_an_aborted_rebase_leaves_exactly_what_was_before(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
-    before, view = branch_tips(repository, "conv-001"), show(repository, "conv-001")
+    before, view = list_branch_tips(repository, "conv-001"), show(repository, "conv-001")
     waiting = rebase(repository, "conv-001", branch="fix", onto="main")
     done = abort_rebase(repository, "conv-001")
     assert (done.source, done.branch, done.active_branch) == ("fix", waiting.branch, "main")
-    assert (branch_tips(repository, "conv-001"), show(repository, "conv-001")) == (before, view)
+    assert (list_branch_tips(repository, "conv-001"), show(repository, "conv-001")) == (before, view)
     undo(repository)
-    assert list_pending(repository, "conv-001")[0].branch == waiting.branch
+    assert list_in_progress(repository, "conv-001")[0].branch == waiting.branch
 
 
 def test_the_conflict_is_listed_and_shown_like_that_of_a_merge(repository, stopped):
@@ -146,7 +146,7 @@ def test_what_was_appended_meanwhile_is_moved_along(repository, stopped):
     assert texts(repository, "conv-001/fix")[-2:] == ["c", "meanwhile"]
     assert finished.messages[-1] == late.id
     undo(repository)
-    assert branch_tips(repository, "conv-001")["fix"] == late.oid
+    assert list_branch_tips(repository, "conv-001")["fix"] == late.oid
 
 
 def test_what_was_appended_between_two_stops_is_moved_once(repository):
@@ -198,7 +198,7 @@ def test_without_a_stopped_rebase_there_is_nothing_to_go_on_with(repository):
 
 def test_several_stopped_rebases_are_named_by_their_branch(repository, stopped):
     history(repository, "main: z")
-    tips = branch_tips(repository, "conv-001")
+    tips = list_branch_tips(repository, "conv-001")
     assert sorted(tips) == ["conflict-resolution/fix-onto-main", "fix", "main"]
     decide(repository, "conv-001/main", "kerberos", topic="login")
     from_a = rebase(repository, "conv-001", branch="main", onto="fix")

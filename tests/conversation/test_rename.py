@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.lookup import branch_tips, conversation_ids, find_active_branch, find_place
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
@@ -16,6 +14,8 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import conversation_ids, find_active_branch, list_branch_tips, resolve_revision
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
@@ -55,8 +55,8 @@ def test_a_conversation_gets_another_id_with_all_that_belongs_to_it(repository):
     assert conversation_ids(repository) == ["login"]
     seen = show(repository, "login")
     assert (seen.uuid, seen.title, seen.active_branch) == (uuid, "Login", "fix")
-    assert branch_tips(repository, seen.id) == {"main": drawn.oids["b"], "fix": drawn.oids["c"]}
-    assert find_place(repository, "login/v1").oid == drawn.oids["a"]
+    assert list_branch_tips(repository, seen.id) == {"main": drawn.oids["b"], "fix": drawn.oids["c"]}
+    assert resolve_revision(repository, "login/v1").oid == drawn.oids["a"]
     assert not [ref for ref in refs(repository) if "conv-001" in ref]
 
 
@@ -129,7 +129,7 @@ def test_a_branch_may_move_into_or_out_of_its_own_name(repository, old, wanted):
     """The old ref goes first, also where it was a directory."""
     drawn = history(repository, "main: a", f"{old}: b")
     rename_branch(repository, "conv-001", old, wanted)
-    assert branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], wanted: drawn.oids["b"]}
+    assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], wanted: drawn.oids["b"]}
     undo(repository)
     assert texts(repository, f"conv-001/{old}") == ["a", "b"]
     assert verify(repository).findings == ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
@@ -12,6 +11,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.history.revparse import list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
@@ -139,7 +139,7 @@ def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")
     assert undo(repository).target.summary == "take back 2 of conv-001/main"
-    assert branch_tips(repository, drawn.conversation)["main"] == drawn.oids["c"]
+    assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["c"]
 
 
 def test_other_branches_stay_where_they_are(repository):

@@ -13,9 +13,9 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
-from scopes.conversation.sub_agent import SubAgent
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
+from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
 from tests.conversation.stores import git
 from tests.support.history import history, say

@@ -10,8 +10,8 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.stats import stats
-from scopes.conversation.tokens import Tokens
 from scopes.errors import NotFound
+from scopes.history.usage import Tokens
 from tests.support.history import history, say
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.lookup import find_active_branch
 from scopes.conversation.operations import list_operations
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.revparse import find_active_branch
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
 

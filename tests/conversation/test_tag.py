@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.cat import cat
-from scopes.conversation.lookup import find_place
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.revparse import resolve_revision
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say
 
@@ -30,7 +30,7 @@ def test_a_tag_stays_where_it_is_whatever_the_branch_does(repository):
     tag(repository, "conv-001", "v1")
     say(repository, "conv-001", "c")
     rewind(repository, "conv-001", count=3)
-    assert find_place(repository, "conv-001/v1").oid == drawn.oids["b"]
+    assert resolve_revision(repository, "conv-001/v1").oid == drawn.oids["b"]
     assert cat(repository, "conv-001/v1").message.text == "b"
 
 
@@ -78,7 +78,7 @@ def test_a_tag_is_taken_away_and_brought_back(repository):
     assert (gone.tag, gone.oid) == ("v1", None)
     assert list_tags(repository, "conv-001").tags == ()
     assert undo(repository).target.summary == "remove tag v1 in conv-001"
-    assert find_place(repository, "conv-001/v1").oid == drawn.oids["a"]
+    assert resolve_revision(repository, "conv-001/v1").oid == drawn.oids["a"]
 
 
 @pytest.mark.parametrize("name", ["v", "v12", "", "V1", "../x", "a\0b"])

@@ -12,9 +12,9 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
-from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
-from scopes.render.text.wording import UNKNOWN_TIME
+from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
 from tests.importers.stores import new_store
 from tests.render.showing import document, piped, seen

@@ -10,7 +10,6 @@ import pytest
 from scopes.conversation.abandon import abandon
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.lookup import conversation_ids
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
@@ -19,6 +18,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.history.revparse import conversation_ids
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 
-from scopes.conversation.heads import ID_TRAILER, KIND_TRAILER, identity_of
-from scopes.conversation.message_commit import write_message_blob, write_message_commit
-from scopes.conversation.operating import perform
 from scopes.exporters.run import export
+from scopes.history.messages import ID_TRAILER, KIND_TRAILER, identity_of, write_message_blob, write_message_commit
+from scopes.history.operation_record import record_operation
 from scopes.model.message import Author, Message, Part
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, format_commit
 from scopes.store.repository import read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 
 TIME = "2026-03-01T10:00:00Z"
 
@@ -57,8 +56,8 @@ def put(repository, branch, parent, *messages, conversation="conv-001"):
 def point(repository, branch, tip, *, conversation="conv-001"):
     """Let a branch end at a commit."""
     ref = f"refs/heads/{conversation}/{branch}"
-    with writing(repository):
-        perform(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
+    with exclusive_write(repository):
+        record_operation(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
 
 
 def join(repository, first, second, said):

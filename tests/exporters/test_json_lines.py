@@ -10,7 +10,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.log import log
 from scopes.conversation.new import new
-from scopes.model.schema import RESERVED, check_message
+from scopes.model.validation import RESERVED, check_message
 from tests.exporters.building import document, exported
 from tests.support.history import history, say
 

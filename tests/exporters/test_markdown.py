@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.import_sample import import_sample
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
+from scopes.history.revparse import list_branch_tips
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections
-from tests.exporters.test_markdown_text import TEXTS
+from tests.exporters.test_markdown_escape import TEXTS
 from tests.support.history import history, say
 
 
@@ -52,7 +52,7 @@ def test_hostile_parts_stay_in_their_message(repository, data):
     draw = lambda: data.draw(TEXTS)  # noqa: E731
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
-    root = branch_tips(repository, "conv-001")["main"]
+    root = list_branch_tips(repository, "conv-001")["main"]
     parts = (
         call("1", draw(), input={"x": draw()}), result("1", output=draw(), exit_code=1), call("2", draw(), input_text=draw()),
         result("2", output_text=draw(), is_error=True),
@@ -143,7 +143,7 @@ def test_a_further_branch_says_where_it_began_and_what_for(repository):
 
 def test_a_compaction_and_a_sub_agent_are_noted(repository):
     new(repository)
-    root = branch_tips(repository, "conv-001")["main"]
+    root = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "main", root, message("b", "do it"), message("c", "in short", kind="compaction"))
     helper = message(
         "d", "helping", extra={"context_root": True, "spawned_by": {"message": "b".ljust(26, "a"), "call_id": "1"}}
@@ -156,7 +156,7 @@ def test_a_compaction_and_a_sub_agent_are_noted(repository):
 
 def test_a_message_without_anything_says_so(repository):
     new(repository)
-    root = branch_tips(repository, "conv-001")["main"]
+    root = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "main", root, message("b"))
     assert transcript(repository).endswith("</sub>\n\n*(no text)*\n")
 
@@ -186,7 +186,7 @@ def test_folded_reasoning_cannot_unfold_itself(repository, text):
 def test_a_transcript_cannot_act_on_a_terminal(repository, text, shown):
     """Command line, terminal safety: a transcript is printed with cat."""
     new(repository)
-    tip = branch_tips(repository, "conv-001")["main"]
+    tip = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "x", tip, message("h", text), message("i", "", result("1", output=text)))
     found = transcript(repository, "conv-001/x")
     assert found.count(shown) >= 2

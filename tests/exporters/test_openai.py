@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.import_sample import import_sample
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.exporters.run import export
-from scopes.importers.format import Source
-from scopes.importers.openai_messages import OpenAIMessages
+from scopes.history.revparse import list_branch_tips
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.model.message import Part
 from tests.conversation.stores import make_store
@@ -32,7 +32,7 @@ def entries_of(repository, *messages):
     """Return what messages become."""
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
-    put(repository, "x", branch_tips(repository, "conv-001")["main"], *messages)
+    put(repository, "x", list_branch_tips(repository, "conv-001")["main"], *messages)
     return entries(repository, "conv-001/x")
 
 
@@ -173,7 +173,7 @@ def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
 
 def test_a_retracted_message_takes_the_results_of_its_calls_along(repository):
     new(repository)
-    root = branch_tips(repository, "conv-001")["main"]
+    root = list_branch_tips(repository, "conv-001")["main"]
     tool = message("c", "", result("1", output="one"), result("9", output="nine"), author="tool", kind="tool")
     put(repository, "main", root, message("b", "go", call("1")), tool, message("d", "after"))
     retract(repository, "conv-001", "b".ljust(26, "a"), "wrong", author="bot")
@@ -239,7 +239,7 @@ def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts,
     results = [result(f"c{number}", output=output) for number in range(len(inputs))]
     spoken = [message("bc"[n % 2] * (n + 1), text, kind=("human", "agent")[n % 2]) for n, text in enumerate(texts)]
     tool = [message("d", "", *calls), message("e", "", *results, author="tool", kind="tool")] if calls else []
-    put(repository, "main", branch_tips(repository, "conv-001")["main"], *spoken, *tool)
+    put(repository, "main", list_branch_tips(repository, "conv-001")["main"], *spoken, *tool)
     assert said(imported_again(repository, tmp_path)) == said(repository)
 
 

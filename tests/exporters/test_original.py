@@ -11,27 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.operating import perform
 from scopes.conversation.rename import rename_conversation
-from scopes.conversation.source_record import SOURCES, read_source_record, walk_chunks
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
+from scopes.exporters.atomic_save import save
 from scopes.exporters.original import StoredSource, name_files
 from scopes.exporters.run import export
-from scopes.exporters.saving import save
+from scopes.history.operation_record import record_operation
+from scopes.history.sources import SOURCES, read_source_record, walk_chunks
 from scopes.ids import Oid
-from scopes.importers import source_record as writing_sources
-from scopes.importers.claude_code.format import ClaudeCode
-from scopes.importers.format import Source
-from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers import archive as writing_sources
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.model import canonical
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
-from scopes.store.transaction import writing
+from scopes.store.transaction import exclusive_write
 from scopes.store.trees import find_blob, update_tree
 from tests.conversation.stores import make_store
-from tests.importers.claude_code.logs import SESSION, Log
+from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.importers.toy import Toy, line, write
 from tests.support.history import history
 
@@ -163,8 +163,8 @@ def falsify(repository, path, data):
     ref, commit = next(iter(repository.list_refs(SOURCES).items()))
     tree = update_tree(repository, read_commit(repository, Oid(commit)).tree, {path: data})
     new = format_commit(tree=tree, parents=(), author=Identity("x", "x@y"), time=0, subject="x")
-    with writing(repository):
-        perform(repository, "test", "x", [RefChange(ref, commit, repository.write(COMMIT, new))])
+    with exclusive_write(repository):
+        record_operation(repository, "test", "x", [RefChange(ref, commit, repository.write(COMMIT, new))])
 
 
 def test_bytes_that_are_not_those_that_were_imported_are_refused(repository, tmp_path):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scopes.conversation.lookup import conversation_ids
 from scopes.exporters.run import export
-from scopes.importers.format import Source
-from scopes.importers.registry import FORMATS
+from scopes.history.revparse import conversation_ids
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.exporters.building import document, exported
 from tests.exporters.sections import definitions, foreign_html, is_balanced, sections

@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.exporters.markdown_text import contain, visible
+from scopes.exporters.markdown_escape import contain, visible
 from scopes.exporters.run import FORMS, OPENAI, ORIGINAL, export
 from scopes.result import Document
 from tests.exporters.building import document, exported

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-from scopes.conversation.heads import read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import find_place
 from scopes.conversation.verify import verify
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import resolve_revision
 from scopes.ids import Oid
 from scopes.store.repository import Repository, open_repository
 from tests.faults.world import ROOT
@@ -60,7 +60,7 @@ def scopes(store: str, *arguments: str) -> str:
 
 def read_texts(repository: Repository, branch: str) -> list[str]:
     """Return the texts of a branch's messages, oldest first."""
-    tip = find_place(repository, branch).oid
+    tip = resolve_revision(repository, branch).oid
     return [read_message(repository, Oid(head.oid)).text for head in walk_heads_oldest_first(repository, [tip])]
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 
-from scopes.conversation.heads import is_root, read_message
-from scopes.conversation.lookup import conversation_ids
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.verify import verify
 from scopes.errors import ScopesError
+from scopes.history.messages import is_root, read_message
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import conversation_ids
 from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
-from scopes.store.location import is_store
+from scopes.store.init import is_store
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository, open_repository
 

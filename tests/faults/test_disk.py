@@ -13,7 +13,7 @@ import time
 import pytest
 
 from scopes.conversation.new import new
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.faults.crowd import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
 

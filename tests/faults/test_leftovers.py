@@ -18,9 +18,9 @@ from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
-from scopes.store import location, recovery
+from scopes.store import init, recovery
 from scopes.store import refs as names
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -49,14 +49,14 @@ def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
 def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypatch):
     """Somebody else was faster, and collected already."""
     path = str(tmp_path / "store.git")
-    build = location._build
+    build = init._build
 
     def lose(workplace):
-        monkeypatch.setattr(location, "_build", build)
+        monkeypatch.setattr(init, "_build", build)
         assert create_store(path)
         raise FileNotFoundError(workplace)
 
-    monkeypatch.setattr(location, "_build", lose)
+    monkeypatch.setattr(init, "_build", lose)
     assert not create_store(path)
     assert open_repository(path).list_refs() == {}
 

@@ -9,17 +9,9 @@ import time
 import pytest
 
 from scopes.conversation.new import new
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.faults.crowd import (
-    WRITER,
-    assert_sound,
-    finish,
-    read_texts,
-    scopes,
-    start,
-    start_scopes,
-)
+from tests.faults.crowd import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
 
 MIXER = """
 import sys
@@ -41,7 +33,7 @@ for turn in range(rounds):
 READER = """
 import sys, time
 from scopes.conversation.new import new
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.faults.crowd import read_texts
 store, least, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])

@@ -9,9 +9,9 @@ from io import BytesIO
 import pytest
 
 from scopes.ids import MessageId
-from scopes.importers.format import Source
-from scopes.importers.identity import essence
-from scopes.importers.projection import Draft, Ending, Session, State, Unparsed
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
+from scopes.importers.identity import content_bytes
 from scopes.model.codec import decode, encode
 from scopes.model.message import Message
 
@@ -86,7 +86,7 @@ def check_session(events):
 
 def check_storable(draft):
     """Write a draft as a message, as the machine will, and read it again."""
-    assert essence(draft)
+    assert content_bytes(draft)
     extra = {"usage": draft.usage, "spawned_by": draft.spawned_by, **draft.extra}
     message = Message(
         id=MessageId("a" * 26), author=draft.author, parts=draft.parts, kind=draft.kind, time=draft.time, files=draft.files,

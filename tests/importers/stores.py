@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
-from scopes.conversation.heads import read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import branch_tips
-from scopes.importers.run import Wishes, import_sources
-from scopes.store.location import create_store
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import list_branch_tips
+from scopes.importers.run import ImportOptions, import_sources
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy
 
@@ -21,12 +21,12 @@ def new_store(path):
 def bring(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
     """Import with the toy format."""
     said = {"advance": advance, "skipped": skipped, "notes": notes}
-    return import_sources(repository, sources, (Toy(),), Wishes(**wishes), **said)
+    return import_sources(repository, sources, (Toy(),), ImportOptions(**wishes), **said)
 
 
 def words(repository, branch="main", conversation="conv-001"):
     """Return the texts of a branch, oldest first, as one line without `say`."""
-    tip = branch_tips(repository, conversation)[branch]
+    tip = list_branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
 

@@ -10,17 +10,17 @@ from collections import Counter
 
 import pytest
 
-from scopes.conversation.heads import read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import MAIN, Place, branch_tips, conversation_ids
-from scopes.conversation.source_record import SOURCES, read_source_record
 from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import MAIN, Revision, conversation_ids, list_branch_tips
+from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
-from scopes.importers.gathering import gather
-from scopes.importers.json_lines import walk_records
-from scopes.importers.registry import FORMATS
+from scopes.importers.archive import walk_segments
+from scopes.importers.discovery import gather
+from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from scopes.importers.source_record import walk_segments
 from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
 from tests.importers.stores import new_store, objects
@@ -34,10 +34,10 @@ PAGED = [
 ]
 ELSEWHERE = """
 import sys
-from scopes.importers.gathering import gather
-from scopes.importers.registry import FORMATS
+from scopes.importers.discovery import gather
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])
 store = open_repository(sys.argv[1])
@@ -62,7 +62,7 @@ def refs(store):
 
 def messages(store, branch="main", conversation="conv-001"):
     """Return the messages of a branch, oldest first."""
-    tip = branch_tips(store, conversation)[branch]
+    tip = list_branch_tips(store, conversation)[branch]
     return [read_message(store, head.oid) for head in walk_heads_oldest_first(store, [tip])]
 
 
@@ -141,7 +141,7 @@ def check_grown(store, tmp_path, data):
         for s, ref in records(store, whole)
     ]
     assert trees[0] == trees[1]
-    place = Place(conversation_ids(store)[0], MAIN, branch_tips(store, "conv-001")[MAIN])
+    place = Revision(conversation_ids(store)[0], MAIN, list_branch_tips(store, "conv-001")[MAIN])
     (source,) = list_sources(store, place)
     assert b"".join(walk_bytes(store, source)) == data
 
@@ -168,7 +168,7 @@ def test_documents_that_share_a_line_are_both_read(store):
 
 
 def heads_of(store):
-    return list(walk_heads_oldest_first(store, sorted(branch_tips(store, "conv-001").values())))
+    return list(walk_heads_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
 def test_what_a_fork_copied_is_its_parents(tmp_path, store):
@@ -177,7 +177,7 @@ def test_what_a_fork_copied_is_its_parents(tmp_path, store):
         lines = stream.read().splitlines(keepends=True)
     (tmp_path / "parent.jsonl").write_bytes(b"".join(lines[1:745]))
     bring(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
-    tips = branch_tips(store, "conv-001")
+    tips = list_branch_tips(store, "conv-001")
     (fork,) = (name for name in tips if name != MAIN)
     parent, copied = (list(walk_heads_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
     assert [head.oid for head in copied[: len(parent)]] == [head.oid for head in parent]
@@ -192,7 +192,7 @@ def test_a_fork_without_a_copy_stands_on_its_base(store):
     """Acceptance 5: 42 records of the parent, and 65 of its own."""
     done = bring(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
-    tips = branch_tips(store, "conv-001")
+    tips = list_branch_tips(store, "conv-001")
     parent = [head.oid for head in walk_heads_oldest_first(store, [tips[MAIN]])]
     fork = [head.oid for head in walk_heads_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
     assert (fork[: len(parent)], done.notes) == (parent, ())
@@ -210,7 +210,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
     bring(store, [source_of(real_transcript("claude-code", "v2.1.7_3compactions_6interrupts.jsonl"))])
     kinds = Counter(message.kind for message in messages(store))
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
-    assert list(branch_tips(store, "conv-001")) == [MAIN]
+    assert list(list_branch_tips(store, "conv-001")) == [MAIN]
     assert all(len(head.parents) == 1 for head in heads_of(store))
 
 
@@ -240,7 +240,7 @@ def test_a_sub_agents_file_joins_its_session(store):
     """Its records name only itself; the folder tells the rest."""
     done = bring(store, gather(real_transcript("claude-code", "subagent")))
     assert (len(done.conversations), done.notes) == (1, ())
-    assert sorted(branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
+    assert sorted(list_branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
 
 
 def test_late_usage_is_the_answers(store):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.heads import walk_heads_oldest_first
-from scopes.conversation.lookup import branch_tips
-from scopes.conversation.metadata import read_metadata
 from scopes.conversation.verify import verify
+from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import list_branch_tips
 from tests.importers.stores import bring, new_store, objects, words
 from tests.importers.toy import line, write
 
@@ -40,7 +40,7 @@ def size(records):
 
 
 def branch(store, prefix):
-    return next(name for name in branch_tips(store, "conv-001") if name.startswith(prefix))
+    return next(name for name in list_branch_tips(store, "conv-001") if name.startswith(prefix))
 
 
 def base(tmp_path, words="a b c"):
@@ -94,7 +94,7 @@ def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     done = bring(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
-    assert [name for name in branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
+    assert [name for name in list_branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
     assert [note.text for note in done.notes] == []
     assert verify(repository).findings == ()
 
@@ -115,14 +115,14 @@ def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
     for source in sources:
         bring(repository, source)
     assert refs(repository) == at_once(tmp_path, *sources)
-    assert "a b c x y p q" in [words(repository, name) for name in branch_tips(repository, "conv-001")]
+    assert "a b c x y p q" in [words(repository, name) for name in list_branch_tips(repository, "conv-001")]
 
 
 def test_what_began_from_an_open_message_is_said_to_begin_from_its_replacement(repository, tmp_path):
     bring(repository, base(tmp_path), fork(tmp_path))
     bring(repository, base(tmp_path, "a b c d"), fork(tmp_path))
     entry = read_metadata(repository, "conv-001").branches[branch(repository, "fork/")]
-    heads = list(walk_heads_oldest_first(repository, [branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert entry.fork == heads[2].oid
 
 
@@ -136,7 +136,7 @@ def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
     sources = base(tmp_path, "a b c d"), copy
     bring(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
-    tips = branch_tips(repository, "conv-001")
+    tips = list_branch_tips(repository, "conv-001")
     assert words(repository) == "a b c d"
     assert words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
 
@@ -157,7 +157,7 @@ def test_a_fork_whose_base_comes_later_joins_it(repository, tmp_path):
     bring(repository, sources[1])
     bring(repository, *sources)
     assert words(repository, conversation="conv-001") == "x y"
-    other = next(name for name in branch_tips(repository, "conv-002") if name.startswith("fork/"))
+    other = next(name for name in list_branch_tips(repository, "conv-002") if name.startswith("fork/"))
     assert words(repository, other, "conv-002") == "a b c x y"
 
 
@@ -203,7 +203,7 @@ def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
     )
     next_page = write(tmp_path / "c.jsonl", *line("s1", "z", part="p2", base="p1", end=page.size, line="page"))
     bring(repository, next_page, page, main)
-    assert sorted(branch_tips(repository, "conv-001")) == ["main", "page/p1", "page/p2"]
+    assert sorted(list_branch_tips(repository, "conv-001")) == ["main", "page/p1", "page/p2"]
     assert words(repository, "page/p2") == "a b x y z"
 
 

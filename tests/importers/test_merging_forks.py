@@ -8,11 +8,11 @@ import pytest
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.diff import diff
-from scopes.conversation.heads import walk_heads_oldest_first
-from scopes.conversation.lookup import MAIN, branch_tips
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
-from scopes.importers.registry import FORMATS
+from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.revparse import MAIN, list_branch_tips
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.importers.reading import real_transcript, source_of
 from tests.importers.stores import new_store
@@ -57,13 +57,13 @@ def bring(store, tmp_path, **files):
 
 
 def heads(store, name):
-    tip = branch_tips(store, "conv-001")[name]
+    tip = list_branch_tips(store, "conv-001")[name]
     return [head.id for head in walk_heads_oldest_first(store, [tip])]
 
 
 def join(store, fork):
     """Merge a fork into main, look at what is promised, and take it back."""
-    before = branch_tips(store, "conv-001")
+    before = list_branch_tips(store, "conv-001")
     ours, theirs = heads(store, MAIN), heads(store, fork)
     missing = diff(store, "conv-001", f"{MAIN}..{fork}").only_right
     done = merge(store, "conv-001", fork, target=MAIN)
@@ -74,12 +74,12 @@ def join(store, fork):
     assert isinstance(merge(store, "conv-001", fork, target=MAIN), UpToDate)
     assert_sound(store)
     undo(store)
-    assert branch_tips(store, "conv-001") == before
+    assert list_branch_tips(store, "conv-001") == before
 
 
 def test_a_session_that_was_answered_twice_is_joined(store, tmp_path):
     bring(store, tmp_path, session=answered_again(lines_of(CLAUDE)))
-    (fork,) = (name for name in branch_tips(store, "conv-001") if name != MAIN)
+    (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     join(store, fork)
 
 
@@ -87,6 +87,6 @@ def test_a_copied_fork_is_joined_with_its_parent(store, tmp_path):
     """The parent goes on after the copy was made; what was copied is no difference."""
     lines = lines_of(CODEX)
     bring(store, tmp_path, fork=lines, parent=lines[COPIED])
-    (fork,) = (name for name in branch_tips(store, "conv-001") if name != MAIN)
+    (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     append(store, "conv-001", plain_message("carol", "Meanwhile, in the parent."), branch=MAIN)
     join(store, fork)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.rebase import Rebased, rebase
 from scopes.conversation.undo import undo
-from scopes.importers.landing import TRACKING
+from scopes.history.revparse import list_branch_tips
+from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy, line, write
 from tests.support.history import texts
@@ -31,7 +31,7 @@ def bring(repository, tmp_path, words):
 
 def beside(repository):
     """Name the branch that is not main."""
-    (name,) = (name for name in branch_tips(repository, "conv-001") if name != "main")
+    (name,) = (name for name in list_branch_tips(repository, "conv-001") if name != "main")
     return name
 
 
@@ -46,9 +46,9 @@ def test_what_comes_later_stands_beside_a_rebased_branch(repository, tmp_path):
     name = beside(repository)
     tip = rebase(repository, "conv-001", branch="main", onto=name).tip
     done = bring(repository, tmp_path, "a b c d e f<b g")
-    assert branch_tips(repository, "conv-001")["main"] == tip
+    assert list_branch_tips(repository, "conv-001")["main"] == tip
     assert "conv-001/main was moved here" in done.notes[0].text
-    (new,) = (branch for branch in branch_tips(repository, "conv-001") if branch.startswith("import/"))
+    (new,) = (branch for branch in list_branch_tips(repository, "conv-001") if branch.startswith("import/"))
     assert texts(repository, f"conv-001/{new}")[-2:] == ["say f", "say g"]
 
 

@@ -15,20 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.log import log
-from scopes.conversation.lookup import branch_tips, conversation_ids
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
+from scopes.history.revparse import conversation_ids, list_branch_tips
 from scopes.ids import parse_branch_name
-from scopes.importers.certify import certify
-from scopes.importers.gathering import gather
-from scopes.importers.registry import FORMATS
+from scopes.importers.discovery import gather
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
+from scopes.importers.verify_source import verify_source
 from tests.conversation.stores import git, make_store
-from tests.importers.claude_code.logs import Log, call, text
-from tests.importers.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.damage import BYTES, damaged, lines, odd_records
+from tests.importers.formats.claude_code.logs import Log, call, text
+from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
@@ -112,7 +112,7 @@ def bring(repository, folder, data, name="a.jsonl"):
     again = import_sources(repository, gather(path), FORMATS)
     assert again.operation is None
     assert (repository.list_refs(), objects(repository)) == (refs, written)
-    proof = certify(repository, path, FORMATS)
+    proof = verify_source(repository, path, FORMATS)
     older = "cut" if done.skipped else "equal"  # a beginning of what is stored is an older copy
     assert (proof.whole, proof.comparison, len(proof.findings)) == (True, older, len(done.skipped))
     check_printing(repository, done)
@@ -372,8 +372,8 @@ def test_any_name_of_a_thread_makes_legal_refs_and_clean_print(repository, tmp_p
         (tmp_path / f"{file}.jsonl").write_bytes(rollout.data())
     done = import_sources(repository, gather(str(tmp_path)), FORMATS)
     assert [source.unparsed for source in done.sources] == [0] * len(done.sources)
-    assert len(branch_tips(repository, "conv-001")) == 3
-    for branch in branch_tips(repository, "conv-001"):
+    assert len(list_branch_tips(repository, "conv-001")) == 3
+    for branch in list_branch_tips(repository, "conv-001"):
         assert parse_branch_name(branch) == branch
     assert import_sources(repository, gather(str(tmp_path)), FORMATS).operation is None
     check_store(repository)
@@ -390,10 +390,10 @@ def long_line(size):
 
 IMPORT = """
 import sys
-from scopes.importers.gathering import gather
-from scopes.importers.registry import FORMATS
+from scopes.importers.discovery import gather
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])
 done = import_sources(open_repository(sys.argv[1]), gather(sys.argv[2]), FORMATS)

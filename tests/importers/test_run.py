@@ -10,17 +10,17 @@ import pytest
 from scopes.clock import parse_time
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.delete import delete
-from scopes.conversation.heads import read_message, walk_heads_oldest_first
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.show import show
-from scopes.conversation.source_record import SOURCES, walk_chunks
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import list_branch_tips
+from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.importers import run
-from scopes.importers.gathering import gather
-from scopes.importers.source_record import walk_segments
+from scopes.importers.archive import walk_segments
+from scopes.importers.discovery import gather
 from scopes.store.repository import open_repository
 from tests.importers.stores import bring, new_store, objects, passed_over, words
 from tests.importers.toy import line, write
@@ -61,7 +61,7 @@ def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
         bring(repository, write(tmp_path / "a.jsonl", *records[:end]))
     other = new_store(tmp_path / "other.git")
     bring(other, write(tmp_path / "a.jsonl", *records))
-    assert branch_tips(repository, "conv-001") == branch_tips(other, "conv-001")
+    assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
     assert words(repository) == "a b c f g"
 
 
@@ -87,10 +87,10 @@ def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(reposi
 
 def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
     bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
-    tip = branch_tips(repository, "conv-001")["main"]
+    tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
     bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
-    heads = list(walk_heads_oldest_first(repository, [branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
@@ -99,7 +99,7 @@ def test_a_branch_that_the_user_took_on_stays_and_the_new_tail_stands_beside_it(
     append(repository, "conv-001", plain_message("carol", "mine"))
     done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
     assert words(repository) == "a b mine"
-    beside = [name for name in branch_tips(repository, "conv-001") if name.startswith("import/")]
+    beside = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
     assert [words(repository, name) for name in beside] == ["a b c"]
     assert "was moved here" in done.notes[0].text
 
@@ -134,7 +134,7 @@ def test_what_a_rewritten_source_has_lost_is_kept(repository, tmp_path):
 
 def test_a_fork_is_called_after_its_first_own_message(repository, tmp_path):
     bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d<b e")))
-    tips = branch_tips(repository, "conv-001")
+    tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
     own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
     assert (words(repository), words(repository, fork), fork) == ("a b d e", "a b c", f"fork/{own.id[:8]}")
@@ -157,7 +157,7 @@ def test_a_session_stands_on_the_message_of_its_base_that_it_names(repository, t
     ]
     done = bring(repository, *reversed(sources))
     assert len(done.conversations) == 1
-    fork = next(name for name in branch_tips(repository, "conv-001") if name.startswith("fork/"))
+    fork = next(name for name in list_branch_tips(repository, "conv-001") if name.startswith("fork/"))
     assert words(repository, fork) == "a b x y"
 
 
@@ -175,7 +175,7 @@ def test_a_copied_history_has_the_same_commits(repository, tmp_path):
         record["time"] = "2026-03-01T00:00:00Z"
     done = bring(repository, first, write(tmp_path / "b.jsonl", *copied))
     assert done.conversations[0].messages == 6
-    tips = branch_tips(repository, "conv-001")
+    tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
     shared = [head.oid for head in walk_heads_oldest_first(repository, [tips["main"]])][:2]
     assert [head.oid for head in walk_heads_oldest_first(repository, [tips[fork]])][:2] == shared

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.stats import stats
-from scopes.conversation.tokens import Tokens
-from scopes.importers.gathering import gather
-from scopes.importers.registry import FORMATS
+from scopes.history.usage import Tokens
+from scopes.importers.discovery import gather
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.conversation.stores import make_store
-from tests.importers.codex.rollouts import PARENT, THREAD, Rollout, tokens
+from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, tokens
 from tests.importers.reading import real_transcript
 
 KNOWN = {

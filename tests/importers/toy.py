@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from scopes.importers.format import Source
-from scopes.importers.json_lines import walk_records
-from scopes.importers.projection import Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.events import Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.json_lines import walk_records
 from scopes.model.message import Author, Part
 
 CREATED = "2026-02-01T10:00:00Z"

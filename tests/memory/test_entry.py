@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.memory.composing import number_items
 from scopes.memory.entry import Entry, Sources, decode_entry, encode_entry
+from scopes.memory.extract import number_items
 
 TEXTS = st.lists(st.text(max_size=20), max_size=3).map(tuple)
 ENTRIES = st.builds(

@@ -14,9 +14,9 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
-from scopes.memory.covered import read_said
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
+from scopes.memory.source_messages import read_source_messages
 from scopes.memory.update import update
 from tests.conversation.stores import make_store
 from tests.memory.talking import CONVERSATION, say
@@ -37,7 +37,8 @@ def remembered(repository):
 def spoken(repository):
     """The ids of everything that says something."""
     return {
-        each.head.id for each in read_said(repository, [head for head, _ in messages_of(repository, CONVERSATION)[1]])
+        each.head.id
+        for each in read_source_messages(repository, [head for head, _ in messages_of(repository, CONVERSATION)[1]])
     }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import plain_message
-from scopes.memory.composing import decisions_of
-from scopes.memory.covered import Said
+from scopes.memory.extract import decisions_of
+from scopes.memory.source_messages import SourceMessage
 
 OF_PEOPLE = [
     "let's use https://github.com/entireio/cli as a test repo then, that's public",
@@ -51,7 +51,7 @@ OF_NOBODY = [
 
 def decided(text, kind):
     """What the rules find in a sentence of a person or an agent."""
-    return decisions_of([Said(None, plain_message("somebody", text, author_kind=kind))])
+    return decisions_of([SourceMessage(None, plain_message("somebody", text, author_kind=kind))])
 
 
 @pytest.mark.parametrize("text", OF_PEOPLE)

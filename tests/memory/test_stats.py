@@ -12,9 +12,9 @@ from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, choose, context
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
-from scopes.memory.registry import Memory, change_memory, entry_change, removal
 from scopes.memory.stats import stats
-from scopes.store.transaction import writing
+from scopes.memory.store import Memory, change_memory, entry_change, removal
+from scopes.store.transaction import exclusive_write
 
 DAY = 86400 * 1_000_000_000
 
@@ -28,7 +28,7 @@ def aged(repository):
         changes |= removal(entry) | entry_change(replace(entry, time=format_time(now_nanoseconds() - days * DAY)))
     entry = add(repository, "of unknown age", agent="b").entry
     changes |= removal(entry) | entry_change(replace(entry, time="whenever"))
-    with writing(repository):
+    with exclusive_write(repository):
         change_memory(repository, Memory(repository), changes, "age")
     return repository
 

@@ -13,19 +13,19 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
-from scopes.conversation.heads import read_message
 from scopes.conversation.log import LogFilter, log
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
+from scopes.history.messages import read_message
+from scopes.history.revparse import list_branch_tips
+from scopes.memory.amended_sources import source_ids
 from scopes.memory.compact import compact
-from scopes.memory.covered import Said
+from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.summarizer import summarize_built_in
-from scopes.memory.touched import source_ids
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git
@@ -48,7 +48,7 @@ def texts(repository):
 def test_a_summary_is_a_message_that_names_its_sources(repository):
     """S4-45."""
     ids = say(repository, *TALK)
-    tip = branch_tips(repository, CONVERSATION)["main"]
+    tip = list_branch_tips(repository, CONVERSATION)["main"]
     done = summarize(repository, CONVERSATION, WORDS, ratio=0.4)
     message = read_message(repository, done.oid)
     assert (message.kind, message.author, message.text) == ("summary", ("scopes", "system"), TALK[0])
@@ -117,7 +117,7 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
 @settings(max_examples=60)
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: at least one word, which is all that may be too much."""
-    said = [Said(None, plain_message("planner", text)) for text in texts]
+    said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     target = int(sum(words(text) for text in texts) * ratio)
     made = summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
     assert made == summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
@@ -283,11 +283,11 @@ def test_the_users_own_command_writes_the_summary(repository):
 def test_a_command_that_fails_stores_nothing(repository):
     """S4-46."""
     say(repository, *TALK)
-    before = branch_tips(repository, CONVERSATION)
+    before = list_branch_tips(repository, CONVERSATION)
     for command in ("false", "true", "yes"):
         with pytest.raises(Refused, match="nothing was stored"):
             summarize(with_summarizer(repository, command), CONVERSATION, WORDS)
-    assert branch_tips(repository, CONVERSATION) == before
+    assert list_branch_tips(repository, CONVERSATION) == before
 
 
 def test_a_store_or_the_environment_cannot_name_the_command(repository):

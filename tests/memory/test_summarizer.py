@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 
 from scopes.conversation.append import plain_message
 from scopes.conversation.log import messages_of
-from scopes.memory.covered import Said
 from scopes.memory.sentences import split_sentences
-from scopes.memory.summarizer import (
-    Asking,
-    summarize_built_in,
-    summarize_by_command,
-    write_prompt,
-)
+from scopes.memory.source_messages import SourceMessage
+from scopes.memory.summarizer import SummarizerCommand, summarize_built_in, summarize_by_command, write_prompt
 from tests.memory.talking import CONVERSATION, say, words
 
 
@@ -26,7 +21,7 @@ def said(repository):
     """Three messages of two speakers."""
     say(repository, "The login form fails on Safari.", "Safari blocks the cookie of the login form.")
     say(repository, "We decided to use SameSite=Lax for the login cookie.\n=====", author="lead")
-    return [Said(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
+    return [SourceMessage(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
 
 
 def built_in(said, most, count=words):
@@ -42,20 +37,24 @@ def test_the_built_in_one_keeps_a_share_of_the_sentences(said):
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\u6570\u636e\u3002" * 100_000, ". " * 150_000])
 def test_a_message_of_a_million_characters_is_summarized_at_once(text):
-    made = built_in([Said(None, plain_message("planner", text))], 1000, len)
+    made = built_in([SourceMessage(None, plain_message("planner", text))], 1000, len)
     assert 1 <= len(made.text) <= 1000
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5])
 def test_a_summary_of_very_many_sentences_is_as_long_as_was_asked_for(ratio):
     """S4-45: also where not all of them can be ranked."""
-    said = [Said(None, plain_message("planner", " ".join(f"Server s{n} has the disk d{n * 7}." for n in range(3000))))]
+    said = [
+        SourceMessage(
+            None, plain_message("planner", " ".join(f"Server s{n} has the disk d{n * 7}." for n in range(3000)))
+        )
+    ]
     made = summarize_built_in(said, ratio, words, original_tokens=18_000)
     assert 0.99 * ratio * 18_000 < words(made.text) <= ratio * 18_000
 
 
 def test_nothing_but_code_leaves_nothing_to_say():
-    assert built_in([Said(None, plain_message("planner", "```\nx = 1\n```"))], 9).text == ""
+    assert built_in([SourceMessage(None, plain_message("planner", "```\nx = 1\n```"))], 9).text == ""
 
 
 def test_the_command_reads_the_conversation_as_data(said):
@@ -67,7 +66,7 @@ def test_the_command_reads_the_conversation_as_data(said):
 
 
 def test_what_the_command_writes_is_the_summary(said):
-    made = summarize_by_command(Asking("/bin/grep -c Safari", 20), said, 0.5)
+    made = summarize_by_command(SummarizerCommand("/bin/grep -c Safari", 20), said, 0.5)
     assert (made.text, made.method, made.author) == ("2", "command", "grep")
 
 
@@ -80,7 +79,7 @@ def test_what_the_command_writes_is_the_summary(said):
 )  # fmt: skip
 def test_the_command_signs_with_the_name_of_its_program(said, monkeypatch, command, author):
     monkeypatch.setattr("scopes.memory.summarizer.run_summarizer", lambda *_: "short")
-    assert summarize_by_command(Asking(command, 5), said, 0.5).author == author
+    assert summarize_by_command(SummarizerCommand(command, 5), said, 0.5).author == author
 
 
 @pytest.mark.parametrize(("ratio", "words_asked"), [(0.01, 30), (0.5, 30), (1.0, 30)])
@@ -89,7 +88,7 @@ def test_the_prompt_asks_for_a_number_of_words_that_can_say_something(said, rati
 
 
 def test_the_prompt_of_a_long_conversation_asks_for_a_share_of_its_words():
-    said = [Said(SimpleNamespace(author="planner"), plain_message("planner", "word " * 1000))]
+    said = [SourceMessage(SimpleNamespace(author="planner"), plain_message("planner", "word " * 1000))]
     assert "in at most 301 words" in write_prompt(said, 0.3)
 
 
@@ -97,7 +96,7 @@ def test_the_prompt_of_a_long_conversation_asks_for_a_share_of_its_words():
 @settings(max_examples=100)
 def test_a_summary_is_never_empty_where_a_sentence_was_said_and_never_too_long(texts, most):
     """S4-46."""
-    said = [Said(None, plain_message("planner", text)) for text in texts]
+    said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     made = built_in(said, most, len)
     assert bool(made.text) == any(split_sentences(text) for text in texts)
     shortest = min((len(s.split()[0]) + 1 for text in texts for s in split_sentences(text)), default=0)

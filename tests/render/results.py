@@ -8,11 +8,9 @@ from hashlib import sha1
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
-from scopes.context.fetch import RanksFetched
 from scopes.context.files import SkippedFile
-from scopes.context.prompt import HistoryBlock
+from scopes.context.history_block import HistoryBlock
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
-from scopes.context.status import EncodingRow, RankFileRow, TokenStatus
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
@@ -21,7 +19,7 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate
-from scopes.conversation.cherry_pick_resume import CherryPickAborted
+from scopes.conversation.cherry_pick_continue import CherryPickAborted
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -30,19 +28,16 @@ from scopes.conversation.diff import ClaimDiffers, Compared, Difference, Message
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import Collected
-from scopes.conversation.heads import MessageHead
 from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
-from scopes.conversation.listed import ConversationList
+from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.lookup import Place
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
-from scopes.conversation.merge_resume import MergeAborted
-from scopes.conversation.merging.replaying import Moved
+from scopes.conversation.merge_continue import MergeAborted
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate
-from scopes.conversation.rebase_resume import RebaseAborted
+from scopes.conversation.rebase_continue import RebaseAborted
 from scopes.conversation.rename import Renamed
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
@@ -50,12 +45,14 @@ from scopes.conversation.show import BranchSummary, ConversationView
 from scopes.conversation.stats import Stats
 from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
-from scopes.conversation.tokens import Tokens
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
-from scopes.exporters.saving import ExportSaved
-from scopes.importers.certify import Certificate
+from scopes.exporters.atomic_save import ExportSaved
+from scopes.history.messages import MessageHead
+from scopes.history.revparse import Revision
+from scopes.history.usage import Tokens
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
@@ -68,16 +65,19 @@ from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
+from scopes.merge.replay import Rewrite
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
-from scopes.search.finding import Neighbour
+from scopes.search.hits import Neighbour
 from scopes.search.search import Search, SearchCoverage, SearchHit
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
-from scopes.store.integrity import Finding
+from scopes.store.fsck import Finding
+from scopes.tokens.fetch import RanksFetched
+from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -299,7 +299,7 @@ CHANGES = (
     ),
 )
 
-_MAIN, _FIX = (Compared(name=name, place=Place(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
+_MAIN, _FIX = (Compared(name=name, place=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
 DIFFERENCE = Difference(
     left=_MAIN,
     right=_FIX,
@@ -326,7 +326,7 @@ STATS = Stats(
     first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z", duration_seconds=5400, active_seconds=None,
 )  # fmt: skip
 
-WHOLE = Certificate(
+WHOLE = SourceVerification(
     path="/home/carol/.codex/run.jsonl", format="codex", native_id="s1", part=None, size=90_100, stored_size=90_100,
     equal_bytes=90_100, message_bytes=80_000, state_bytes=10_000, unparsed_bytes=100, messages=24, away=0, findings=(),
 )  # fmt: skip
@@ -388,7 +388,7 @@ CONFLICT_ROWS = tuple(
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
 SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
-MOVED = (Moved(CALL.id, CALL.oid, oid("callit, moved")), Moved(SECURE.id, SECURE.oid, oid("secure, moved")))
+MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"conversation": CONVERSATION, "source": SECURITY, "onto": "main"}
 PICKED = {"conversation": CONVERSATION, "target": "main"}
 STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
@@ -471,26 +471,26 @@ DEEP = SearchHit(
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
 SAMPLES = {
-    "difference": {
+    "diff": {
         "diff": DIFFERENCE,
         "stat": replace(DIFFERENCE, stat=True),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "blame": {
         "blame": BlameList(
-            place=Place(CONVERSATION, "main", oid("main")),
+            place=Revision(CONVERSATION, "main", oid("main")),
             rows=(
                 BlameRow(key="analyses/login/risk", agent="planner", value="high", head=SECURE),
                 BlameRow(key="decisions/cookies", agent=None, value="SameSite=Lax", head=DECIDED),
             ),
         ),
     },
-    "listing": {
+    "list_": {
         "list": ConversationList(conversations=SUMMARIES),
         "empty-list": ConversationList(conversations=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
-    "conversation": {
+    "show": {
         "stale": branch("main", 12, 12, newer=5),
         "summarized": branch("main", 12, 12, newer=0, active=True),
         "show": VIEW,
@@ -570,7 +570,7 @@ SAMPLES = {
         "session-oneline": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=True),
         "graph-session": Log(items=SESSION, conversation=CONVERSATION, graph=True, oneline=False),
     },
-    "operation": {
+    "operations": {
         "list": OperationList(operations=(UNDO, CREATE)),
         "empty-list": OperationList(operations=()),
         "show": OperationView(operation=CREATE, commit=oid("commit")),
@@ -578,13 +578,13 @@ SAMPLES = {
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
         "redo": Undone(target=UNDO, redo=True, operation=OPERATION),
     },
-    "imported": {
+    "import_": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
         "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
     },
-    "certificate": {
+    "verify_source": {
         "whole": WHOLE,
         "grown": replace(
             WHOLE, size=1_090_101, part="helper", findings=(Finding("warning", "s1", "1000001 bytes came after", "import again"),)
@@ -598,18 +598,18 @@ SAMPLES = {
             findings=(Finding("error", "s1/helper", "its segments do not cover its bytes once each", "restore it"),),
         ),
     },
-    "exported": {
+    "export": {
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", form="markdown", messages=24, size_bytes=6465),
         "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", form="original", messages=None, size_bytes=12_582_912),
         "directory": ExportSaved(
             conversation=CONVERSATION, path="backup", form="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
         ),
     },
-    "change": {
+    "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
         "change": CHANGES[1],
     },
-    "conflict": {
+    "conflicts": {
         "list": ConflictList(conversation=CONVERSATION, conflicts=CONFLICT_ROWS),
         "list-of-all": ConflictList(
             conversation=None,
@@ -672,7 +672,7 @@ SAMPLES = {
             conversation=CONVERSATION, target="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
     },
-    "file": {
+    "files": {
         "files": FileList(
             conversation=CONVERSATION,
             files=(
@@ -684,7 +684,7 @@ SAMPLES = {
         ),
         "no-files": FileList(conversation=CONVERSATION, files=()),
     },
-    "decision": {
+    "decisions": {
         "decisions": DecisionList(
             conversation=CONVERSATION,
             decisions=(
@@ -720,7 +720,7 @@ SAMPLES = {
             active_seconds=None,
         ),
     },
-    "summary": {
+    "summarize": {
         "summarized": SUMMARIZED,
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
         "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
@@ -752,7 +752,7 @@ SAMPLES = {
         "budget": plan_budget(200_000),
         "budget-zen": plan_budget(1_000_000, "zen", model="gpt-4.1"),
     },
-    "token": {
+    "tokens": {
         "text": TokenCount(what="notes.md", tokens=1234, characters=5678, method="exact", encoding="o200k_base"),
         "conversation": TokenCount(
             what="conv-001/main", tokens=98_765, characters=400_000, method="estimate", encoding="estimate", messages=120,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.conversation.heads import MessageHead
 from scopes.conversation.log import LogEntry
+from scopes.history.messages import MessageHead
 from scopes.model.message import Author, FileTouch, Message, Part
 
 _START_SECONDS = 1_767_225_600 - 7200

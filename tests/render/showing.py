@@ -6,8 +6,8 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from scopes.render.dispatch import load_renderings
 from scopes.render.json_line import result_line
-from scopes.render.loading import load_renderings
 from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
 from scopes.render.text.dispatch import render_text

@@ -9,9 +9,7 @@ import pytest
 
 from scopes.context.context import context
 from scopes.context.count import count_conversation
-from scopes.context.prompt import history
-from scopes.context.rank_data import Places
-from scopes.context.tokens import choose_tokenizer
+from scopes.context.history_block import history
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -29,7 +27,7 @@ from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.merge_resume import continue_merge
+from scopes.conversation.merge_continue import continue_merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
@@ -54,6 +52,8 @@ from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
 from scopes.search.search import search
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
 
@@ -62,7 +62,7 @@ SAMPLE, MERGED = "conv-001", "login-bug"
 
 def estimated(repo):
     """The way to count where there is no data."""
-    return choose_tokenizer(Places(repo.path + ".cache"))
+    return choose_tokenizer(RankFilePaths(repo.path + ".cache"))
 
 
 COUNTER = SimpleNamespace(method="exact", count=len)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from scopes.errors import Corrupt, Inaccessible, Refused
-from scopes.render.channel import Channel
 from scopes.render.output import Output, OutputSettings
+from scopes.render.stream import OutputStream
 from scopes.result import Document, Note
 from tests.render.hostile import PAYLOADS, forbidden
 from tests.render.sample import Screen, output, written
@@ -96,11 +96,11 @@ def test_a_full_disk_and_a_reader_that_went_away():
     """Reliability P12."""
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         with pytest.raises(Inaccessible, match="no space left on device"):
-            Channel(stream, {}, "auto").write_bytes(b"x" * 100_000)
+            OutputStream(stream, {}, "auto").write_bytes(b"x" * 100_000)
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w") as stream:
         with pytest.raises(BrokenPipeError):
-            Channel(stream, {}, "auto").write_bytes(b"x" * 100_000)
+            OutputStream(stream, {}, "auto").write_bytes(b"x" * 100_000)
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from scopes.render.channel import Channel
 from scopes.render.pager import Pager, PagerClosed, choose_pager
+from scopes.render.stream import OutputStream
 
 SCREEN = {"COLUMNS": "40", "LINES": "5"}
 LONG = "".join(f"line {number}\n" for number in range(9))
@@ -21,7 +21,10 @@ def paged(tmp_path):
         complaints: list[str] = []
         with open(tmp_path / "screen", "w+") as stream:
             with Pager(
-                command, {"PATH": os.environ["PATH"], **environ}, Channel(stream, environ, "auto"), complaints.append
+                command,
+                {"PATH": os.environ["PATH"], **environ},
+                OutputStream(stream, environ, "auto"),
+                complaints.append,
             ) as write:
                 say(write)
             stream.flush()

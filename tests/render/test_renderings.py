@@ -19,8 +19,8 @@ import scopes.exporters
 import scopes.importers
 import scopes.memory
 import scopes.search
+from scopes.render.dispatch import NOUN_OF, load_renderings
 from scopes.render.json_line import result_line
-from scopes.render.loading import NOUN_OF, load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.wire.dispatch import to_wire
 from scopes.result import Document, Result
@@ -154,7 +154,7 @@ def test_a_pipe_needs_no_library_of_the_terminal():
     """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
-from scopes.render.loading import load_renderings
+from scopes.render.dispatch import load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES

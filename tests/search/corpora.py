@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 
 from hypothesis import strategies as st
 
-from scopes.conversation.heads import is_root
-from scopes.conversation.lookup import branch_tips, conversation_ids
-from scopes.index.words import fold, words
-from scopes.search.describe import describe_from
-from scopes.search.query import Both, Either, Field, Not, Words
+from scopes.history.messages import is_root
+from scopes.history.revparse import conversation_ids, list_branch_tips
+from scopes.index.tokenize import fold, tokenize
+from scopes.search.ast import Both, Either, Field, Not, Words
+from scopes.search.index_document import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import say
 
@@ -45,7 +45,9 @@ MESSAGES = st.fixed_dictionaries({
     "kind": st.sampled_from(["plain", "answer"]),
     "files": st.sampled_from([[], [{"path": "src/login.py", "op": "edit"}], [{"path": "README", "op": "read"}]]),
 })  # fmt: skip
-_PHRASES = [phrase for text in TEXTS for phrase in (words(text)[:1], words(text)[:2], words(text)[1:3]) if phrase]
+_PHRASES = [
+    phrase for text in TEXTS for phrase in (tokenize(text)[:1], tokenize(text)[:2], tokenize(text)[1:3]) if phrase
+]
 _TERMS = st.builds(lambda found, prefix: Words(tuple(found), prefix, 0), st.sampled_from(_PHRASES), st.booleans())
 _FIELDS = st.sampled_from([
     ("author", "carol"), ("author", "*ann*"), ("agent", "Carol"), ("agent", "planner"), ("kind", "answer"), ("tool", "bash"),
@@ -84,7 +86,7 @@ def entries(repository):
     """Return every message that a branch reaches: its id, and its description with the names of its branches."""
     describe, found = describe_from(repository), {}
     for conversation in conversation_ids(repository):
-        for branch, tip in branch_tips(repository, conversation).items():
+        for branch, tip in list_branch_tips(repository, conversation).items():
             for commit in walk_oldest_first(repository, [tip]):
                 if not is_root(commit):
                     entry = describe(commit)
@@ -101,7 +103,7 @@ def fits(node, entry, branches, columns) -> bool:
     """Tell whether a message fits a query."""
     texts = [text for column, text in zip(COLUMNS, entry.texts, strict=True) if column in columns]
     if isinstance(node, Words):
-        return any(_holds(words(text), node) for text in texts)
+        return any(_holds(tokenize(text), node) for text in texts)
     if isinstance(node, Field) and node.name == "re":
         return any(re.search(node.value, text, re.MULTILINE) for text in texts)
     if isinstance(node, Not):

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scopes.conversation.tag import tag
-from scopes.importers.openai_messages import OpenAIMessages
+from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
-from scopes.render.text.wording import UNKNOWN_TIME
+from scopes.render.text.phrases import UNKNOWN_TIME
 from scopes.search.search import search
 from tests.importers.reading import source_of
 from tests.render.showing import document, piped, seen

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
+from scopes.search.ast import Both, Either, Field, Not, Words, wanted_words
 from scopes.search.parse import MAX_TERMS, parse
-from scopes.search.query import Both, Either, Field, Not, Words, wanted_words
 
 
 def word(text, at=0, *, prefix=False):

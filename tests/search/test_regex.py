@@ -129,7 +129,7 @@ def test_a_message_is_not_read_where_the_index_can_tell(repository, directory, m
     history(repository, "main: parser lexer login")
     asked = []
     monkeypatch.setattr(
-        "scopes.search.finding.Reader.texts", lambda _self, number: asked.append(number) or ("", "", "", "")
+        "scopes.search.hits.Reader.texts", lambda _self, number: asked.append(number) or ("", "", "", "")
     )
     search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
     assert len(asked) == 1

@@ -12,7 +12,7 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.errors import Invalid, NotFound
-from scopes.search import asking
+from scopes.search import execute
 from scopes.search.parse import parse
 from scopes.search.search import search
 from tests.conversation.stores import make_store, remove_object
@@ -100,7 +100,7 @@ def test_the_best_come_first_and_of_equals_the_newest(repository, ask):
 
 @pytest.mark.parametrize(("query", "best_first"), [("the", False), ("the parser", True), ("the OR parser", True)])
 def test_of_very_many_messages_what_most_of_them_say_ranks_none(repository, ask, monkeypatch, query, best_first):
-    monkeypatch.setattr(asking, "_MANY", 2)
+    monkeypatch.setattr(execute, "_MANY", 2)
     history(repository)
     for text in ("the the parser", "the parser and more", "the lexer", "the login, at length and with many words"):
         say(repository, "conv-001", text)

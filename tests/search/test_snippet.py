@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.index.words import words
+from scopes.index.tokenize import tokenize
+from scopes.search.ast import wanted_words
 from scopes.search.parse import parse
-from scopes.search.query import wanted_words
 from scopes.search.snippet import LENGTH, cut_snippet, mark_words
 
 
@@ -59,5 +59,5 @@ def test_a_snippet_is_always_a_piece_of_the_text(text, drawn):
 
 @given(st.text(alphabet="ab \u00e9e\u0301\u00df\ufb01\u6771,", max_size=40))
 def test_a_word_of_a_text_can_be_marked_in_it(text):
-    for word in words(text):
+    for word in tokenize(text):
         assert marked(f'"{word}"', text), (word, text)

@@ -6,7 +6,7 @@ import pytest
 
 from scopes import clock
 from scopes.clock import parse_time
-from scopes.conversation.message_commit import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.ids import MessageId
 from scopes.model.conversation import Root
 from scopes.model.message import Author, FileTouch, Message, Part, text_parts

@@ -8,13 +8,13 @@ import pytest
 
 from scopes.errors import Busy, Inaccessible, Refused
 from scopes.store import maintenance, recovery, refs
-from scopes.store.bulk import bulk_objects
 from scopes.store.config import Setting
 from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.operation_log import walk_operations
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import read_tree
-from scopes.store.transaction import append, writing
+from scopes.store.transaction import append, exclusive_write
 from scopes.store.trees import update_tree
 from tests.support.store import (
     FAST,
@@ -44,7 +44,7 @@ def quick(monkeypatch):
 
 
 def packed(repository):
-    with writing(repository):
+    with exclusive_write(repository):
         pack(repository)
 
 
@@ -141,7 +141,7 @@ def test_a_hostile_store_makes_packing_run_nothing(repository, tmp_path):
 
 def write_in_bulk(repository, count, seed):
     """Write trees of 100 names, each with one blob that differs from the one before; return their names."""
-    with writing(repository), bulk_objects(repository) as objects:
+    with exclusive_write(repository), bulk_objects(repository) as objects:
         tree = update_tree(objects, None, {f"file-{number}": b"%d" % number for number in range(100)})
         trees = [tree]
         for number in range(count):
@@ -240,5 +240,5 @@ def raising(error):
 
 def test_there_is_nothing_to_remove_in_a_clean_store(repository):
     make_branch(repository, "one")
-    with writing(repository):
+    with exclusive_write(repository):
         assert remove_leftovers(repository) == []

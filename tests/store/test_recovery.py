@@ -15,7 +15,7 @@ from scopes.store import recovery, refs
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
-from scopes.store.transaction import append, commit_operation, writing
+from scopes.store.transaction import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -53,7 +53,7 @@ def die_at(repository, turn, *changes):
             raise Killed
         return real(*arguments)
 
-    with pytest.MonkeyPatch.context() as patch, writing(repository):
+    with pytest.MonkeyPatch.context() as patch, exclusive_write(repository):
         patch.setattr(recovery, "_set", change)
         with pytest.raises(Killed):
             commit_operation(repository, operation(*(RefChange(*change) for change in changes)))
@@ -91,7 +91,7 @@ def test_whoever_dies_half_way_has_done_nothing_or_everything(repository, drawn,
     survivor = open_store(repository)
     assert without_log(survivor.list_refs()) == (without_log(before) if turn == 0 else after)
     assert len(list(walk_operations(survivor))) == (1 if turn == 0 else 2)
-    with writing(survivor):
+    with exclusive_write(survivor):
         pass
     assert survivor.raw_ref(refs.PENDING) is None
     assert without_log(open_store(repository).list_refs()) == (without_log(before) if turn == 0 else after)
@@ -123,7 +123,7 @@ def test_the_one_who_repairs_may_die_too(repository, drawn):
 
             patch.setattr(recovery, "_set", change)
             try:
-                with writing(open_store(repository)):
+                with exclusive_write(open_store(repository)):
                     pass
             except Killed:
                 assert without_log(open_store(repository).list_refs()) == after
@@ -154,10 +154,10 @@ def test_a_disk_that_refuses_leaves_the_operation_committed(repository, drawn, m
     commit = move(repository, *changes)
     assert open_store(repository).find_ref(refs.OPERATIONS) == commit
     assert without_log(open_store(repository).list_refs()) == after
-    with pytest.raises(Inaccessible, match="the disk is full"), writing(open_store(repository)):
+    with pytest.raises(Inaccessible, match="the disk is full"), exclusive_write(open_store(repository)):
         pass
     monkeypatch.undo()
-    with writing(repository):
+    with exclusive_write(repository):
         pass
     assert without_log(repository.list_refs()) == after
 
@@ -168,7 +168,7 @@ def test_a_ref_that_git_moved_meanwhile_is_left_where_it_is(repository, drawn):
     die_at(repository, 1, *changes)
     by_hand = write_message(repository, "by hand")
     git(repository, "update-ref", MAIN, by_hand)
-    with writing(repository):
+    with exclusive_write(repository):
         pass
     assert without_log(open_store(repository).list_refs()) == after | {MAIN: by_hand}
 
@@ -177,14 +177,14 @@ def test_a_ref_that_git_moved_meanwhile_is_left_where_it_is(repository, drawn):
 def test_a_marker_that_cannot_be_read_stops_writers_and_is_named(repository, marker):
     make_branch(repository, "one")
     write_bytes(f"{repository.path}/{refs.PENDING}", marker.encode())
-    with pytest.raises((Corrupt, NotFound), match=f"{refs.PENDING}|{marker}"), writing(open_store(repository)):
+    with pytest.raises((Corrupt, NotFound), match=f"{refs.PENDING}|{marker}"), exclusive_write(open_store(repository)):
         pass
 
 
 def test_a_marker_that_is_no_operation_stops_writers(repository):
     (tip,) = make_branch(repository, "one")
     git(repository, "update-ref", refs.PENDING, write_message(repository, "other"))
-    with pytest.raises(Corrupt, match="should be an operation"), writing(open_store(repository)):
+    with pytest.raises(Corrupt, match="should be an operation"), exclusive_write(open_store(repository)):
         pass
     assert repository.raw_ref(MAIN) == tip
 
@@ -217,7 +217,7 @@ def test_a_process_that_is_killed_at_any_time_leaves_a_whole_store(repository):
         assert list(seen) == names
         assert len(set(seen.values())) == 1
         repository = open_store(repository)
-        with writing(repository):
+        with exclusive_write(repository):
             remove_leftovers(repository)
         assert repository.list_refs(HEADS) == seen
     assert_sound(repository)
@@ -250,7 +250,7 @@ def test_a_branch_that_is_called_like_a_temporary_file_is_nobodys_leftover(repos
     move(repository, *((name, None, tip) for name in names))
     before = repository.list_refs()
     assert list(list_leftovers(repository)) == []
-    with writing(repository):
+    with exclusive_write(repository):
         assert remove_leftovers(repository) == []
     assert open_store(repository).list_refs() == before
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.store.reflog import NOTHING, Move, find_value_at, list_logged_refs, walk_moves
+from scopes.store.reflog import NOTHING, RefMove, find_value_at, list_logged_refs, walk_moves
 from scopes.store.transaction import append
 from tests.support.store import HEADS, MAIN, git, make_branch, move, write_bytes, write_chain, write_message
 
@@ -91,7 +91,7 @@ def test_a_damaged_line_is_passed_over(repository, log, damage):
 )
 def test_what_others_wrote_is_read(repository, log, raw, reason):
     log(raw)
-    assert list(walk_moves(repository, MAIN)) == [Move(ONE, TWO, 7, reason)]
+    assert list(walk_moves(repository, MAIN)) == [RefMove(ONE, TWO, 7, reason)]
 
 
 def test_a_reflog_without_its_ref_is_still_read(repository):

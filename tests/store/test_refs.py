@@ -142,7 +142,7 @@ def test_git_refuses_the_same_directories_against_files(repository, first, secon
 
 
 def test_neighbours_name_the_ref_that_is_in_the_way():
-    found = refs.Neighbours(["Fork", "a/b"])
+    found = refs.RefNameConflicts(["Fork", "a/b"])
     assert [found.find_in_the_way(name) for name in ("fork/x", "A/c", "a", "b")] == ["Fork", "a/b", "a/b", None]
     found.add("b/c")
     assert found.find_in_the_way("b") == "b/c"

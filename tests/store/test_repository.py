@@ -14,7 +14,7 @@ from scopes.store import refs
 from scopes.store.objects import BLOB, COMMIT, TREE
 from scopes.store.recovery import set_ref
 from scopes.store.repository import open_repository, read_commit, read_operation, read_tree
-from scopes.store.transaction import append, write_operation, writing
+from scopes.store.transaction import append, exclusive_write, write_operation
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -234,7 +234,7 @@ def test_a_marker_that_came_back_hides_nothing(repository, later):
     before = git(repository, "for-each-ref", "refs/heads", refs.OPERATIONS)
     assert open_store(repository).find_ref(MAIN) == two
     assert open_store(repository).list_refs(HEADS)[MAIN] == two
-    with writing(repository):
+    with exclusive_write(repository):
         pass
     assert git(repository, "for-each-ref", "refs/heads", refs.OPERATIONS) == before
     assert repository.raw_ref(refs.PENDING) is None

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from scopes.store.signals import held_signals
+from scopes.store.signals import defer_signals
 from tests.support.store import MAIN, Process, assert_sound, make_branch, run, subjects
 
 
@@ -31,7 +31,7 @@ def test_an_interrupt_waits_until_the_block_is_over(number):
     done = []
 
     def work():
-        with held_signals():
+        with defer_signals():
             signal.raise_signal(number)
             done.append("inside")
         done.append("never")
@@ -44,7 +44,7 @@ def test_an_interrupt_waits_until_the_block_is_over(number):
 def test_what_was_blocked_before_stays_blocked_after():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
-        with held_signals():
+        with defer_signals():
             inside = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         after = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     finally:
@@ -57,8 +57,8 @@ def test_a_block_in_a_block_holds_until_the_outer_ends():
     done = []
 
     def work():
-        with held_signals():
-            with held_signals():
+        with defer_signals():
+            with defer_signals():
                 signal.raise_signal(signal.SIGINT)
             done.append("still inside")
 
@@ -69,7 +69,7 @@ def test_a_block_in_a_block_holds_until_the_outer_ends():
 
 def test_a_failure_inside_comes_first_and_frees_the_signals():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    with pytest.raises(ValueError, match="inside"), held_signals():
+    with pytest.raises(ValueError, match="inside"), defer_signals():
         raise ValueError("inside")
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
@@ -79,7 +79,7 @@ def test_another_thread_holds_nothing():
     masks = []
 
     def work():
-        with held_signals():
+        with defer_signals():
             masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -15,7 +15,7 @@ from scopes.store import recovery, refs, transaction
 from scopes.store.operation_log import walk_operations
 from scopes.store.reflog import walk_moves
 from scopes.store.repository import read_commit
-from scopes.store.transaction import append, commit_operation, writing
+from scopes.store.transaction import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -130,7 +130,7 @@ def test_a_branch_that_is_deleted_meanwhile_is_not_made_again(repository):
 def test_a_commit_that_cannot_be_built_changes_nothing_and_frees_the_store(repository):
     make_branch(repository, "one")
     before = state_of(repository)
-    with pytest.raises(Inaccessible), writing(repository):
+    with pytest.raises(Inaccessible), exclusive_write(repository):
         raise Inaccessible("no")
 
     def build(tip):
@@ -419,7 +419,7 @@ def test_refs_behave_like_a_dictionary_whatever_dies(tmp_path_factory, steps):
         after = {n: v for n, v in {**model, **changes}.items() if v is not None}
         with pytest.MonkeyPatch.context() as patch:
             try:
-                with writing(repository):
+                with exclusive_write(repository):
                     dying(patch, turn)
                     commit_operation(repository, what)
                 model = after
@@ -429,7 +429,7 @@ def test_refs_behave_like_a_dictionary_whatever_dies(tmp_path_factory, steps):
                 model = after if turn > 0 else model
         repository = open_store(repository)
         assert repository.list_refs(HEADS) == dict(sorted(model.items()))
-    with writing(repository):
+    with exclusive_write(repository):
         pass
     assert repository.raw_ref(refs.PENDING) is None
     assert git(repository, "for-each-ref", "--format=%(refname) %(objectname)", HEADS).split() == [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scopes.conversation.append import MessageAppended
-from scopes.conversation.lookup import find_place
-from scopes.conversation.merging.states import state_of
+from scopes.history.revparse import resolve_revision
+from scopes.merge.divergence import state_of
 from scopes.model import canonical
 from scopes.store.repository import Repository
 from scopes.store.trees import read_blob, walk_blobs
@@ -21,7 +21,7 @@ def decide(
 
 def decided(repository: Repository, where: str) -> list[str]:
     """Return what stands on a branch, by topic."""
-    state = state_of(repository, find_place(repository, where).oid)
+    state = state_of(repository, resolve_revision(repository, where).oid)
     blobs = [] if state is None else sorted(walk_blobs(repository, state))
     return [
         canonical.load(read_blob(repository, oid))["decision"] for path, oid in blobs if path.startswith("decisions/")

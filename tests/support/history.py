@@ -15,10 +15,10 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
-from scopes.conversation.lookup import branch_tips
 from scopes.conversation.new import new
+from scopes.history.revparse import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.schema import check_message
+from scopes.model.validation import check_message
 from scopes.store.repository import Repository
 
 _ROW = re.compile(r"(?P<branch>[^@:\s]+)(?:@(?P<start>\S+))?:(?P<words>.*)")
@@ -38,7 +38,7 @@ def history(repository: Repository, *rows: str, conversation: str | None = None,
     """Create a conversation with the drawn branches; main is the active one."""
     made = new(repository, conversation_id=conversation)
     ids: dict[str, MessageId] = {}
-    oids = {"root": branch_tips(repository, made.id)[made.branch]}
+    oids = {"root": list_branch_tips(repository, made.id)[made.branch]}
     for row in rows:
         name, start, words = _read_row(row)
         if name != "main":

@@ -15,10 +15,10 @@ from scopes import clock
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.store.config import Setting
-from scopes.store.location import create_store
+from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.repository import Caller, Objects, Repository, open_repository
-from scopes.store.transaction import commit_operation, writing
+from scopes.store.transaction import commit_operation, exclusive_write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
@@ -79,7 +79,7 @@ def operation(*changes: RefChange, kind: str = "test", time: str = "2026-01-01T1
 def move(repository: Repository, *changes: tuple[str, str | None, str | None], time: str | None = None) -> Oid:
     """Move refs from old to new values as one operation; return its commit."""
     what = operation(*(RefChange(*change) for change in changes), **({} if time is None else {"time": time}))
-    with writing(repository):
+    with exclusive_write(repository):
         return commit_operation(repository, what)
 
 

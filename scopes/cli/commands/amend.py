@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch
-from scopes.cli.authorship import author_of
+from scopes.cli.append_input import read_text
+from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.message_input import read_text
 from scopes.conversation.amend import amend as replace_text
 
 

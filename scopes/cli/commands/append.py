@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch
-from scopes.cli.authorship import author_of
-from scopes.cli.composing import Fields, append_lines, compose, refuse_beside_lines, whole_id
+from scopes.cli.append_input import (
+    Fields,
+    append_lines,
+    compose,
+    read_text,
+    refuse_beside_lines,
+    walk_documents,
+    whole_id,
+)
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.message_input import read_text, walk_documents
 from scopes.conversation.append import append_to
-from scopes.conversation.lookup import find_both
+from scopes.history.revparse import resolve_branch
 from scopes.store.maintenance import pack_when_needed
 
 
@@ -73,7 +79,7 @@ def append(
     """
     call: Invocation = context.obj
     repository = call.repository()
-    chosen, name = find_both(repository, conversation, branch)
+    chosen, name = resolve_branch(repository, conversation, branch)
     if lines is not None:
         refuse_beside_lines(text, author, data)
         return call.stream(append_lines(repository, chosen, name, walk_documents(call, lines)))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import budget_shares, known_model
 from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import budget_shares, known_model
 from scopes.context.budget import PRESETS, plan_budget
 from scopes.errors import Invalid
 

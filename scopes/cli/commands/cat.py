@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as read
-from scopes.conversation.original import read_original
+from scopes.conversation.cat import read_original
 from scopes.errors import Invalid
 
 

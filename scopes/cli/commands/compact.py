@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
-from scopes.cli.counting import tokenizer_for
 from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import tokenizer_for
 from scopes.memory.compact import compact as put_summary
 from scopes.memory.summarize import DEFAULT_RATIO
 

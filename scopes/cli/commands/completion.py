@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from scopes.cli.completion_scripts import print_script
 from scopes.cli.invocation import Invocation
-from scopes.cli.shells import print_script
 from scopes.cli.table import TABLE
 
 

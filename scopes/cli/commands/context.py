@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import (
+from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import (
     ModelName,
     Strict,
     budget_for,
@@ -16,7 +17,6 @@ from scopes.cli.counting import (
     project_directory,
     tokenizer_for,
 )
-from scopes.cli.invocation import Invocation
 from scopes.context.context import check_layout
 from scopes.context.context import context as build
 

@@ -9,8 +9,8 @@ import typer
 from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
+from scopes.exporters.atomic_save import save
 from scopes.exporters.run import export as write_out
-from scopes.exporters.saving import save
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
 _STANDARD_OUTPUT = "-"

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.counting import cache_directory
 from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import cache_directory
 from scopes.conversation.gc import gc as collect
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import ConversationOrBranch
-from scopes.cli.counting import ModelName, Strict, tokenizer_for
 from scopes.cli.invocation import Invocation
-from scopes.context.prompt import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS
-from scopes.context.prompt import history as write
+from scopes.cli.token_options import ModelName, Strict, tokenizer_for
+from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS
+from scopes.context.history_block import history as write
 from scopes.errors import Invalid
 
 

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import Since
-from scopes.cli.importing import collect_sources, import_all
+from scopes.cli.import_runner import collect_sources, import_all
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds
 from scopes.conversation.import_sample import import_sample
-from scopes.conversation.moments import parse_moment
 from scopes.errors import Invalid
-from scopes.importers.run import Wishes
+from scopes.history.dates import parse_moment
+from scopes.importers.run import ImportOptions
 
 
 def import_(
@@ -53,5 +53,5 @@ def import_(
         return call.show(import_sample(call.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
     collected = collect_sources(call, paths or [])
-    wishes = Wishes(dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start)
+    wishes = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start)
     return call.show(import_all(call, collected, wishes))

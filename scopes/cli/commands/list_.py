@@ -6,7 +6,7 @@ import typer
 
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
-from scopes.conversation.listed import ConversationList, find_listed
+from scopes.conversation.list_cached import ConversationList, find_listed
 from scopes.loading import load
 
 

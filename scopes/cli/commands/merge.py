@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import merge as join
-from scopes.conversation.merge_resume import abort_merge, continue_merge
+from scopes.conversation.merge_continue import abort_merge, continue_merge
 from scopes.errors import Invalid
 
 

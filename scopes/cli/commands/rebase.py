@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import ConversationOrBranch, OnBranch
+from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, chosen_step
 from scopes.cli.invocation import Invocation
-from scopes.cli.resuming import Abort, Continue, DryRun, Skip, chosen_step
 from scopes.conversation.rebase import rebase as move
-from scopes.conversation.rebase_resume import abort_rebase, continue_rebase, skip_rebase
+from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
 
 
 def rebase(

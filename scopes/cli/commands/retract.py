@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch
-from scopes.cli.authorship import author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as take_back
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
-from scopes.cli.counting import tokenizer_for
 from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Invalid
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import DEFAULT_RATIO

@@ -8,8 +8,8 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.verify import verify as check
-from scopes.importers.certify import certify
-from scopes.importers.registry import FORMATS
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.verify_source import verify_source
 
 
 def verify(
@@ -34,4 +34,4 @@ def verify(
     """
     call: Invocation = context.obj
     repository = call.repository()
-    return call.show(check(repository) if source is None else certify(repository, source, FORMATS))
+    return call.show(check(repository) if source is None else verify_source(repository, source, FORMATS))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scopes.conversation.blame import BlameList, BlameRow
-from scopes.conversation.heads import time_told
+from scopes.history.messages import display_time
 from scopes.render.text.claim import about, said
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, identifier, moment, subject
+from scopes.render.text.phrases import author, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
 
 _PIPED = (
@@ -28,11 +28,11 @@ def blame_list(result: BlameList, view: View) -> None:
         return
     for row in result.rows:
         view.line(Span(about(row.key, row.agent), "heading"), ": ", said(row.key, row.value))
-        who, when = author(row.head.author, row.head.author_kind), moment(view, time_told(row.head))
+        who, when = author(row.head.author, row.head.author_kind), moment(view, display_time(row.head))
         view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
 
 
 def _row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.head
-    when = moment(view, time_told(head))
+    when = moment(view, display_time(head))
     return head.id, head.author, when, row.key, row.agent or "", said(row.key, row.value), head.subject

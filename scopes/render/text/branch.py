@@ -10,7 +10,7 @@ from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary
 from scopes.conversation.switch import BranchSwitched
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import UNKNOWN_TIME, counted, identifier, moment, say_outcome
+from scopes.render.text.phrases import UNKNOWN_TIME, counted, identifier, moment, say_outcome
 from scopes.render.view import Cell, Column, Span, View
 
 _WIDE = 100

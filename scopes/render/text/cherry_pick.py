@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome, CherryPickUpToDate
-from scopes.conversation.cherry_pick_resume import CherryPickAborted
+from scopes.conversation.cherry_pick_continue import CherryPickAborted
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.replay_wording import (
-    say_conflicts,
-    say_moves,
-    say_settled,
-    say_stop,
-    say_waiting,
-    say_ways_out,
-)
-from scopes.render.text.wording import SHORT_ID_LENGTH, counted, say_hint, say_outcome
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, say_hint, say_outcome
+from scopes.render.text.replay_phrases import say_conflicts, say_moves, say_settled, say_stop, say_waiting, say_ways_out
 from scopes.render.view import Span, View
 
 

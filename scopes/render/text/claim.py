@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scopes.conversation.merging.subjects import group_of, shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
 
 _HASH_LENGTH = len("sha256:") + 8
 

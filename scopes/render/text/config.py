@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import say_outcome
+from scopes.render.text.phrases import say_outcome
 from scopes.render.view import Column, Span, View
 
 _SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))

@@ -7,15 +7,15 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from scopes.conversation.conflicts import ConflictRow, ConflictView
-from scopes.conversation.heads import time_told
-from scopes.conversation.merging.subjects import shown_key
+from scopes.history.messages import display_time
 from scopes.loading import load
+from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.text.claim import said
-from scopes.render.text.conflict_wording import confidence, fitting, severity, status
-from scopes.render.text.wording import author, identifier, moment, say_field, say_hint, subject
+from scopes.render.text.conflict_phrases import confidence, fitting, severity, status
+from scopes.render.text.phrases import author, identifier, moment, say_field, say_hint, subject
 from scopes.render.view import Span, View
 
 _WIDE = 120
@@ -40,7 +40,7 @@ def say_conflict(result: ConflictView, view: View) -> None:
         view.line()
         view.line(Span("Said since:", "key"))
     for head in result.talk:
-        when = moment(view, time_told(head))
+        when = moment(view, display_time(head))
         view.line(*fitting(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
     if view.terminal and view.hints:
         _say_next(row, view)
@@ -109,7 +109,7 @@ def _attribution(view: View, position: Position) -> Iterator[str | Span]:
 
 
 def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
-    yield load("scopes.render.text.fitting:fit")(line, width) if view.terminal else line
+    yield load("scopes.render.text.ellipsis:fit")(line, width) if view.terminal else line
 
 
 def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Iterator[Line]:
@@ -117,7 +117,7 @@ def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Ite
     lines = clean(text).expandtabs(8).removesuffix("\n").split("\n")
     rows = lines
     if view.terminal:
-        fold: Callable[[str, int], Iterable[str]] = load("scopes.render.fold:fold")
+        fold: Callable[[str, int], Iterable[str]] = load("scopes.render.wrap:wrap_line")
         rows = [row for line in lines for row in fold(line, max(width - len(indent), 20))]
     most = _MOST_LINES if view.terminal else len(rows)
     for row in rows[:most]:

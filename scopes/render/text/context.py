@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from scopes.context.budget import Budget
-from scopes.context.prompt import HistoryBlock
+from scopes.context.history_block import HistoryBlock
 from scopes.context.result import Context, Explained
 from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.token import amount
-from scopes.render.text.wording import say_field
+from scopes.render.text.phrases import say_field
+from scopes.render.text.tokens import amount
 from scopes.render.view import Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
 

@@ -6,7 +6,7 @@ from scopes.conversation.delete import BranchDeleted, ConversationDeleted
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.rename import Renamed
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, identifier, say_outcome
+from scopes.render.text.phrases import counted, identifier, say_outcome
 from scopes.render.view import Span, View
 
 

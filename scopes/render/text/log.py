@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.conversation.heads import NO_TEXT, time_told
 from scopes.conversation.log import Log, LogEntry
+from scopes.history.messages import NO_TEXT, display_time
 from scopes.loading import load
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import SHORT_ID_LENGTH, UNKNOWN_TIME
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME
 from scopes.render.view import Column, Span, View
 
 _PIPED = (
@@ -56,7 +56,7 @@ def _subject(entry: LogEntry) -> str:
     """Say how a message begins or, where it has no text, what it does."""
     if entry.message is None or entry.head.subject != NO_TEXT:
         return entry.head.subject
-    told: str = load("scopes.render.text.brief:told")(entry.head, entry.message)
+    told: str = load("scopes.render.text.message_summary:told")(entry.head, entry.message)
     return told
 
 
@@ -64,7 +64,7 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
         head.id,
-        time_told(head) or UNKNOWN_TIME,
+        display_time(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
         _subject(entry),

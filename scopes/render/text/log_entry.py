@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
 
-from scopes.conversation.heads import time_told
 from scopes.conversation.log import LogEntry
+from scopes.history.messages import display_time
 from scopes.model.message import Message, Part
 from scopes.render.clean import clean
 from scopes.render.colour import Style
-from scopes.render.fold import fold
-from scopes.render.text.brief import brief, folds
-from scopes.render.text.fitting import fit
-from scopes.render.text.origin import spawned
+from scopes.render.text.ellipsis import fit
+from scopes.render.text.message_summary import brief, folds
 from scopes.render.text.part import INDENT, document_lines, part_line, touched, whole_part
-from scopes.render.text.wording import SHORT_ID_LENGTH, author, counted, full_moment, identifier, overtaken
+from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_moment, identifier, overtaken
+from scopes.render.text.sub_agent import spawned
 from scopes.render.view import Span, View
+from scopes.render.wrap import wrap_line
 
 MAX_ROWS = 20
 _INDENT = Span("    ")
@@ -99,7 +99,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     origin = spawned(entry.message)
     if origin:
         yield Span("From:   ", "key"), *origin
-    yield Span("Date:   ", "key"), full_moment(view, time_told(head))
+    yield Span("Date:   ", "key"), full_moment(view, display_time(head))
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:
@@ -107,7 +107,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     head = entry.head
     text, style = _BREAKS.get(head.kind, (head.kind, ""))
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
-    when = full_moment(view, time_told(head))
+    when = full_moment(view, display_time(head))
     name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
     return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
@@ -115,7 +115,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
 def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
     """Draw a line across: here the agent's context begins again."""
     head = entry.head
-    when = full_moment(view, time_told(head))
+    when = full_moment(view, display_time(head))
     label: Line = (
         Span(f"{_RULE * 2} compaction ", "active"),
         identifier(view, head.id),
@@ -194,7 +194,7 @@ def _folded(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
     if room is None or not line:
         return [line][:most], most > 0
     short = line[: room * (most + 1)]  # no row holds more characters than cells, but for combining ones
-    rows = [*islice(fold(short, room), most + 1)]
+    rows = [*islice(wrap_line(short, room), most + 1)]
     return rows[:most], len(rows) <= most and len(short) == len(line)
 
 
@@ -221,7 +221,7 @@ def _whole(message: Message, room: int | None) -> Iterator[Line]:
 def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterator[Line]:
     before = Span(_INDENT.text + " " * indent)
     for line in clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ():
-        for row in [line] if room is None else fold(line, max(room - indent, _NARROWEST)):
+        for row in [line] if room is None else wrap_line(line, max(room - indent, _NARROWEST)):
             yield (before, Span(row, style)) if row else ()
 
 

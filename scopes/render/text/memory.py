@@ -14,7 +14,7 @@ from scopes.memory.search import MemoryHit, MemoryHits
 from scopes.memory.stats import MemoryStats
 from scopes.memory.update import MemoryUpdated
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import (
+from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     counted,
     full_moment,

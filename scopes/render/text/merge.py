@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_resume import MergeAborted
-from scopes.conversation.merging.subjects import shown_key
-from scopes.render.text.conflict_wording import say_conflict_lines
+from scopes.conversation.merge_continue import MergeAborted
+from scopes.merge.conflict_keys import shown_key
+from scopes.render.text.conflict_phrases import say_conflict_lines
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, identifier, say_hint, say_outcome
+from scopes.render.text.phrases import counted, identifier, say_hint, say_outcome
 from scopes.render.view import Span, View
 
 _MOST = 20

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.cat import MessageView
-from scopes.conversation.heads import time_told
+from scopes.history.messages import display_time
 from scopes.model.message import Message
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.part import say_document, say_part, touched
-from scopes.render.text.wording import full_moment, identifier, overtaken, say_field, say_outcome
+from scopes.render.text.phrases import full_moment, identifier, overtaken, say_field, say_outcome
 from scopes.render.view import Span, View
 
 
@@ -45,7 +45,7 @@ def viewed(result: MessageView, view: View) -> None:
     say_field(view, "Place", Span(place, "branch"))
     who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
     say_field(view, "Author", who, f" ({message.author.kind})")
-    say_field(view, "Time", full_moment(view, message.time or time_told(head)))
+    say_field(view, "Time", full_moment(view, message.time or display_time(head)))
     say_field(view, "Kind", message.kind, *overtaken(result.newer))
     for name, value in _details(message):
         say_field(view, name, value)

@@ -8,9 +8,9 @@ from typing import Any
 
 from scopes.model.message import FileTouch, Part
 from scopes.render.colour import Style
-from scopes.render.text.outcome import result_line
+from scopes.render.text.phrases import counted, size
 from scopes.render.text.tool import call_line
-from scopes.render.text.wording import counted, size
+from scopes.render.text.tool_outcome import result_line
 from scopes.render.view import Span, View
 
 INDENT = 4

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome, RebaseUpToDate
-from scopes.conversation.rebase_resume import RebaseAborted
+from scopes.conversation.rebase_continue import RebaseAborted
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.replay_wording import (
-    say_conflicts,
-    say_moves,
-    say_settled,
-    say_stop,
-    say_waiting,
-    say_ways_out,
-)
-from scopes.render.text.wording import counted, say_hint, say_outcome
+from scopes.render.text.phrases import counted, say_hint, say_outcome
+from scopes.render.text.replay_phrases import say_conflicts, say_moves, say_settled, say_stop, say_waiting, say_ways_out
 from scopes.render.view import Span, View
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.conversation.heads import time_told
+from scopes.history.messages import display_time
 from scopes.loading import load
 from scopes.render.clean import clean_line
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import UNKNOWN_TIME, author, counted, identifier, moment, subject
+from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
-from scopes.search.finding import Neighbour
+from scopes.search.hits import Neighbour
 from scopes.search.search import Search, SearchCoverage, SearchHit
 from scopes.search.snippet import Piece
 
@@ -48,7 +48,7 @@ def search_hit(result: SearchHit, view: View) -> None:
         return
     head = result.head
     where = Span(f"{result.conversation}/{result.branch}", "branch")
-    when = moment(view, time_told(head))
+    when = moment(view, display_time(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
     _say_around(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
@@ -115,8 +115,12 @@ def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
 
 def _neighbour_row(hit: SearchHit, beside: Neighbour, place: int) -> tuple[Cell, ...]:
     head = beside.head
-    time = time_told(head) or UNKNOWN_TIME
-    text = head.subject if beside.message is None else load("scopes.render.text.brief:told")(head, beside.message)
+    time = display_time(head) or UNKNOWN_TIME
+    text = (
+        head.subject
+        if beside.message is None
+        else load("scopes.render.text.message_summary:told")(head, beside.message)
+    )
     return str(place), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
@@ -127,7 +131,7 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         hit.conversation,
         hit.branch,
         head.id,
-        time_told(head) or UNKNOWN_TIME,
+        display_time(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
         (*((f"({state}) ",) if state else ()), *_spans(hit.snippet)),
@@ -162,7 +166,7 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         return
     marks = [span.style for span in spans for _ in span.text]
     at = 0
-    for number, row in enumerate(load("scopes.render.fold:fold")(text, width)):
+    for number, row in enumerate(load("scopes.render.wrap:wrap_line")(text, width)):
         if number == _MAX_ROWS:
             break
         at = text.index(row, at)
@@ -177,8 +181,8 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def _say_around(neighbours: tuple[Neighbour, ...], view: View) -> None:
-    brief = load("scopes.render.text.brief:brief")
-    fit = load("scopes.render.text.fitting:fit")
+    brief = load("scopes.render.text.message_summary:brief")
+    fit = load("scopes.render.text.ellipsis:fit")
     for head, message in neighbours:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
         said = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)

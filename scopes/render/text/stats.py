@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.conversation.stats import Stats
-from scopes.conversation.tokens import Tokens
+from scopes.history.usage import Tokens
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, say_field
+from scopes.render.text.phrases import counted, say_field
 from scopes.render.view import Column, Span, View
 
 _PIPED = (Column("Name"), Column("Value"))

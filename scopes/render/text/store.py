@@ -8,7 +8,7 @@ from scopes.conversation.init import StoreCreated
 from scopes.conversation.verify import Verification
 from scopes.render.colour import Style
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import counted, say_outcome, size
+from scopes.render.text.phrases import counted, say_outcome, size
 from scopes.render.view import Column, Span, View
 
 _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scopes.conversation.heads import MessageHead, time_told
 from scopes.conversation.tag import Tagged, TagList
+from scopes.history.messages import MessageHead, display_time
 from scopes.render.text.dispatch import render_text
-from scopes.render.text.wording import author, identifier, moment, say_outcome, subject
+from scopes.render.text.phrases import author, identifier, moment, say_outcome, subject
 from scopes.render.view import Cell, Column, Span, View
 
 _COLUMNS = (
@@ -41,5 +41,5 @@ def tag_list(result: TagList, view: View) -> None:
 
 def _row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
-    time = moment(view, time_told(head))
+    time = moment(view, display_time(head))
     return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

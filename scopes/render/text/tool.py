@@ -9,8 +9,8 @@ from typing import Any
 from scopes.loading import load
 from scopes.model.message import Part
 from scopes.render.clean import clean_line
-from scopes.render.text.outcome import failed, outcome
-from scopes.render.text.wording import counted
+from scopes.render.text.phrases import counted
+from scopes.render.text.tool_outcome import failed, outcome
 from scopes.render.view import Span
 
 _ARGUMENTS = (
@@ -35,7 +35,7 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
     words = clean_line(said)[:_LONGEST]
     if room is not None and words:
         taken = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        words = load("scopes.render.text.fitting:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
+        words = load("scopes.render.text.ellipsis:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
     return Span("→ "), name, *((Span(f" {words}"),) if words else ()), *ended
 
 

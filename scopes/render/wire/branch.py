@@ -6,9 +6,9 @@ from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.switch import BranchSwitched
-from scopes.render.wire.conversation import branch_object
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
+from scopes.render.wire.show import branch_object
 
 
 @to_wire.register(BranchCreated)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome, CherryPickUpToDate
-from scopes.conversation.cherry_pick_resume import CherryPickAborted
+from scopes.conversation.cherry_pick_continue import CherryPickAborted
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.replay_shape import conflict_objects, moved_objects

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from scopes.context.budget import Budget
-from scopes.context.prompt import HistoryBlock
-from scopes.context.recorded import RECORDED
+from scopes.context.history_block import HistoryBlock
 from scopes.context.result import Context
 from scopes.context.turns import USER
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
+from scopes.sanitize import RECORDED
 
 
 @to_wire.register(Budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_resume import MergeAborted
+from scopes.conversation.merge_continue import MergeAborted
 from scopes.render.wire.conflict_shape import conflict_object
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known

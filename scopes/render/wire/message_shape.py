@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.conversation.heads import MessageHead, time_told
+from scopes.history.messages import MessageHead, display_time
 from scopes.ids import BranchName
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.wire.fields import known, utc
@@ -55,7 +55,7 @@ def head_object(head: MessageHead) -> dict[str, object]:
         parents=list(head.parents),
         author=head.author,
         author_kind=head.author_kind,
-        time=time_told(head),
+        time=display_time(head),
         to=list(head.to) or None,
         subject=head.subject,
     )

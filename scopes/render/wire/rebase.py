@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome, RebaseUpToDate
-from scopes.conversation.rebase_resume import RebaseAborted
+from scopes.conversation.rebase_continue import RebaseAborted
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.replay_shape import conflict_objects, moved_objects

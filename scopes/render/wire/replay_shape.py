@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.conversation.merging.replaying import Moved
+from scopes.merge.replay import Rewrite
 from scopes.model.conflict import Conflict
 from scopes.render.wire.conflict_shape import conflict_object
 
 
-def moved_objects(moved: Iterable[Moved]) -> list[dict[str, object]]:
+def moved_objects(moved: Iterable[Rewrite]) -> list[dict[str, object]]:
     """Lay out messages with their former and their present commits."""
     return [{"id": each.id, "old": each.old, "new": each.new} for each in moved]
 

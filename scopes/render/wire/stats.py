@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.stats import Stats
-from scopes.conversation.tokens import Tokens
+from scopes.history.usage import Tokens
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 

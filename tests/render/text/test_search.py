@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.heads import NO_TEXT
+from scopes.history.messages import NO_TEXT
 from scopes.model.message import Author, Message, Part
-from scopes.render.loading import load_renderings
+from scopes.render.dispatch import load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView
-from scopes.search.finding import Neighbour
+from scopes.search.hits import Neighbour
 from scopes.search.search import Search
 from scopes.search.snippet import Piece
 from tests.render.results import CALL, DEEP, FOUND, HIT

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.render.dispatch import load_renderings
 from scopes.render.json_line import result_line
-from scopes.render.loading import load_renderings
 from scopes.result import Note
 from tests.render.results import (
     CALL,
@@ -62,19 +62,19 @@ def test_branch_names_the_branch():
 
 def test_a_list_of_conversations_counts_branches_and_show_lists_them():
     """S4-48, S4-53, S4-54."""
-    (first, *_) = made("listing", "list")["conversations"]
+    (first, *_) = made("list_", "list")["conversations"]
     assert first["branches"] == 3
-    assert [branch["name"] for branch in made("conversation", "show")["branches"]] == [b.name for b in VIEW.branches]
-    assert set(first) - {"title", "source"} == set(made("conversation", "show")) - {"kind", "recent"}
+    assert [branch["name"] for branch in made("show", "show")["branches"]] == [b.name for b in VIEW.branches]
+    assert set(first) - {"title", "source"} == set(made("show", "show")) - {"kind", "recent"}
 
 
 def test_what_a_brief_list_does_not_know_is_absent():
-    assert set(made("listing", "list")["conversations"][1]) == {"id", "participants", "branches", "last_activity"}
+    assert set(made("list_", "list")["conversations"][1]) == {"id", "participants", "branches", "last_activity"}
     assert SUMMARIES[1].messages is None
 
 
 def test_recent_messages_are_oldest_first():
-    recent = made("conversation", "show")["recent"]
+    recent = made("show", "show")["recent"]
     assert [message["subject"] for message in recent] == [head.subject for head in VIEW.recent]
 
 
@@ -133,7 +133,7 @@ def test_a_removed_title_is_absent():
 
 def test_a_change_says_null_where_there_was_nothing():
     """S4-49: before null, after message."""
-    found = made("change", "change")
+    found = made("changes", "change")
     assert found["before"] is None
     assert found["after"] == CHANGES[1].after
     assert (found["operation"], found["field_path"], found["cause"]) == ("APPEND", "messages", "agent:planner")
@@ -141,7 +141,7 @@ def test_a_change_says_null_where_there_was_nothing():
 
 def test_the_change_log_as_one_document_holds_its_lines():
     lines = [document(change) for change in CHANGES]
-    assert [{"scopes": 1} | change for change in made("change", "changes")["changes"]] == lines
+    assert [{"scopes": 1} | change for change in made("changes", "changes")["changes"]] == lines
 
 
 def test_a_log_as_one_document_holds_its_lines():
@@ -151,27 +151,27 @@ def test_a_log_as_one_document_holds_its_lines():
 
 
 def test_a_ref_that_was_absent_has_no_old_value():
-    (branch, meta, _) = made("operation", "show")["operation"]["refs"]
+    (branch, meta, _) = made("operations", "show")["operation"]["refs"]
     assert "old" not in branch
     assert set(meta) == {"ref", "old", "new"}
 
 
 def test_an_operation_keeps_its_own_kind_inside():
-    assert made("operation", "show")["operation"]["kind"] == "branch"
-    assert made("operation", "undo")["target"]["id"] == CREATE.id
-    assert made("operation", "list")["operations"][0]["undoes"] == CREATE.id
+    assert made("operations", "show")["operation"]["kind"] == "branch"
+    assert made("operations", "undo")["target"]["id"] == CREATE.id
+    assert made("operations", "list")["operations"][0]["undoes"] == CREATE.id
 
 
 def test_a_file_names_every_message_that_touched_it():
     """S1-20."""
-    (file,) = made("file", "files")["files"]
+    (file,) = made("files", "files")["files"]
     assert file["messages"] == [PROMPT.id, CALL.id]
     assert file["operations"] == {"edit": 2, "read": 1}
 
 
 def test_a_decision_carries_its_message():
     """S1-29: commit, date, agent."""
-    (_, decision) = made("decision", "decisions")["decisions"]
+    (_, decision) = made("decisions", "decisions")["decisions"]
     assert decision["decision"] == "SameSite=Lax,\nand no other."
     assert {"oid", "time", "author"} <= set(decision["message"])
     assert decision["stands"] is True
@@ -219,14 +219,14 @@ def test_a_merge_says_its_result_and_what_came_in():
 
 def test_a_conflict_is_the_same_object_wherever_it_stands():
     """S4-12."""
-    (listed, *_) = made("conflict", "list")["conflicts"]
+    (listed, *_) = made("conflicts", "list")["conflicts"]
     (stopped, *_) = made("merge", "conflict")["conflicts"]
     assert stopped == {name: listed[name] for name in stopped}
     assert {"conversation", "status", "branch"} <= set(listed)
 
 
 def test_a_side_says_what_was_said_last_with_the_others_beside():
-    conflict = made("conflict", "show-several")
+    conflict = made("conflicts", "show-several")
     assert conflict["source"] == {
         "value": {"seconds": 7}, "message": COVERAGE.id, "agent": "tester",
         "also": [{"value": 5, "message": SECURE.id, "agent": "reviewer", "confidence": 0.1}],
@@ -235,7 +235,7 @@ def test_a_side_says_what_was_said_last_with_the_others_beside():
 
 
 def test_a_side_that_says_nothing_is_null():
-    conflict = made("conflict", "show")
+    conflict = made("conflicts", "show")
     assert conflict["base"] is None
     assert conflict["automatic_resolution"] is None
     assert conflict["source"]["text"] == "Sessions can be revoked."
@@ -243,8 +243,8 @@ def test_a_side_that_says_nothing_is_null():
 
 def test_a_resolution_is_whole():
     """S4-57."""
-    assert made("conflict", "resolved")["conflict"]["resolution"] == {
+    assert made("conflicts", "resolved")["conflict"]["resolution"] == {
         "strategy": "intervention", "choice": "value", "value": "ask the audit", "reason": "the audit is next week", "actor": "carol",
         "rejected": ["JWT", "server-side sessions"],
     }  # fmt: skip
-    assert made("conflict", "escalated")["kind"] == "escalation"
+    assert made("conflicts", "escalated")["kind"] == "escalation"

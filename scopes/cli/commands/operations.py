@@ -1,0 +1,37 @@
+"""`scopes conv operations list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.invocation import Invocation
+from scopes.conversation.operations import list_operations, show_operation
+
+
+def operations_list(
+    context: typer.Context,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many")] = None,
+) -> int:
+    """List the operations, newest first.
+
+    Examples:
+      scopes conv operations list
+      scopes conv operations list -n 5 --json
+    """
+    call: Invocation = context.obj
+    return call.show(list_operations(call.repository(), limit=count))
+
+
+def operations_show(
+    context: typer.Context,
+    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The start of its id")],
+) -> int:
+    """Show what one operation changed.
+
+    Examples:
+      scopes conv operations show k3x9
+    """
+    call: Invocation = context.obj
+    return call.show(show_operation(call.repository(), operation))

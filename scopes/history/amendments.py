@@ -1,0 +1,70 @@
+"""Which messages of a line of history were amended or retracted, and by which message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scopes.history.messages import STATE_DIRECTORY, MessageHead, read_message
+from scopes.ids import MessageId, Oid
+from scopes.model import canonical
+from scopes.model.claims import content_hash
+from scopes.model.message import Message
+from scopes.model.path_encoding import decode_component, leaf
+from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.trees import find_blob, find_entry, read_blob
+
+_MESSAGES = f"{STATE_DIRECTORY}/messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """A message that says how an earlier one is to be read: by its own text, or not at all."""
+
+    by: Message
+    retracted: bool
+
+
+def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHead]) -> Mapping[MessageId, Amendment]:
+    """Return what holds at `tip`, by the message that is concerned; bodies are only read where something does."""
+    claims = _read_claims(repository, tip)
+    found: dict[MessageId, Amendment] = {}
+    for head in heads if claims else ():
+        message = read_message(repository, head.oid)
+        target = MessageId(message.retracts or message.amends or "")
+        claim = claims.get(target)
+        if claim == {"retracted": True} and message.retracts is not None:
+            found[target] = Amendment(message, retracted=True)
+        elif message.amends is not None and claim == {"amended": content_hash(message)}:
+            found[target] = Amendment(message, retracted=False)
+    return found
+
+
+def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
+    """Return what a branch says has become of a message: `retracted` or `amended`, or nothing."""
+    body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
+    claim = {} if body is None else canonical.load(body)
+    return claim if isinstance(claim, dict) else {}
+
+
+def latest(message: Message, revisions: Mapping[MessageId, Amendment]) -> Message | None:
+    """Return the message whose text a message has by now; None where it was retracted."""
+    met = set()
+    while message.id in revisions and message.id not in met:
+        met.add(message.id)
+        revision = revisions[message.id]
+        if revision.retracted:
+            return None
+        message = revision.by
+    return message
+
+
+def _read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
+    entry = find_entry(repository, read_commit(repository, tip).tree, _MESSAGES)
+    if entry is None or not entry.is_tree:
+        return {}
+    leaves = read_tree(repository, entry.oid)
+    return {
+        MessageId(decode_component(name.removesuffix("="))): canonical.load(read_blob(repository, entry.oid))
+        for name, entry in leaves.items()
+    }

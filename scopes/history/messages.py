@@ -1,0 +1,200 @@
+"""What a message's commit alone tells: enough for lists and logs, without opening a single body."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from scopes.clock import known_seconds, seconds_of
+from scopes.ids import AgentName, MessageId, Oid, slug
+from scopes.model.claims import claims_of, participant_claim
+from scopes.model.codec import decode, encode
+from scopes.model.conversation import Root, encode_root
+from scopes.model.message import Message
+from scopes.store.graph import walk_newest_first, walk_oldest_first
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Entry, Identity, format_commit, format_tree
+from scopes.store.repository import Objects, read_commit, read_tip, read_tree
+from scopes.store.trees import Change, find_blob, update_tree
+
+MESSAGE_FILE = "message.json"
+STATE_DIRECTORY = "state"
+ID_TRAILER = "Scopes-Message"
+KIND_TRAILER = "Scopes-Kind"
+TO_TRAILER = "Scopes-To"
+ROOT_KIND = "root"
+NO_TEXT = "(no text)"  # the subject of a message that has none
+_DOMAIN = "s.scopes"
+
+
+class MessageHead(NamedTuple):
+    """A message as its commit shows it; `time` is in whole seconds since 1970, `subject` the first line's start.
+
+    A named tuple is made in a third of a dataclass's time, and a log makes one for every message.
+    """
+
+    id: MessageId
+    oid: Oid
+    parents: tuple[Oid, ...]
+    author: AgentName
+    author_kind: str
+    kind: str
+    time: int
+    subject: str
+    to: tuple[str, ...]
+
+
+def identity_of(name: str, kind: str) -> Identity:
+    """Write an author the way commits do: `carol <carol@agents.scopes>`."""
+    return Identity(name, f"{slug(name)}@{slug(kind)}{_DOMAIN}")
+
+
+def head_of(commit: Commit) -> MessageHead:
+    """Read a message's head from its commit."""
+    trailers = commit.trailers
+    to = trailers.get(TO_TRAILER)
+    return MessageHead(
+        message_id_of(commit),
+        commit.oid,
+        commit.parents,
+        AgentName(commit.author.name),
+        _author_kind(commit.author.email),
+        trailers.get(KIND_TRAILER, "unknown"),
+        commit.time,
+        commit.subject,
+        tuple(to.split(", ")) if to else (),
+    )
+
+
+@lru_cache(maxsize=1000)
+def _author_kind(email: str) -> str:
+    domain = email.rpartition("@")[2]
+    return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
+
+
+def display_time(head: MessageHead) -> str | None:
+    """Return when a message was said, or the one before it where it does not say; None where none of them does."""
+    return known_seconds(head.time)
+
+
+def message_id_of(commit: Commit) -> MessageId:
+    """Read a message's id from its commit; a commit of somebody else's is named by its own id."""
+    return MessageId(commit.trailers.get(ID_TRAILER, commit.oid))
+
+
+def is_root(commit: Commit) -> bool:
+    """Tell the commit that begins a conversation from its messages."""
+    return commit.trailers.get(KIND_TRAILER) == ROOT_KIND
+
+
+def walk_heads_newest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
+) -> Iterator[MessageHead]:
+    """Walk the messages reachable from the tips, each message id once, children before parents."""
+    return _each_once(walk_newest_first(objects, tips, hidden))
+
+
+def walk_heads_oldest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
+) -> Iterator[MessageHead]:
+    """Walk the messages reachable from the tips, each message id once at its first place, parents before children."""
+    return _each_once(walk_oldest_first(objects, tips, hidden))
+
+
+def _each_once(commits: Iterable[Commit]) -> Iterator[MessageHead]:
+    seen: set[MessageId] = set()
+    for commit in commits:
+        head = head_of(commit)
+        if head.id not in seen and head.kind != ROOT_KIND:
+            seen.add(head.id)
+            yield head
+
+
+def count_messages(commits: Iterable[Commit]) -> int:
+    """Count the messages among commits, each message id once."""
+    return len({message_id_of(commit) for commit in commits if not is_root(commit)})
+
+
+def read_message(objects: Objects, oid: Oid) -> Message:
+    """Read the whole message of a commit.
+
+    Raises:
+        Corrupt, NotFound: the message is damaged or missing.
+    """
+    return decode(read_message_bytes(objects, oid))
+
+
+def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
+    """Return the stored line of a message's commit."""
+    return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""
+
+
+ROOT_SUBJECT = "Conversation begins"
+
+
+def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:
+    """Write the commit that begins a conversation; `participants` maps names to author kinds."""
+    blob = objects.write(BLOB, encode_root(root))
+    entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
+    if participants:
+        claims: dict[str, Change] = dict(participant_claim(name, kind) for name, kind in participants.items())
+        entries.append(Entry(STATE_DIRECTORY, update_tree(objects, None, claims), is_tree=True))
+    data = format_commit(
+        tree=objects.write(TREE, format_tree(entries)),
+        parents=(),
+        author=identity_of("scopes", "system"),
+        time=seconds_of(root.created),
+        subject=ROOT_SUBJECT,
+        trailers=[(KIND_TRAILER, ROOT_KIND)],
+    )
+    return objects.write(COMMIT, data)
+
+
+def write_message_blob(objects: Objects, message: Message) -> Oid:
+    """Write a message's line; it is the same wherever the message comes to stand.
+
+    Raises:
+        Invalid: the message is too large or too deep.
+    """
+    return objects.write(BLOB, encode(message))
+
+
+def write_message_commit(objects: Objects, parent: Oid, message: Message, blob: Oid, base: str | None = None) -> Oid:
+    """Write the commit of a message on top of `parent`, carrying its state forward; `base` is the first cwd."""
+    below = read_commit(objects, parent)
+    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base)
+    time = below.time if message.time is None else seconds_of(message.time)
+    return write_commit_over(objects, (parent,), message, blob, state, time=time)
+
+
+def write_commit_over(
+    objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
+) -> Oid:
+    """Write the commit of a message over any parents, with the state that it is to have; `time` in seconds."""
+    entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
+    if state is not None and state != EMPTY_TREE:
+        entries.append(Entry(STATE_DIRECTORY, state, is_tree=True))
+    trailers = [(ID_TRAILER, message.id), (KIND_TRAILER, message.kind)]
+    if message.to:
+        trailers.append((TO_TRAILER, ", ".join(message.to)))
+    data = format_commit(
+        tree=objects.write(TREE, format_tree(entries)),
+        parents=parents,
+        author=identity_of(message.author.name, message.author.kind),
+        time=time,
+        subject=message.text.strip() or NO_TEXT,
+        trailers=trailers,
+    )
+    return objects.write(COMMIT, data)
+
+
+def _next_state(objects: Objects, state: Entry | None, message: Message, base: str | None) -> Oid | None:
+    """Apply the message's claims; nothing is written where the state holds them all already."""
+
+    def previous(path: str) -> bytes | None:
+        return None if state is None else find_blob(objects, state.oid, path)
+
+    claims: dict[str, Change] = {p: c for p, c in claims_of(message, previous, base) if previous(p) != c}
+    if claims:
+        return update_tree(objects, None if state is None else state.oid, claims)
+    return None if state is None else state.oid

@@ -1,0 +1,100 @@
+"""The metadata of a conversation: title, tags and what is known of its branches, as a commit chain of small files.
+
+One file holds one thing, so that git's own merge joins what two machines changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scopes.clock import now_nanoseconds
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_branch_entry
+from scopes.model.path_encoding import decode_component, encode_component
+from scopes.store import refs as names
+from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.repository import Objects, Repository, read_commit, read_tip
+from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
+
+TITLE = "title"
+ARCHIVED = "archived"
+_TAGS = "tags/"
+_BRANCHES = "branches/"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What may change about a conversation; `commit` is the state it was read from."""
+
+    commit: Oid | None = None
+    title: str | None = None
+    archived: bool = False
+    tags: Mapping[str, Oid] = field(default_factory=dict)
+    branches: Mapping[BranchName, BranchEntry] = field(default_factory=dict)
+
+
+def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
+    """Read a conversation's metadata; empty where there is none."""
+    value = repository.find_ref(names.meta_ref(conversation))
+    return Metadata() if value is None else read_metadata_at(repository, Oid(value))
+
+
+def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
+    """Read the metadata that a commit of its chain holds.
+
+    Raises:
+        Corrupt, NotFound: it is damaged or missing.
+    """
+    title, archived = None, False
+    tags: dict[str, Oid] = {}
+    branches: dict[BranchName, BranchEntry] = {}
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        if path == TITLE:
+            title = _decode_title(read_blob(objects, oid))
+        elif path == ARCHIVED:
+            archived = True
+        elif path.startswith(_TAGS):
+            tags[decode_component(path[len(_TAGS) :])] = Oid(read_blob(objects, oid).decode("ascii", "replace").strip())
+        elif path.startswith(_BRANCHES):
+            name = BranchName(decode_component(path[len(_BRANCHES) :]))
+            branches[name] = decode_branch_entry(read_blob(objects, oid))
+    return Metadata(commit, title, archived, tags, branches)
+
+
+def read_title(objects: Objects, commit: Oid) -> str | None:
+    """Read of the metadata that a commit of its chain holds only the title; raises as `read_metadata_at` does."""
+    data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
+    return None if data is None else _decode_title(data)
+
+
+def _decode_title(data: bytes) -> str:
+    return data.decode("utf-8", "replace").rstrip("\n")
+
+
+def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, Change], subject: str) -> Oid:
+    """Write the next commit of a metadata chain and return it."""
+    tree = None if previous is None else read_commit(objects, previous).tree
+    data = format_commit(
+        tree=update_tree(objects, tree, changes),
+        parents=() if previous is None else (previous,),
+        author=Identity("scopes", "scopes@systems.scopes"),
+        time=now_nanoseconds() // 1_000_000_000,
+        subject=subject,
+    )
+    return objects.write(COMMIT, data)
+
+
+def title_change(title: str | None) -> dict[str, Change]:
+    """Set or remove the title."""
+    return {TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"}
+
+
+def tag_change(tag: str, oid: Oid | None) -> dict[str, Change]:
+    """Set or remove a tag."""
+    return {_TAGS + encode_component(tag): None if oid is None else f"{oid}\n".encode()}
+
+
+def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Change]:
+    """Set or remove what is known of a branch."""
+    return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}

@@ -1,0 +1,143 @@
+"""Writing what is kept of a source: its exact bytes, and what every one of them became.
+
+A source's record is a tree that is a function of its bytes alone: `chunks/` cut at record ends, `segments/` in pages,
+`source.json`. A source that has grown shares all but the last chunk and page with its earlier record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, BinaryIO
+
+from scopes.errors import CannotImport, Corrupt
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
+from scopes.ids import MessageId, Oid
+from scopes.importers.commits import Segment
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.events import Span
+from scopes.importers.identity import ESSENCE_VERSION
+from scopes.model import canonical
+from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
+from scopes.store.repository import Objects, read_commit
+from scopes.store.trees import Change, read_blob, update_tree, walk_blobs
+
+CHUNK_BYTES = 1 << 20
+PAGE_SEGMENTS = 1000
+
+
+def write_source_record(
+    objects: Objects,
+    previous: Oid | None,
+    record: SourceRecord,
+    stream: BinaryIO,
+    segments: list[Segment],
+    *,
+    time: int,
+) -> Oid:
+    """Store a source's bytes and segments; returns the next commit of its record.
+
+    Raises:
+        CannotImport: the bytes are not those of the record.
+    """
+    files: dict[str, Change] = {}
+    digest = sha256()
+    ends = [segment.span.offset + segment.span.length for segment in segments]
+    for number, chunk in enumerate(_walk_chunks(stream, record.size, ends)):
+        digest.update(chunk)
+        files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
+    if digest.hexdigest() != record.digest:
+        raise CannotImport(f"{record.path} was rewritten while it was read", hint="import again, when nobody writes it")
+    for number in range(0, len(segments), PAGE_SEGMENTS):
+        page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
+        files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
+    files[DESCRIPTION_FILE] = canonical.dump(_description(record))
+    data = format_commit(
+        tree=update_tree(objects, None, files),
+        parents=() if previous is None else (previous,),
+        author=Identity("scopes", "scopes@systems.scopes"),
+        time=time,
+        subject=f"{record.format} {record.native_id}: {record.size} bytes",
+    )
+    return objects.write(COMMIT, data)
+
+
+def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
+    """Yield what a stored source's bytes became, in their order."""
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        if path.startswith(SEGMENTS):
+            for line in read_blob(objects, oid).splitlines():
+                yield _read_segment(line)
+
+
+def digest_of(source: Source, size: int) -> str:
+    """Hash the first `size` bytes of a source."""
+    return digests_of(source, size, size)[0]
+
+
+def digests_of(source: Source, size: int, earlier: int) -> tuple[str, str]:
+    """Hash the first `size` bytes of a source, and on the way the first `earlier` of them."""
+    digest = sha256()
+    found = []
+    with source.open() as stream:
+        for left in (min(earlier, size), max(0, size - earlier)):
+            for block in _walk_blocks(stream, left):
+                digest.update(block)
+            found.append(digest.hexdigest())
+    return found[1], found[0]
+
+
+def _walk_blocks(stream: BinaryIO, left: int) -> Iterator[bytes]:
+    while left > 0 and (block := stream.read(min(left, CHUNK_BYTES))):
+        yield block
+        left -= len(block)
+
+
+def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[bytes]:
+    """Cut a source at the first record end behind each full chunk size; the cuts of a longer source are the same."""
+    start = 0
+    for end in ends:
+        if end - start >= CHUNK_BYTES:
+            yield stream.read(end - start)
+            start = end
+    if start < size:
+        yield stream.read(size - start)
+
+
+def _description(record: SourceRecord) -> dict[str, Any]:
+    known: dict[str, Any] = {"part": record.part} if record.part is not None else {}
+    if record.base is not None:
+        known["base"] = record.base
+    if record.sessions:
+        known["sessions"] = [[key, root] for key, root in record.sessions]
+    return {
+        "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
+        "parser": record.parser, "essence": ESSENCE_VERSION, "path": record.path, "root": record.root, **known,
+    }  # fmt: skip
+
+
+def _write_segment(segment: Segment) -> bytes:
+    became = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
+    document: dict[str, Any] = {key: value for key, value in became.items() if value is not None}
+    document |= {"offset": segment.span.offset, "length": segment.span.length}
+    if segment.native_ids:
+        document["native"] = list(segment.native_ids)
+    return canonical.dump(document)
+
+
+def _read_segment(line: bytes) -> Segment:
+    match canonical.load(line):
+        case {"offset": int(offset), "length": int(length), **rest}:
+            message, native = rest.get("message"), rest.get("native")
+            return Segment(
+                Span(offset, length),
+                MessageId(message) if isinstance(message, str) else None,
+                _text(rest.get("state")),
+                _text(rest.get("unparsed")),
+                tuple(str(name) for name in native) if isinstance(native, list) else (),
+            )
+    raise Corrupt("a segment of an imported source is damaged", hint="see: scopes verify")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,1 @@
+"""One package per transcript format, and what all formats share: events, the Format protocol, JSON readers."""

@@ -1,0 +1,74 @@
+"""The format itself: what tells a Claude Code transcript from others, and its events in order.
+
+A file is a log of records. Messages are contracted from them as the file is read, so that a fork remains only where
+somebody really went back: one answer is several lines, and telemetry stands between the messages of the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.claude_code.header import read_header
+from scopes.importers.formats.claude_code.reader import Reader
+from scopes.importers.formats.claude_code.records import NAME, text_of
+from scopes.importers.formats.events import Event
+from scopes.importers.formats.json_lines import walk_records
+
+_OTHER_AGENT = "session-"  # iFlow writes the same fields, and its session ids begin so
+_STATES = {  # records of the session that have no links, and a field that each of them has
+    "summary": "leafUuid",
+    "file-history-snapshot": "snapshot",
+    "queue-operation": "operation",
+    "permission-mode": "permissionMode",
+    "last-prompt": "leafUuid",
+    "ai-title": "aiTitle",
+    "custom-title": "customTitle",
+}
+
+
+class ClaudeCode:
+    """Claude Code, in all versions that write `isSidechain`."""
+
+    name = NAME
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell from its first 256 KiB whether a source is in this format."""
+        likely = False
+        for record in walk_records(BytesIO(head), len(head)):
+            if record.problem is not None and record.span.length == len(head):
+                other = b'"sessionId":"' + _OTHER_AGENT.encode()
+                return b'"isSidechain":' in head and b'"parentUuid":' in head and other not in head
+            value = record.value if isinstance(record.value, dict) else {}
+            if (text_of(value, "sessionId") or "").startswith(_OTHER_AGENT):
+                return False
+            if _is_linked(value):
+                return True
+            likely = likely or _is_state(value)
+        return likely
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the session, its messages and states, and the ending.
+
+        Raises:
+            CannotImport: no record names a session.
+        """
+        head = read_header(source)
+        yield head.session()
+        history = Reader(source, head)
+        with source.open() as stream:
+            for record in walk_records(stream, source.size):
+                yield from history.take(record)
+        yield from history.end()
+
+
+def _is_linked(value: dict[str, Any]) -> bool:
+    named = text_of(value, "sessionId") or text_of(value, "agentId")
+    return isinstance(value.get("isSidechain"), bool) and named is not None and text_of(value, "type") is not None
+
+
+def _is_state(value: dict[str, Any]) -> bool:
+    kind = text_of(value, "type")
+    return kind in _STATES and _STATES[kind] in value

@@ -1,0 +1,114 @@
+"""Whose history a file is: read from its first records, so that a file keeps its identity while it grows.
+
+A sub-agent's file lies in `<session>/subagents/`; where its records do not name the session, the folder does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.errors import CannotImport
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.claude_code.parent_links import ParentLinks
+from scopes.importers.formats.claude_code.records import NAME, field_of, is_spoken, text_of, time_of
+from scopes.importers.formats.events import Session
+from scopes.importers.formats.json_lines import walk_records
+
+_AGENT_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]subagents[/\\](?:.*[/\\])?agent-([^/\\]+)\.jsonl", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the records up to the first message tell.
+
+    `part` is the agent's id where the file is a sub-agent's. `aliases` are other sessions that stand in the first
+    256 KiB: a resumed session takes over what it goes on from. `base` is the session whose copy this one began as.
+    """
+
+    session_id: str
+    part: str | None
+    created: str | None
+    cwd: str | None
+    version: str | None
+    base: str | None
+    aliases: tuple[str, ...]
+
+    def session(self) -> Session:
+        """Describe the session."""
+        details = {"version": self.version, "aliases": list(self.aliases) or None}
+        return Session(
+            format=NAME,
+            native_id=self.session_id,
+            part=self.part,
+            created=self.created,
+            cwd=self.cwd,
+            base=self.base,
+            details={name: detail for name, detail in details.items() if detail is not None},
+        )
+
+
+def read_header(source: Source) -> Header:
+    """Read a file up to its first message.
+
+    Raises:
+        CannotImport: no record names a session.
+    """
+    names: dict[str, None] = {}
+    first: dict[str, Any] = {}
+    created = cwd = version = None
+    with source.open() as stream:
+        for record in walk_records(stream, source.size):
+            if first and record.span.offset >= SNIFF_BYTES:
+                break
+            value = record.value if isinstance(record.value, dict) else {}
+            names |= dict.fromkeys(filter(None, [text_of(value, "sessionId")]))
+            if not first:
+                created, cwd = created or time_of(value), cwd or text_of(value, "cwd")
+                version = version or text_of(value, "version")
+                first = value if is_spoken(value) else first
+    session_id = text_of(first, "sessionId") or next(iter(names), None)
+    part = text_of(first, "agentId") if first.get("isSidechain") is True else None
+    placed = _AGENT_FILE.fullmatch(source.path)
+    if placed is not None and (session_id or "").removeprefix("agent-") in {"", part, placed[2]}:
+        session_id, part = placed[1], part or placed[2]
+    if session_id is None:
+        raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")
+    base = text_of(field_of(first, "forkedFrom"), "sessionId")
+    return Header(
+        session_id=session_id,
+        part=part,
+        created=created,
+        cwd=text_of(first, "cwd") or cwd,
+        version=text_of(first, "version") or version,
+        base=base if base != session_id else None,
+        aliases=tuple(name for name in names if name != session_id),
+    )
+
+
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+
+
+class Titles:
+    """The titles that a file gives; of each kind the last one counts."""
+
+    def __init__(self) -> None:
+        self._titles: dict[str, str] = {}
+        self._summaries: dict[str, str] = {}
+
+    def note(self, value: dict[str, Any]) -> None:
+        """Remember a record's title, if it is one."""
+        kind = text_of(value, "type")
+        leaf, summary = text_of(value, "leafUuid"), text_of(value, "summary")
+        if kind == "summary" and leaf is not None and summary is not None:
+            self._summaries.pop(leaf, None)
+            self._summaries[leaf] = summary
+        elif kind in _TITLES and (title := text_of(value, _TITLES[kind])):
+            self._titles[kind] = title
+
+    def best(self, tree: ParentLinks) -> str | None:
+        """Return the title that counts; a summary of messages that the file does not hold is another session's."""
+        own = [summary for leaf, summary in self._summaries.items() if leaf in tree]
+        candidates = [*(self._titles.get(kind) for kind in _TITLES), *reversed(own)]
+        return next((title.strip() for title in candidates if title and title.strip()), None)

@@ -1,0 +1,107 @@
+"""Results of tools: what the tool gave back, which files it touched, how it ended."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.importers.formats.claude_code.calls import Call, Calls, hash_of
+from scopes.importers.formats.claude_code.records import call_id, field_of, is_result, read_part, text_of
+from scopes.importers.formats.lossless_json import foreign
+from scopes.model.message import FileTouch, Part
+
+_CREATED = "File created"
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code ([0-9]{1,9})\b")
+_SAID_ELSEWHERE = frozenset(
+    {"stdout", "content", "prompt", "originalFile", "originalFileContents", "oldString", "newString", "edits"}
+)  # by the output, or by the call's input; the bytes of the record are kept beside
+
+
+@dataclass(slots=True)
+class Results:
+    """What one record adds to a message of results; `answer` made the first of the calls."""
+
+    parts: list[Part] = field(default_factory=list)
+    files: list[FileTouch] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    answer: str | None = None
+    status: str | None = None
+
+
+def read_results(value: dict[str, Any], blocks: list[Any], calls: Calls) -> Results:
+    """Read a record of results; what it holds beside the blocks belongs to a result that stands alone."""
+    results = Results()
+    beside = value.get("toolUseResult") if sum(map(is_result, blocks)) == 1 else None
+    for block in blocks:
+        if not is_result(block):
+            results.parts.append(read_part(block))
+            continue
+        call = calls.take(block.get("tool_use_id"))
+        results.parts.append(_read_result(block, beside))
+        failed = block.get("is_error") is True
+        results.files += _touches(beside) or ([] if failed or call is None else _asked(call, block.get("content")))
+        if call is not None:
+            results.tools.append(call.name)
+            results.answer = results.answer or call.answer
+        if failed:
+            results.status = "error"
+    if isinstance(beside, dict) and beside.get("interrupted") is True:
+        results.status = "interrupted"
+    return results
+
+
+def _read_result(block: dict[str, Any], beside: object) -> Part:
+    fields: dict[str, Any] = call_id(block, "tool_use_id")
+    output = block.get("content")
+    if "content" in block:
+        fields |= foreign("output", output)
+    if isinstance(block.get("is_error"), bool):
+        fields["is_error"] = block["is_error"]
+    ended = _EXIT_CODE.match(output) if isinstance(output, str) and block.get("is_error") is True else None
+    if ended is not None:
+        fields["exit_code"] = int(ended[1])
+    more = _beside(beside, output)
+    return Part("tool_result", fields if more is None else {**fields, **foreign("structured", more)})
+
+
+def _beside(result: object, output: object) -> object:
+    """Return what a structured result adds to the output; None when it adds nothing."""
+    if isinstance(result, str):
+        known = isinstance(output, str) and result.removeprefix("Error: ") in output
+        return None if known else result
+    if not isinstance(result, dict):
+        return None if result == output else result
+    added = {name: item for name, item in result.items() if name not in _SAID_ELSEWHERE and item != output}
+    if isinstance(added.get("file"), dict):
+        added["file"] = {name: item for name, item in added["file"].items() if name not in {"content", "base64"}}
+    return {name: item for name, item in added.items() if not _is_empty(item)} or None
+
+
+def _is_empty(item: object) -> bool:
+    return item is None or item is False or item in ("", [], {})
+
+
+def _touches(result: object) -> list[FileTouch]:
+    """Read which file a structured result is about; the hash only where it holds the whole file."""
+    if not isinstance(result, dict):
+        return []
+    seen = field_of(result, "file")
+    if path := text_of(seen, "filePath"):
+        whole = seen.get("startLine") == 1 and seen.get("numLines") == seen.get("totalLines")
+        return [FileTouch(path, "read", hash_of(seen.get("content")) if whole else None)]
+    if path := text_of(result, "notebook_path"):
+        return [FileTouch(path, "edit", hash_of(result.get("updated_file")))]
+    path = text_of(result, "filePath")
+    if path is None or not result.keys() & {"structuredPatch", "originalFile", "originalFileContents"}:
+        return []
+    created = result.get("type") == "create" or result.get("oldString") == ""
+    return [FileTouch(path, "create" if created else "edit", hash_of(result.get("content")))]
+
+
+def _asked(call: Call, output: object) -> list[FileTouch]:
+    """Take the file from the call, where the result does not tell."""
+    if call.path is None or call.op is None:
+        return []
+    created = isinstance(output, str) and output.startswith(_CREATED)
+    return [FileTouch(call.path, "create" if created else call.op, call.content_hash)]

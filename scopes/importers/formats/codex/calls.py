@@ -1,0 +1,131 @@
+"""Tool calls on their way to their results."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.importers.formats.codex.items import with_exit_code
+from scopes.importers.formats.codex.patches import touched_by_call, touched_by_changes
+from scopes.importers.formats.codex.record import Line, field_of, text_of
+from scopes.importers.formats.events import Span
+from scopes.importers.formats.lossless_json import foreign
+from scopes.model.message import FileTouch, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that waits for its result: its answer, its tool, the files it is to change, and what was told of it."""
+
+    answer: str
+    tool: str
+    touches: tuple[FileTouch, ...]
+    reports: list[Report] = field(default_factory=list)
+
+
+class Calls:
+    """The calls that have no result yet, by their ids; several may wait at once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Call] = {}
+        self._reported: dict[str, None] = {}
+
+    def expect(self, answer: str, parts: tuple[Part, ...]) -> None:
+        """Remember the calls among the parts of an answer."""
+        for part in parts:
+            call_id = part.fields.get("call_id")
+            if part.type == "tool_call" and call_id is not None:
+                self._waiting.setdefault(call_id, Call(answer, part.fields["name"], touched_by_call(part)))
+
+    def take(self, call_id: str) -> Call | None:
+        """Return the call that a result belongs to; it waits no longer."""
+        self._reported.pop(call_id, None)
+        return self._waiting.pop(call_id, None)
+
+    def report(self, report: Report) -> bool:
+        """Keep a report for the result that it is about; False when none is awaited."""
+        call = self._waiting.get(report.call_id)
+        if call is None:
+            return False
+        call.reports.append(report)
+        self._reported[report.call_id] = None
+        return True
+
+    def drop_reports(self) -> Iterator[Report]:
+        """Forget the reports of calls whose turn has ended without their results, and yield them."""
+        for call_id in self._reported:
+            reports = self._waiting[call_id].reports
+            yield from reports
+            reports.clear()
+        self._reported.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of a call: fields of its result, and the files it touched; None where the report does not say."""
+
+    call_id: str
+    key: str
+    fields: Mapping[str, Any]
+    span: Span
+    touches: tuple[FileTouch, ...] | None = None
+
+
+def read_report(line: Line) -> Report | None:
+    """Read an event that reports on a tool call; None when it is of another kind."""
+    item = field_of(line.payload, "item") if line.type == "item_completed" else line.payload
+    read = _READERS.get(text_of(item, "type") or "")
+    call_id = text_of(item, "id") if item is not line.payload else text_of(item, "call_id")
+    if read is None or call_id is None:
+        return None
+    fields, touches = read(item)
+    return Report(call_id, line.key, fields, line.span, touches)
+
+
+_Found = tuple[dict[str, Any], tuple[FileTouch, ...] | None]
+
+
+def _read_command(item: Mapping[str, Any]) -> _Found:
+    code = item.get("exit_code")
+    fields = with_exit_code(code) if type(code) is int else {}
+    parsed = item.get("parsed_cmd")
+    if code != 0 or not isinstance(parsed, list):
+        return fields, None
+    cwd = (text_of(item, "cwd") or "").removeprefix("file://")
+    paths = [text_of(step, "path") for step in parsed if isinstance(step, dict) and step.get("type") == "read"]
+    return fields, tuple(FileTouch(posixpath.join(cwd, path), "read") for path in paths if path) or None
+
+
+def _read_change(item: Mapping[str, Any]) -> _Found:
+    changes = item.get("changes")
+    done = item.get("success") is True or item.get("status") == "completed"
+    fields: dict[str, Any] = {"is_error": not done}
+    if not isinstance(changes, dict):
+        return fields, None
+    return {**fields, **foreign("structured", {"changes": changes})}, touched_by_changes(changes) if done else ()
+
+
+def _read_remote_call(item: Mapping[str, Any]) -> _Found:
+    match item.get("result"):
+        case {"Ok": {"isError": bool(failed)}} | {"Ok": {"is_error": bool(failed)}}:
+            return {"is_error": failed}, None
+        case {"Err": _}:
+            return {"is_error": True}, None
+    return {}, None
+
+
+def _read_spawn(item: Mapping[str, Any]) -> _Found:
+    told = {name: value for name, value in item.items() if name not in {"type", "call_id", "prompt"}}
+    return foreign("structured", told), None
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], _Found]] = {
+    "exec_command_end": _read_command,
+    "CommandExecution": _read_command,
+    "patch_apply_end": _read_change,
+    "FileChange": _read_change,
+    "mcp_tool_call_end": _read_remote_call,
+    "collab_agent_spawn_end": _read_spawn,
+}

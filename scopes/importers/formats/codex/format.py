@@ -1,0 +1,67 @@
+"""The format itself: what tells a rollout of Codex from other transcripts, and its events in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import chain, islice
+
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.codex.header import read_header
+from scopes.importers.formats.codex.reader import Reader
+from scopes.importers.formats.codex.record import NAME, SESSION, Line, is_rollout, open_envelope
+from scopes.importers.formats.events import Event, Span, Unparsed
+from scopes.importers.formats.json_lines import Record, walk_records
+
+_AHEAD = 8  # records in which the session's own is looked for
+_TRIED = 20  # records of which one must be a rollout's
+_CUT_BEGINNING = b'"type":"session_meta"'
+_NAMING_BYTES = 4096
+
+
+class Codex:
+    """Codex, from its first rollouts to those in pages."""
+
+    name = NAME
+
+    def sniff(self, head: bytes) -> bool:
+        """Tell from its first 256 KiB whether a source is in this format."""
+        records = list(islice(walk_records(BytesIO(head), len(head)), _TRIED))
+        if len(records) == 1 and records[0].problem is not None:
+            return _CUT_BEGINNING in head[:200]
+        return any(is_rollout(record.value) for record in records)
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the session, its messages and states, and the ending."""
+        with source.open() as stream:
+            beginning = stream.read(min(_NAMING_BYTES, source.size))
+        with source.open() as stream:
+            records = walk_records(stream, source.size)
+            ahead = _look_ahead(records)
+            lines = [line for record in ahead if (line := open_envelope(record)) is not None]
+            heading = read_header(lines, source.path, beginning.partition(b"\n")[0])
+            yield heading.session
+            reader = Reader(heading)
+            for record in chain(ahead, records):
+                yield from _read(reader, record)
+            if not ahead and source.size:
+                yield Unparsed(spans=(Span(0, source.size),), reason="nothing but blanks")
+            yield from reader.finish()
+
+
+def _look_ahead(records: Iterator[Record]) -> list[Record]:
+    ahead: list[Record] = []
+    for record in records:
+        ahead.append(record)
+        line: Line | None = open_envelope(record)
+        if len(ahead) == _AHEAD or (line is not None and line.kind == SESSION):
+            break
+    return ahead
+
+
+def _read(reader: Reader, record: Record) -> Iterator[Event]:
+    line = open_envelope(record)
+    if line is None:
+        yield Unparsed(spans=(record.span,), reason=record.problem or "no record of a rollout")
+    else:
+        yield from reader.read(line)

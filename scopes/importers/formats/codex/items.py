@@ -1,0 +1,207 @@
+"""Items of the model's history as parts of messages. What has no part of its own is kept raw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.importers.formats.codex.record import field_of, text_of
+from scopes.importers.formats.lossless_json import decode, foreign
+from scopes.importers.formats.openai.parts import read_arguments, read_file
+from scopes.model.message import Author, Part
+
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
+
+
+def read_answer_item(item: Mapping[str, Any]) -> tuple[Part, ...] | None:
+    """Read one item of a model's answer; None when it is none."""
+    kind = text_of(item, "type")
+    if kind == "message" and item.get("role") == "assistant":
+        return tuple(read_content(item.get("content"), text_of(item, "phase")))
+    read = _ANSWER_ITEMS.get(kind or "")
+    return None if read is None else tuple(read(item))
+
+
+def read_content(content: object, phase: str | None = None) -> Iterator[Part]:
+    """Read the content of a message: a text, or blocks; `phase` is what the model wrote it as."""
+    for block in content if isinstance(content, list) else [content] if content is not None else []:
+        match block:
+            case str(text) | {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+                yield Part("text", {"text": text} if phase is None else {"text": text, "phase": phase})
+            case {"type": "input_image" | "image", "image_url": str(url)}:
+                yield read_file("image", url)
+            case _:
+                yield Part("raw", foreign("json", block))
+
+
+def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay out the fields of a tool's result."""
+    call_id = text_of(item, "call_id")
+    found = foreign("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
+    return found if call_id is None else {"call_id": call_id, **found}
+
+
+def _call(item: Mapping[str, Any], name: str, given: dict[str, Any]) -> Part:
+    call_id = text_of(item, "call_id") or text_of(item, "id")
+    return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name, **given})
+
+
+def _named_call(item: Mapping[str, Any], given: dict[str, Any]) -> Part:
+    """Read a call that names its tool; one whose tool has a name that is no text is kept raw."""
+    if not isinstance(item.get("name", ""), str):
+        return Part("raw", foreign("json", item))
+    return _call(item, text_of(item, "name") or "unknown", given)
+
+
+def _read_reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
+    blocks = [block for name in ("summary", "content") if isinstance(item.get(name), list) for block in item[name]]
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    fields = {"text": "\n\n".join(texts) if texts else None, "opaque": text_of(item, "encrypted_content")}
+    yield Part("reasoning", {name: value for name, value in fields.items() if value is not None})
+
+
+def _read_function(item: Mapping[str, Any]) -> Iterator[Part]:
+    yield _named_call(item, read_arguments(item.get("arguments")))
+
+
+def _read_custom_tool(item: Mapping[str, Any]) -> Iterator[Part]:
+    given = item.get("input")
+    fields = {"input_text": given} if isinstance(given, str) else foreign("input", given)
+    yield _named_call(item, fields)
+
+
+def _read_search(item: Mapping[str, Any]) -> Iterator[Part]:
+    yield _call(item, "tool_search", read_arguments(item.get("arguments")))
+
+
+def _read_shell(item: Mapping[str, Any]) -> Iterator[Part]:
+    yield _call(item, "local_shell", foreign("input", item.get("action")))
+
+
+def _read_web_search(item: Mapping[str, Any]) -> Iterator[Part]:
+    yield _call(item, "web_search", foreign("input", item.get("action")))
+
+
+def _read_image_generation(item: Mapping[str, Any]) -> Iterator[Part]:
+    asked = text_of(item, "revised_prompt")
+    yield _call(item, "image_generation", {} if asked is None else {"input": {"prompt": asked}})
+    data = text_of(item, "result")
+    if data is not None:
+        yield Part("image", {"media_type": "image/png", "data": data})
+
+
+_ANSWER_ITEMS: dict[str, Callable[[Mapping[str, Any]], Iterator[Part]]] = {
+    "reasoning": _read_reasoning,
+    "function_call": _read_function,
+    "custom_tool_call": _read_custom_tool,
+    "local_shell_call": _read_shell,
+    "web_search_call": _read_web_search,
+    "tool_search_call": _read_search,
+    "image_generation_call": _read_image_generation,
+}
+
+
+_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
+_BODY = re.compile(r"^Output:$", re.MULTILINE)
+_FAILED = ("exec_command failed", "apply_patch verification failed", "err: ")
+_HEADER = 16_384  # characters in which a header ends, which may quote a long command
+
+
+def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay out the fields of a tool's result, without the call's id."""
+    output = item.get("output")
+    match output:
+        case str():
+            return _read_text(output)
+        case {"content": str(text), "success": bool(success)}:
+            return {**_read_text(text), "is_error": not success}
+    return foreign("output", output) if "output" in item else {}
+
+
+def with_exit_code(code: int) -> dict[str, Any]:
+    """Return the fields that say how a process ended."""
+    return {"exit_code": code, "is_error": code != 0}
+
+
+def _read_text(text: str) -> dict[str, Any]:
+    wrapped = _unwrap(text) if text.startswith('{"output"') else None
+    if wrapped is not None:
+        return wrapped
+    body = _BODY.search(text, 0, _HEADER)
+    exited = _EXITED.search(text, 0, body.start()) if body else None
+    if exited:
+        return {"output": text, **with_exit_code(int(exited[1]))}
+    return {"output": text, "is_error": True} if text.startswith(_FAILED) else {"output": text}
+
+
+def _unwrap(text: str) -> dict[str, Any] | None:
+    """Read an output that is JSON around the text; None when it is something else that only begins so."""
+    try:
+        value = decode(text)
+    except (ValueError, RecursionError):
+        return None
+    match value:
+        case {"output": str(inner), "metadata": {"exit_code": int(code)}}:
+            return {"output": inner, **with_exit_code(code)}
+    return None
+
+
+HUMAN = Author("user", "human")
+INJECTED = Author("user", "injected")
+
+_ABORTED = "<turn_aborted>"
+_NOTIFIED = "<subagent_notification>"
+_INJECTED_BEGINNINGS = (
+    _ABORTED, _NOTIFIED, "<environment_context>", "<permissions instructions>", "<skills_instructions>",
+    "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>", "<user_instructions>",
+    "# AGENTS.md instructions", "<user_shell_command>", "<skill>", "<model_switch>", "<personality_spec>",
+    "<realtime_conversation>", "<subagents>", "<plugins>", "<hook_prompt>", "<goal_context>", "<app-context>",
+    "<recommended_plugins>", "<user_action>", "<INSTRUCTIONS>",
+)  # fmt: skip
+_TYPED = "user."  # what the kinds of content begin with that came from a person's hand
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAuthor:
+    """Whose message it is, and of what kind."""
+
+    author: Author
+    kind: str
+    status: str | None = None
+
+
+def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | None:
+    """Tell who speaks in a message that is not the model's; None when it has no role.
+
+    A sub-agent (`spawned`) is prompted by another agent, whatever role the prompt has.
+    """
+    role = text_of(item, "role")
+    if role is None:
+        return None
+    if role != "user":
+        return ItemAuthor(INJECTED, "system")
+    texts = [text for text in _texts(item.get("content")) if text is not None]
+    if texts and texts[0].startswith(_ABORTED):
+        return ItemAuthor(INJECTED, "interrupt", "interrupted")
+    if not _was_typed(item):
+        return ItemAuthor(INJECTED, "notice" if texts and texts[0].startswith(_NOTIFIED) else "meta")
+    return ItemAuthor(INJECTED if spawned else HUMAN, "prompt")
+
+
+def _was_typed(item: Mapping[str, Any]) -> bool:
+    """Tell whether any of the content came from a person: by its declared kinds, or where it has none by its text."""
+    kinds = field_of(item, "internal_chat_message_metadata_passthrough").get("content_item_kinds")
+    if isinstance(kinds, list) and kinds:
+        return any(isinstance(kind, str) and kind.startswith(_TYPED) for kind in kinds)
+    texts = _texts(item.get("content"))
+    return not texts or any(text is None or not text.startswith(_INJECTED_BEGINNINGS) for text in texts)
+
+
+def _texts(content: object) -> list[str | None]:
+    """Return the text of each block without leading blanks; None stands for a block of another sort."""
+    blocks = content if isinstance(content, list) else [content]
+    found = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return [text.lstrip() if isinstance(text, str) else None for text in found]

@@ -1,0 +1,87 @@
+"""Which files a change touched: from what Codex reports of it, or from the patch that the model wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from scopes.importers.formats.codex.record import text_of
+from scopes.model.message import FileTouch, Part
+
+_HEADING = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
+_BEGINNING = "*** Begin Patch"
+_MOVED = "*** Move to: "
+_NOT_CONTENT = ("*** End of File", "*** End Patch")
+_OPERATIONS = {"Add": "create", "Update": "edit", "Delete": "delete"}
+
+
+def touched_by_call(part: Part) -> tuple[FileTouch, ...]:
+    """Read the files that a tool call is to change: those of the patch in it, if there is one."""
+    for text in _texts(part.fields.get("input", part.fields.get("input_text"))):
+        start = text.find(_BEGINNING)
+        if start >= 0:
+            return touched_by_patch(text[start:])
+    return ()
+
+
+def touched_by_patch(patch: str) -> tuple[FileTouch, ...]:
+    """Read the files that a patch in Codex' own notation is for, in its order."""
+    touches: list[FileTouch] = []
+    added: list[str] = []
+    complete = False
+    for line in patch.split("\n"):
+        heading = _HEADING.match(line.rstrip("\r"))
+        if heading or line.startswith(_NOT_CONTENT):
+            _finish(touches, added if complete else None)
+            complete = False
+        if heading:
+            touches.append(FileTouch(heading[2].strip(), _OPERATIONS[heading[1]]))
+            added, complete = [], heading[1] == "Add"
+        elif line.startswith(_MOVED) and touches:
+            before = touches.pop()
+            touches.append(FileTouch(line.removeprefix(_MOVED).strip(), "rename", source=before.path))
+        elif complete and line.startswith("+"):
+            added.append(line[1:])
+        elif complete:
+            complete = False
+    return tuple(touches)
+
+
+def touched_by_changes(changes: Mapping[str, Any]) -> tuple[FileTouch, ...]:
+    """Read the files of a reported change: path by path what was done to it."""
+    found = (_read_change(path, change) for path, change in changes.items() if isinstance(change, dict))
+    return tuple(touch for touch in found if touch is not None)
+
+
+def hash_of(content: str) -> str:
+    """Name a file's whole content."""
+    return f"sha256:{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _texts(given: object) -> Iterator[str]:
+    """Yield the texts of a tool's input, and the words of its command."""
+    for value in given.values() if isinstance(given, dict) else [given]:
+        yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
+
+
+def _finish(touches: list[FileTouch], added: list[str] | None) -> None:
+    """Give the file that was added last the hash of its content; a patch that breaks off has no whole content."""
+    if added is not None:
+        content = "".join(f"{line}\n" for line in added)
+        touches[-1] = FileTouch(touches[-1].path, touches[-1].op, hash_of(content))
+
+
+def _read_change(path: str, change: Mapping[str, Any]) -> FileTouch | None:
+    match change:
+        case {"type": "add", "content": str(content)}:
+            return FileTouch(path, "create", hash_of(content))
+        case {"type": "add"}:
+            return FileTouch(path, "create")
+        case {"type": "delete"}:
+            return FileTouch(path, "delete")
+        case {"type": "update"}:
+            moved = text_of(change, "move_path")
+            return FileTouch(path, "edit") if moved is None else FileTouch(moved, "rename", source=path)
+    return None

@@ -1,0 +1,119 @@
+"""Records of a rollout with their envelope taken off, whichever of the two forms the file has.
+
+Since the autumn of 2025 every record is `{timestamp, type, payload}`; before, the items stood alone, behind a first
+line that described the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.clock import parse_time
+from scopes.importers.formats.events import Span
+from scopes.importers.formats.json_lines import Record
+
+NAME = "codex"
+SESSION = "session_meta"
+ITEM = "response_item"
+EVENT = "event_msg"
+TURN = "turn_context"
+COMPACTED = "compacted"
+USAGE = "token_usage_record"
+COMMUNICATION = "inter_agent_communication"
+KNOWN = frozenset({SESSION, ITEM, EVENT, TURN, COMPACTED, USAGE, "world_state", COMMUNICATION})
+MAX_WORD = 64  # of a record's type, so that a state's name stays a name
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record: what it is, what it holds, and when it was written as far as the record tells."""
+
+    kind: str
+    payload: Mapping[str, Any]
+    span: Span
+    time: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    @property
+    def type(self) -> str:
+        """Name what the payload is, when it says so."""
+        return text_of(self.payload, "type") or ""
+
+    @property
+    def key(self) -> str:
+        """Name the record as a state: its type, and its payload's."""
+        kind = self.kind[:MAX_WORD]
+        return f"{kind}/{self.type[:MAX_WORD]}" if self.type else kind
+
+
+def open_envelope(record: Record) -> Line | None:
+    """Return what a record holds; None when it is no record of a rollout."""
+    value: Any = record.value
+    match value:
+        case {"type": str(kind), "payload": payload}:
+            if not isinstance(payload, dict):
+                return None
+            return Line(kind, payload, record.span, time_of(value), field_of(value, "metadata"))
+        case {"record_type": str(kind)}:
+            return Line(kind, {}, record.span)
+        case {"type": str()}:
+            return Line(ITEM, value, record.span)
+        case {"id": str(), "timestamp": str()}:
+            return Line(SESSION, value, record.span, time_of(value))
+    return None
+
+
+def is_rollout(value: Any) -> bool:
+    """Tell whether a document is a record that no other format has."""
+    match value:
+        case {"timestamp": str(), "type": str(kind), "payload": dict()}:
+            return kind in KNOWN
+        case {"id": str(), "timestamp": str(), "instructions": _} | {"id": str(), "timestamp": str(), "git": dict()}:
+            return "type" not in value and "role" not in value
+        case {"record_type": "state"}:
+            return len(value) == 1
+    return False
+
+
+def text_of(value: Mapping[str, Any], name: str) -> str | None:
+    """Return a field that holds text, and is not empty."""
+    text = value.get(name)
+    return text if isinstance(text, str) and text else None
+
+
+def field_of(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a field that holds an object; an empty one when it does not."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def time_of(value: Mapping[str, Any]) -> str | None:
+    """Return the record's own time, when it is one."""
+    time = text_of(value, "timestamp")
+    return time if time is not None and parse_time(time) is not None else None
+
+
+_ITEMS = frozenset({"ghost_snapshot"})
+_FAMILIES = (
+    "agent_message", "agent_reasoning", "apply_patch_", "collab_", "dynamic_tool_call_", "elicitation_", "exec_",
+    "hook_", "image_generation_", "item_", "list_", "mcp_", "patch_apply_", "plan_", "realtime_", "reasoning_",
+    "remote_skill_", "skills_", "sub_agent_", "task_", "thread_", "turn_", "undo_", "web_search_",
+)  # fmt: skip
+_EVENTS = frozenset({
+    "background_event", "context_compacted", "deprecation_notice", "entered_review_mode", "error", "exited_review_mode",
+    "get_history_entry_response", "guardian_assessment", "model_reroute", "raw_response_item", "request_permissions",
+    "request_user_input", "session_configured", "shutdown_complete", "stream_error", "terminal_interaction",
+    "token_count", "user_message", "view_image_tool_call", "warning",
+})  # fmt: skip
+_STATE = "state"  # a separator in the oldest rollouts
+
+
+def is_known_state(line: Line) -> bool:
+    """Tell whether a record that belongs to no message is of a sort that Codex is known to write."""
+    if line.kind == ITEM:
+        return line.type in _ITEMS
+    if line.kind == EVENT:
+        return line.type in _EVENTS or line.type.startswith(_FAMILIES)
+    return line.kind in KNOWN or line.kind == _STATE

@@ -1,0 +1,1 @@
+"""Message lists of OpenAI's chat completions interface."""

@@ -1,0 +1,116 @@
+"""The list of messages in one conversation, each with its place in the text; read as far as it can be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.importers.formats.json_stream import behind_blanks, end_of_value
+from scopes.importers.formats.lossless_json import decode, decode_first
+
+MAX_MEMBER = 4096  # characters of what is said beside a list
+LIST_NAMES = frozenset({"messages", "traj"})
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What stands in the list from `start` to `end`; with a `problem` it has no value."""
+
+    start: int
+    end: int
+    value: Any = None
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class MessageList:
+    """A conversation: its messages, and what is said of it beside them; `end` is how far it could be read."""
+
+    named: bool = False  # the list is a member of an object
+    elements: list[Element] = field(default_factory=list)
+    members: dict[str, Any] = field(default_factory=dict)
+    found: bool = False
+    complete: bool = False
+
+
+def read_message_list(text: str, start: int = 0) -> MessageList | None:
+    """Read the conversation that begins at `start`; None where there is none.
+
+    A conversation is an array in which something has a role, or an empty one, or an object that holds such an array.
+    One that is cut off or damaged is read up to there.
+    """
+    result = MessageList(named=text.startswith("{", start))
+    try:
+        if result.named:
+            _read_object(text, start + 1, result)
+        elif text.startswith("[", start):
+            _read_array(text, start + 1, result)
+        result.complete = result.found
+    except (ValueError, RecursionError, IndexError):
+        pass
+    return result if result.found and _is_plausible(result) else None
+
+
+def _is_plausible(messages: MessageList) -> bool:
+    if not messages.elements:
+        return messages.complete
+    values = (element.value for element in messages.elements)
+    return any(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values)
+
+
+def _read_object(text: str, position: int, result: MessageList) -> None:
+    position = behind_blanks(text, position)
+    while text[position] != "}":
+        key, position = decode_first(text, position)
+        position = behind_blanks(text, position)
+        if not isinstance(key, str) or text[position] != ":":
+            raise ValueError(position)
+        position = behind_blanks(text, position + 1)
+        if key in LIST_NAMES and text[position] == "[" and not result.found:
+            position = _read_array(text, position + 1, result)
+        else:
+            end = end_of_value(text, position)
+            if text[position] not in "[{" and end - position < MAX_MEMBER:
+                result.members[key] = decode(text[position:end])
+            position = end
+        position = _behind_comma(text, position, "}")
+
+
+def _read_array(text: str, position: int, result: MessageList) -> int:
+    """Read the messages; returns where their array ends."""
+    result.found = True
+    position = behind_blanks(text, position)
+    while text[position] != "]":
+        element = _read_element(text, position)
+        result.elements.append(element)
+        position = _behind_comma(text, element.end, "]")
+    return position + 1
+
+
+def _read_element(text: str, start: int) -> Element:
+    """Read one element; of one that is well-formed but not to be read, say why."""
+    try:
+        value, end = decode_first(text, start)
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
+        return Element(start, end_of_value(text, start), None, problem)
+    if not text.isascii() and _has_foreign_bytes(text[start:end]):
+        return Element(start, end, None, "not valid UTF-8")
+    return Element(start, end, value)
+
+
+def _has_foreign_bytes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _behind_comma(text: str, position: int, closing: str) -> int:
+    position = behind_blanks(text, position)
+    if text[position] == ",":
+        return behind_blanks(text, position + 1)
+    if text[position] != closing:
+        raise ValueError(position)
+    return position

@@ -1,0 +1,93 @@
+"""Putting messages into the index and taking them out; when that is due is `update`'s business."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from scopes.errors import Corrupt, NotFound
+from scopes.ids import Oid
+from scopes.index.document import Describe, IndexDocument
+from scopes.index.tokenize import fold, searchable
+from scopes.store.objects import Commit
+
+_INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_result) VALUES (?, ?, ?, ?, ?)"
+_DELETE_TEXT = """
+    INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
+    VALUES ('delete', ?, ?, ?, ?, ?)"""
+
+
+class Writer:
+    """Writes through one connection, inside the transaction at hand."""
+
+    def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
+        self._connection = connection
+        self._describe = describe
+        self._values: dict[tuple[str, str], int] = {}
+
+    def __contains__(self, oid: object) -> bool:
+        """Tell whether a commit is in the index."""
+        return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
+
+    def number_of(self, oid: Oid) -> int:
+        """Return the number of a commit that is in the index."""
+        return int(self._connection.execute("SELECT number FROM commits WHERE oid = ?", (oid,)).fetchone()[0])
+
+    def value_number(self, field: str, text: str) -> int:
+        """Return the number of a value of a field, folded but for names of refs; a new one is given a number."""
+        key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
+        number = self._values.get(key)
+        if number is None:
+            self._connection.execute("INSERT OR IGNORE INTO value (field, text) VALUES (?, ?)", key)
+            found = self._connection.execute("SELECT number FROM value WHERE field = ? AND text = ?", key).fetchone()
+            number = self._values[key] = int(found[0])
+        return number
+
+    def add(self, commit: Commit) -> None:
+        """Add a commit whose parents are in the index, and its message where that is new and whole."""
+        try:
+            entry = self._describe(commit)
+        except (Corrupt, NotFound):
+            entry = None
+        message = None if entry is None else self._add_message(entry)
+        row = (commit.oid, message)
+        number = self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid
+        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(commit.parents)]
+        self._connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
+
+    def _add_message(self, entry: IndexDocument) -> int:
+        known = self._connection.execute("SELECT number FROM message WHERE id = ?", (entry.id,)).fetchone()
+        if known is not None:
+            return int(known[0])
+        row = (
+            entry.id,
+            self.value_number("author", entry.author),
+            self.value_number("author_kind", entry.author_kind),
+            self.value_number("kind", entry.kind),
+            None if entry.model is None else self.value_number("model", entry.model),
+            entry.time,
+        )
+        cursor = self._connection.execute(
+            "INSERT INTO message (id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?)", row
+        )
+        number = int(cursor.lastrowid or 0)
+        self._connection.executemany("INSERT INTO touched VALUES (?, ?)", [(v, number) for v in self._touched(entry)])
+        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, entry.texts)))
+        return number
+
+    def remove(self, number: int, commit: Commit) -> None:
+        """Take a message out, described once more: a table without contents forgets only what it is told.
+
+        Raises:
+            Corrupt, NotFound: it cannot be read any more.
+        """
+        entry = self._describe(commit)
+        if entry is None:
+            raise NotFound(f"commit {commit.oid} has no message")
+        self._connection.execute(_DELETE_TEXT, (number, *map(searchable, entry.texts)))
+        gone = [(v, number) for v in self._touched(entry)]
+        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
+        self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
+
+    def _touched(self, entry: IndexDocument) -> set[int]:
+        tools = {self.value_number("tool", name) for name in entry.tools}
+        return tools | {self.value_number("file", path) for path in entry.files}

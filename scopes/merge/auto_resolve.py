@@ -1,0 +1,119 @@
+"""What becomes of each conflict before anybody is asked: the rules of the settings, then the strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from scopes.errors import Invalid, Refused
+from scopes.merge.conflict_keys import PRIORITIES, group_of
+from scopes.model.conflict import SEVERITIES, Choice, Conflict, Position, Resolution
+from scopes.result import Note
+from scopes.store.config import Config
+
+STRATEGIES: Final = ("automatic", "ours", "theirs", "manual")
+RULES: Final = ("first", "second", "skip", "fail")
+_CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
+_CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
+_URGENCIES: Final = ("low", "normal", "high", "critical")
+_ACTOR: Final = "scopes"  # who runs the merge is in the operation: the merge itself is the same for everybody
+_HARMLESS: Final = frozenset({"delete-delete", "resource-contention"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How conflicts are to be settled (S4-14, S4-15): `rules` by type, before the strategy."""
+
+    strategy: str = "automatic"
+    rules: Mapping[str, str] = field(default_factory=dict)
+    auto_priority: bool = False
+    strict: bool = False
+
+
+def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
+    """Read the rules of the settings, `scopes.merge.rule.<type>`, and check the strategy.
+
+    Raises:
+        Invalid: there is no such strategy or rule.
+    """
+    if strategy not in STRATEGIES:
+        raise Invalid(f"{strategy!a} is no merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
+    rules = {kind: rule for kind in SEVERITIES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
+    for kind, rule in rules.items():
+        if rule not in RULES:
+            key = f"scopes.merge.rule.{kind}"
+            raise Invalid(f"{rule!a} is no value of {key}", hint=f"it is one of: {', '.join(RULES)}")
+    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
+
+
+def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
+    """Resolve what the rules or the strategy resolve, and leave the rest open.
+
+    Raises:
+        Refused: a rule says that a conflict of this type must not be merged.
+    """
+    proposed = [replace(conflict, automatic_resolution=_automatic(conflict, policy)) for conflict in conflicts]
+    uncovered = sorted({conflict.type for conflict in proposed} - policy.rules.keys())
+    notes = []
+    if policy.rules and proposed and uncovered:
+        text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
+        notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
+    rules = {} if uncovered else policy.rules
+    return [_settled(conflict, rules.get(conflict.type), policy) for conflict in proposed], notes
+
+
+def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
+    """Return what could be taken without asking; nothing of high severity has that."""
+    match conflict.type:
+        case "delete-delete":
+            return "target"
+        case "resource-contention":
+            return "both"
+        case "priority-disagreement" if policy.auto_priority:
+            return _higher(conflict)
+    return None
+
+
+def _higher(conflict: Conflict) -> Choice | None:
+    ranks = [_rank(side) for side in (conflict.target, conflict.source)]
+    if None in ranks or group_of(conflict.key) != PRIORITIES:
+        return None
+    return "target" if (ranks[0] or 0) >= (ranks[1] or 0) else "source"
+
+
+def _rank(positions: Iterable[Position]) -> int | None:
+    values = [position.value for position in positions]
+    if not values or any(value not in _URGENCIES for value in values):
+        return None
+    return max(_URGENCIES.index(value) for value in values)
+
+
+def _settled(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
+    if rule == "fail":
+        raise Refused(
+            f"a rule forbids to merge a conflict of type {conflict.type}",
+            hint=f"see it with --dry-run -c scopes.merge.rule.{conflict.type}=skip, or change the rule",
+        )
+    if rule is not None:
+        return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
+    strategy = policy.strategy
+    automatic = conflict.automatic_resolution
+    stops = policy.strict or conflict.type not in _HARMLESS | {"priority-disagreement"}
+    if automatic is not None and strategy != "manual" and (not stops or conflict.type == "delete-delete"):
+        return resolve(conflict, automatic, "automatic", "", _ACTOR)
+    if strategy in _CHOICE_OF_STRATEGY:
+        return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
+    return conflict
+
+
+def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
+    conflict: Conflict, choice: Choice, strategy: str, reason: str, actor: str, value: object = None
+) -> Conflict:
+    """Return the conflict as resolved, with what was rejected."""
+    kept = {"target": conflict.target, "source": conflict.source, "base": conflict.base}.get(choice, ())
+    said = [position.value for position in (*conflict.target, *conflict.source)]
+    taken = said if choice == "both" else [position.value for position in kept]
+    rejected = [each for number, each in enumerate(said) if each not in taken and each not in said[:number]]
+    resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value)
+    return replace(conflict, status="resolved", resolution=resolution)

@@ -1,0 +1,85 @@
+"""The change log for people (S4-51)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from scopes.conversation.changes import Change, ChangeLog
+from scopes.ids import is_oid
+from scopes.merge.conflict_keys import shown_key
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, moment
+from scopes.render.view import Cell, Column, Span, View
+from scopes.result import Result
+
+_SEEN = (
+    Column("Time"),
+    Column("Operation"),
+    Column("Field", "branch", flexible=True),
+    Column("Cause", "agent", flexible=True),
+    Column("Value", flexible=True),
+)
+_PIPED = (
+    Column("Time"),
+    Column("Field"),
+    Column("Operation"),
+    Column("Cause"),
+    Column("Before"),
+    Column("After"),
+    Column("Source"),
+)
+_MESSAGE = "messages["
+
+
+@render_text.register(ChangeLog)
+def change_log(result: ChangeLog, view: View) -> None:
+    """Say the changes, oldest first."""
+    _say(result.items, view, title=f"Changes of {result.conversation}")
+
+
+@render_text.register(Change)
+def change(result: Change, view: View) -> None:
+    """Say one change."""
+    _say((result,), view, title=None)
+
+
+def _say(items: Iterable[Result], view: View, *, title: str | None) -> None:
+    changes = (item for item in items if isinstance(item, Change))
+    if view.terminal:
+        view.rows(_SEEN, (_seen_row(row, view) for row in changes), title=title)
+    else:
+        view.rows(_PIPED, map(_piped_row, changes))
+
+
+def _seen_row(row: Change, view: View) -> tuple[Cell, ...]:
+    field = row.field_path
+    if field.startswith(_MESSAGE):
+        field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
+    value = row.before if row.after is None else row.after
+    return moment(view, row.time), row.operation, field, row.cause, Span(_brief(value))
+
+
+def _piped_row(row: Change) -> tuple[str, ...]:
+    return row.time, row.field_path, row.operation, row.cause, _written(row.before), _written(row.after), row.source
+
+
+def _brief(value: Any) -> str:
+    """Say the part of a value that a person would; who said a message is its cause."""
+    match value:
+        case {"subject": str(text)}:
+            return text
+        case {"key": str(key), "choice": str(choice)}:
+            return f"{choice} for {shown_key(key)}"
+        case {"key": str(key), "type": str(kind)}:
+            return f"{kind} on {shown_key(key)}"
+        case {"tip": str(name)} | {"id": str(name)} | {"amended_by": str(name)}:
+            return name[:SHORT_ID_LENGTH]
+        case str(text):
+            return text[:SHORT_ID_LENGTH] if is_oid(text) else text
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

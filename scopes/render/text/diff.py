@@ -1,0 +1,121 @@
+"""Differences for people, in the marks of diff(1): what only the left side has, and what only the right one has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scopes.conversation.diff import ClaimDiffers, Difference, MessageDiffers
+from scopes.history.messages import MessageHead, display_time
+from scopes.render.colour import Style
+from scopes.render.text.claim import about, said
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, moment, subject
+from scopes.render.text.word_diff import compare_words
+from scopes.render.view import Cell, Column, Span, View
+
+_PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
+
+
+@render_text.register(Difference)
+def difference(result: Difference, view: View) -> None:
+    """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
+    if result.stat:
+        _stat(result, view)
+    elif view.terminal:
+        _sections(result, view)
+    else:
+        view.rows(_PIPED, _rows(result, view))
+
+
+def _stat(result: Difference, view: View) -> None:
+    rows = (
+        (f"only in {result.left.name}", counted(len(result.only_left), "message")),
+        (f"only in {result.right.name}", counted(len(result.only_right), "message")),
+        ("changed", counted(len(result.changed), "message")),
+        ("claims that differ", counted(len(result.claims), "claim")),
+    )
+    if view.terminal:
+        width = max(len(name) for name, _ in rows)
+        for name, count in rows:
+            view.line(Span(f"{name:<{width}}  ", "key"), count)
+    else:
+        numbers = (len(each) for each in (result.only_left, result.only_right, result.changed, result.claims))
+        names = ("only_left", "only_right", "changed", "claims")
+        view.rows((Column("Name"), Column("Value")), ((name, str(n)) for name, n in zip(names, numbers, strict=True)))
+
+
+def _sections(result: Difference, view: View) -> None:
+    if not result.exit_code:
+        view.line(Span(result.left.name, "branch"), " and ", Span(result.right.name, "branch"), " do not differ.")
+        return
+    view.line(Span(f"--- {result.left.name}", "bad"))
+    view.line(Span(f"+++ {result.right.name}", "good"))
+    _messages(view, f"Only in {result.left.name}", "-", "bad", result.only_left)
+    _messages(view, f"Only in {result.right.name}", "+", "good", result.only_right)
+    if result.changed:
+        _heading(view, f"Changed: {counted(len(result.changed), 'message')}")
+        for message in result.changed:
+            view.line(identifier(view, message.head.id), " ", author(message.head.author, message.head.author_kind))
+            _both(view, message.left.text, message.right.text)
+    if result.claims:
+        _heading(view, f"Claims that differ: {len(result.claims):,}")
+        for claim in result.claims:
+            view.line(Span(about(claim.key, claim.agent), "heading"))
+            _both(
+                view,
+                said(claim.key, claim.left) if claim.in_left else None,
+                said(claim.key, claim.right) if claim.in_right else None,
+            )
+
+
+def _heading(view: View, text: str) -> None:
+    view.line()
+    view.line(Span(text, "key"))
+
+
+def _messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHead, ...]) -> None:
+    if not heads:
+        return
+    _heading(view, f"{title}: {counted(len(heads), 'message')}")
+    for head in heads:
+        who = author(head.author, head.author_kind)
+        line, room = subject(head), view.width - len(f"{mark} {head.id[:SHORT_ID_LENGTH]} {who.text}: ")
+        if len(line) > room > 1:
+            line = f"{line[: room - 1].rstrip()}…"
+        view.line(Span(f"{mark} ", style), identifier(view, head.id), " ", who, ": ", line)
+
+
+def _both(view: View, left: str | None, right: str | None) -> None:
+    """Say two texts below each other, the words that differ marked where both are there."""
+    one: tuple[Span, ...] = (Span(left or "", "bad"),)
+    two: tuple[Span, ...] = (Span(right or "", "good"),)
+    if left is not None and right is not None:
+        one, two = compare_words(left, right)
+    if left is not None:
+        view.line(Span("- ", "bad"), *one, indent=2)
+    if right is not None:
+        view.line(Span("+ ", "good"), *two, indent=2)
+
+
+def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
+    for mark, heads in (("-", result.only_left), ("+", result.only_right)):
+        yield from (_message_row(mark, head, view, head.subject) for head in heads)
+    for message in result.changed:
+        yield from _changed_rows(message, view)
+    for claim in result.claims:
+        yield from _claim_rows(claim)
+
+
+def _message_row(mark: str, head: MessageHead, view: View, text: str) -> tuple[Cell, ...]:
+    return mark, "message", head.id, head.author, moment(view, display_time(head)), text
+
+
+def _changed_rows(message: MessageDiffers, view: View) -> Iterable[tuple[Cell, ...]]:
+    yield _message_row("-", message.head, view, message.left.text)
+    yield _message_row("+", message.head, view, message.right.text)
+
+
+def _claim_rows(claim: ClaimDiffers) -> Iterator[tuple[Cell, ...]]:
+    for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
+        if there:
+            yield mark, "claim", claim.key, claim.agent or "", "", said(claim.key, value)

@@ -1,0 +1,88 @@
+"""The list of conversations for people (S4-53)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.clock import now_nanoseconds
+from scopes.conversation.list_cached import ConversationList
+from scopes.index.conversation_table import ConversationSummary
+from scopes.render.relative_time import ago
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.phrases import UNKNOWN_TIME, say_hint
+from scopes.render.view import Column, Span, View
+
+_SEEN = (
+    Column("ID", "id"),
+    Column("Participants", "agent", flexible=True),
+    Column("Branches"),
+    Column("Activity", "time"),
+    Column("Title", flexible=True),
+)
+_PIPED = (
+    Column("ID"),
+    Column("Participants"),
+    Column("Branches"),
+    Column("Last activity"),
+    Column("Title"),
+    Column("UUID", hidden=True),
+    Column("Messages", hidden=True),
+    Column("Active branch", hidden=True),
+    Column("Created at", hidden=True),
+    Column("Source", hidden=True),
+)
+_AROUND = 12  # the border of a box of five columns, and what is between them
+_LEAST_TITLE = 12
+
+
+@render_text.register(ConversationList)
+def conversation_list(result: ConversationList, view: View) -> None:
+    """Say a box of conversations, newest first; in a pipe a row each."""
+    if not view.terminal:
+        view.rows(_PIPED, map(_piped_row, result.conversations))
+    elif result.conversations:
+        _say_table([_seen_row(row) for row in result.conversations], view)
+    else:
+        view.line("There are no conversations yet.")
+        say_hint(view, "begin one with: scopes conv new")
+
+
+def _say_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
+    """Say the rows in a box; the titles have what room the other columns leave, if that is enough to tell anything."""
+    people = sorted(len(str(row[1])) for row in rows)
+    others = sum(max(len(_SEEN[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
+    room = view.width - others - _AROUND
+    whole = room - max(people[-1], len(_SEEN[1].name)) >= _LEAST_TITLE  # everybody beside a title
+    titled = any(_text(row[-1]) for row in rows) and (whole or 2 * people[len(people) // 2] <= room)
+    columns = (
+        *_SEEN[:1],
+        replace(_SEEN[1], flexible=not (titled and whole)),
+        *_SEEN[2:4],
+        replace(_SEEN[4], hidden=not titled),
+    )
+    view.rows(columns, rows, title="Active Conversations")
+
+
+def _text(cell: str | Span) -> str:
+    return cell if isinstance(cell, str) else cell.text
+
+
+def _seen_row(row: ConversationSummary) -> tuple[str | Span, ...]:
+    title = row.title if row.title is not None else Span(row.opening or "", "dim")
+    when = UNKNOWN_TIME if row.last_activity is None else ago(row.last_activity, now_nanoseconds())
+    return row.id, ",".join(row.participants), str(row.branches), when, title
+
+
+def _piped_row(row: ConversationSummary) -> tuple[str, ...]:
+    return (
+        row.id,
+        ",".join(row.participants),
+        str(row.branches),
+        row.last_activity or UNKNOWN_TIME,
+        row.title or "",
+        row.uuid or "",
+        "" if row.messages is None else str(row.messages),
+        row.active_branch or "",
+        row.created_at or "",
+        row.source or "",
+    )

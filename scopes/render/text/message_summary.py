@@ -1,0 +1,88 @@
+"""A message in one line: what was said, or else what was called, answered or thought."""
+
+from __future__ import annotations
+
+from scopes.history.messages import MessageHead
+from scopes.loading import load
+from scopes.model.message import Message, Part
+from scopes.render.clean import clean_line
+from scopes.render.colour import Style
+from scopes.render.text.part import part_line, thought
+from scopes.render.text.phrases import SUBJECT_LENGTH, subject
+from scopes.render.text.tool import calls_line
+from scopes.render.text.tool_outcome import extent, failed, result_line
+from scopes.render.view import Span
+
+_MARKS: dict[str, tuple[str, Style]] = {
+    "compaction": ("━━ compaction ━━ ", "active"),
+    "interrupt": ("■ interrupted ", "warn"),
+    "error": ("▲ error ", "bad"),
+}
+_NARROWEST = 20
+_LONGEST = 1000  # characters of a text that one line may need
+
+
+def brief(head: MessageHead, message: Message | None, results: tuple[Part, ...], room: int | None) -> tuple[Span, ...]:
+    """Say a message in one line that is best at `room` cells; what began or broke off a context is marked."""
+    text, style = _MARKS.get(head.kind, ("", ""))
+    mark = (Span(text, style),) if text else ()
+    if message is None:
+        return *mark, Span(subject(head))
+    said = " ".join(message.text[:_LONGEST].split())
+    if folds(message) and (said or not message.parts or message.parts[0].type == "text"):
+        much = extent(message.text)
+        rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
+        return *mark, Span(_shortened(said or subject(head), room, (*mark, *rest)), "dim"), *rest
+    if said:
+        rest = _called(message, results)
+        return *mark, Span(_shortened(said, room, (*mark, *rest))), *rest
+    return *mark, *_unsaid(head, message, results, room)
+
+
+def told(head: MessageHead, message: Message) -> str:
+    """Say what a message without a text does, as short as a commit's subject."""
+    words = clean_line("".join(span.text for span in brief(head, message, (), None)))
+    return words if len(words) <= SUBJECT_LENGTH else f"{words[: SUBJECT_LENGTH - 1]}…"
+
+
+def _shortened(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
+    """Shorten a text to what is left of the room."""
+    if room is None:
+        return text
+    taken = sum(len(span.text) for span in beside)
+    shortened: str = load("scopes.render.text.ellipsis:shorten")(clean_line(text), max(room - taken, _NARROWEST))
+    return shortened
+
+
+def folds(message: Message) -> bool:
+    """Tell whether a message was put in by the agent's program and said by nobody."""
+    return message.author.kind == "injected" or message.kind == "compaction"
+
+
+def _called(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
+    """Say which tools a message that speaks also called, and how many of the calls failed."""
+    names = [
+        clean_line(str(part.fields.get("name") or "unknown tool")) for part in message.parts if part.type == "tool_call"
+    ]
+    counts = {name: names.count(name) for name in names}
+    called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
+    wrong = sum(failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
+    failure = (Span(f", {wrong} failed", "bad"),) if wrong else ()
+    return (Span(f" → {called}", "dim"), *failure) if called else ()
+
+
+def _unsaid(head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None) -> tuple[Span, ...]:
+    """Say what a message without text does."""
+    calls = [part for part in message.parts if part.type == "tool_call"]
+    answers = [part for part in message.parts if part.type == "tool_result"]
+    if calls:
+        return calls_line(calls, results, room)
+    if answers:
+        more = f" · {len(answers) - 1} more" if len(answers) > 1 else ""
+        rest = (Span(more, "dim"),) if more else ()
+        return *result_line(answers[0], None if room is None else room - len(more)), *rest
+    other = next((part for part in message.parts if part.type not in {"text", "reasoning"}), None)
+    thinking = next((part.text for part in message.parts if part.type == "reasoning" and part.text.strip()), "")
+    if thinking:
+        return (Span(thought(thinking), "dim"),)
+    return (Span(subject(head)),) if other is None else part_line(other)

@@ -1,0 +1,69 @@
+"""Summaries for people."""
+
+from __future__ import annotations
+
+from scopes.memory.summaries import SummaryList, SummaryRow
+from scopes.memory.summarize import Summarized
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.phrases import author, counted, identifier, moment, say_field, say_hint
+from scopes.render.text.tokens import amount
+from scopes.render.view import Cell, Column, Span, View
+
+_COLUMNS = (
+    Column("ID"),
+    Column("Kind"),
+    Column("Author", flexible=True),
+    Column("Method"),
+    Column("Messages"),
+    Column("State"),
+    Column("Time"),
+    Column("OID", hidden=True),
+)
+
+
+@render_text.register(Summarized)
+def summarized(result: Summarized, view: View) -> None:
+    """Say the summary; when it was stored, in a pipe only its id."""
+    if result.id is not None and not view.terminal:
+        view.line(result.id)
+        return
+    if view.terminal:
+        what = "compacted" if result.compact else "summarized"
+        done = what if result.id is not None else f"would have {what}"
+        place = Span(f"{result.conversation}/{result.branch}", "branch")
+        before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
+        name = () if result.id is None else (" in ", identifier(view, result.id))
+        view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
+        tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
+        say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
+    view.body(result.text, indent=4 if view.terminal else 0)
+    if result.id is not None:
+        say_hint(view, "undo with: scopes undo")
+
+
+@render_text.register(SummaryList)
+def summary_list(result: SummaryList, view: View) -> None:
+    """Say the summaries, newest first; those are stale after which something was said or changed."""
+    place = f"{result.conversation}/{result.branch}"
+    if result.summaries or not view.terminal:
+        view.rows(_COLUMNS, (_row(row, view) for row in result.summaries), title=f"Summaries of {place}")
+    else:
+        view.line(Span(place, "branch"), " has no summary.")
+    if view.terminal:
+        say_field(view, "Not covered yet", counted(result.uncovered, "message"))
+
+
+def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
+    who = author(row.head.author, row.head.author_kind) if view.terminal else row.head.author
+    why = [f"{row.newer:,} newer"] * bool(row.newer) + [f"{len(row.changed):,} changed"] * bool(row.changed)
+    state = Span(f"stale: {', '.join(why)}", "warn") if row.stale else "current"
+    return (
+        identifier(view, row.head.id),
+        row.head.kind,
+        who,
+        row.method,
+        str(row.messages),
+        state,
+        moment(view, row.time),
+        row.head.oid,
+    )

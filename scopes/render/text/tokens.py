@@ -1,0 +1,49 @@
+"""Token counts for people; `~` marks an estimate."""
+
+from __future__ import annotations
+
+from scopes.context.count import TokenCount
+from scopes.render.text.dispatch import render_text
+from scopes.render.text.phrases import counted, say_field, say_outcome, size
+from scopes.render.view import Column, Span, View
+from scopes.tokens.fetch import RanksFetched
+from scopes.tokens.status import TokenStatus
+
+_FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", flexible=True))
+
+
+def amount(tokens: int, method: str) -> str:
+    """Say a number of tokens: `1,234`, or `~1,234` where it is an estimate."""
+    return f"{tokens:,}" if method == "exact" else f"~{tokens:,}"
+
+
+@render_text.register(TokenCount)
+def token_count(result: TokenCount, view: View) -> None:
+    """Say the count; in a pipe the number alone, an estimate with its mark."""
+    if not view.terminal:
+        view.line(f"{'' if result.method == 'exact' else '~'}{result.tokens}")
+        return
+    how = dict.fromkeys((result.encoding, result.method))
+    view.line(f"{amount(result.tokens, result.method)} tokens", Span(f"  {', '.join(how)}", "dim"))
+    say_field(view, "Text", counted(result.characters, "character"))
+    if result.messages is not None:
+        say_field(view, "Messages", f"{result.messages:,}")
+    for name, tokens in (result.parts or {}).items():
+        say_field(view, name.replace("_", " ").capitalize(), amount(tokens, result.method))
+
+
+@render_text.register(TokenStatus)
+def token_status(result: TokenStatus, view: View) -> None:
+    """Say a row for each file, and for an encoding without any."""
+    rows = []
+    for encoding in result.encodings:
+        files = [(file.origin, file.path if file.right else f"{file.path} (wrong hash)") for file in encoding.files]
+        counts = "exact" if encoding.exact else "estimate"
+        rows += [(encoding.name, counts, origin, path) for origin, path in files or [("", "")]]
+    view.rows(_FILES, rows, title="Encodings")
+
+
+@render_text.register(RanksFetched)
+def ranks_fetched(result: RanksFetched, view: View) -> None:
+    """Say where the data now is."""
+    say_outcome(view, result.path, f"Fetched {result.encoding} ({size(result.size)}) to {result.path}.")

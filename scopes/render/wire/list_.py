@@ -1,0 +1,33 @@
+"""The list of conversations as JSON."""
+
+from __future__ import annotations
+
+from scopes.conversation.list_cached import ConversationList
+from scopes.index.conversation_table import ConversationSummary
+from scopes.render.wire.dispatch import to_wire
+from scopes.render.wire.fields import known, utc
+
+
+@to_wire.register(ConversationList)
+def conversation_list(result: ConversationList) -> dict[str, object]:
+    """Lay out every conversation, newest first."""
+    document: dict[str, object] = {
+        "kind": "conversation-list",
+        "conversations": [_summary_object(row) for row in result.conversations],
+    }
+    return document | ({"damaged": list(result.damaged)} if result.damaged else {})
+
+
+def _summary_object(summary: ConversationSummary) -> dict[str, object]:
+    return known(
+        id=summary.id,
+        uuid=summary.uuid,
+        title=summary.title,
+        participants=list(summary.participants),
+        branches=summary.branches,
+        messages=summary.messages,
+        active_branch=summary.active_branch,
+        created_at=utc(summary.created_at),
+        last_activity=summary.last_activity,
+        source=summary.source,
+    )

@@ -1,0 +1,1 @@
+"""Counting tokens: encodings, rank files, exact and estimated counts, models and a cache of counts."""

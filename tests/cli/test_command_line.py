@@ -1,0 +1,102 @@
+"""Splitting a command line into options, verb and rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.cli.command_line import expects_value, is_option, split_words
+from scopes.cli.table import TABLE
+
+APPEND = ("conversations", "append")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["ai conversations append", "ai conv append", "conversations append", "conv append"],
+)
+def test_every_spelling_of_a_group_leads_to_the_same_verb(typed):
+    line = split_words(TABLE, [*typed.split(), "conv-001", "hello"])
+    assert line.command is not None
+    assert line.command.path == APPEND
+    assert line.rest == ["conv-001", "hello"]
+
+
+def test_the_verbs_at_the_top_are_found_with_and_without_ai():
+    assert split_words(TABLE, ["undo"]).path == ("conversations", "undo")
+    assert split_words(TABLE, ["ai", "undo"]).path == ("conversations", "undo")
+
+
+def test_a_group_within_a_group_is_followed():
+    line = split_words(TABLE, ["conv", "operations", "show", "x"])
+    assert line.path == ("conversations", "operations", "show")
+    assert line.rest == ["x"]
+
+
+@pytest.mark.parametrize(
+    "leading", [["-C", "dir"], ["-Cdir"], ["--store=x"], ["--store", "x"], ["-qv"], ["-qC", "dir"]]
+)
+def test_options_before_the_verb_keep_their_values(leading):
+    line = split_words(TABLE, [*leading, "conv", "append", "x"])
+    assert line.leading == leading
+    assert line.path == APPEND
+    assert line.rest == ["x"]
+
+
+def test_options_between_group_and_verb_count_as_before_the_verb():
+    line = split_words(TABLE, ["conv", "--json", "append", "-q"])
+    assert line.leading == ["--json"]
+    assert line.rest == ["-q"]
+
+
+def test_what_follows_the_verb_is_left_alone():
+    rest = ["--", "--json", "-x", "", "undo"]
+    assert split_words(TABLE, ["conv", "append", *rest]).rest == rest
+
+
+@pytest.mark.parametrize("word", ["appendd", "", "-", "--", "--bogus", "-x", "-Cx/../y="])
+def test_a_word_that_names_nothing_is_reported(word):
+    line = split_words(TABLE, ["conv", word])
+    assert line.unknown == (None if word.startswith("-C") else word)
+    assert line.command is None
+
+
+def test_version_is_a_command_however_it_is_spelled():
+    assert split_words(TABLE, ["--version"]).path == ("version",)
+    assert split_words(TABLE, ["conv", "--version"]).unknown == "--version"
+
+
+def test_help_before_the_verb_is_noticed():
+    assert split_words(TABLE, ["conv", "-h"]).wants_help
+    assert split_words(TABLE, ["--help"]).wants_help
+    assert not split_words(TABLE, ["-C", "--help", "conv"]).wants_help
+
+
+def test_an_option_whose_value_is_still_to_come_waits():
+    assert split_words(TABLE, ["--store"]).waits == "--store"
+    assert split_words(TABLE, ["--store", "x"]).waits is None
+
+
+def test_only_an_option_with_a_separate_value_expects_one():
+    assert [w for w in ("-C", "-Cx", "--store", "--store=x", "-qC", "-q", "--json", "-x") if expects_value(w)] == [
+        "-C",
+        "--store",
+        "-qC",
+    ]
+    assert is_option("-qC")
+    assert not is_option("--nothing")
+
+
+WORDS = st.lists(
+    st.sampled_from(["ai", "conv", "append", "undo", "--json", "-C", "--store", "-x", "--", "", "list"]) | st.text()
+)
+
+
+@given(WORDS)
+def test_no_word_is_lost_whatever_is_typed(words):
+    line = split_words(TABLE, words)
+    assert len(line.leading) + len(line.typed) + len(line.rest) == len(words)
+    assert sorted([*line.leading, *line.typed, *line.rest]) == sorted(
+        "version" if w == "--version" and "version" in line.typed else w for w in words
+    )

@@ -1,0 +1,108 @@
+"""The completion scripts in real shells, where these are installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from scopes.cli.completion_scripts import SCRIPTS
+from tests.cli.running import ROOT, SAMPLE, environment, scopes, with_options
+
+
+@pytest.fixture
+def shell(tmp_path, store, sample_options):
+    """Run a script in a shell that finds our `scopes` on its PATH and completes with the sample table."""
+    program = tmp_path / "bin" / "scopes"
+    program.parent.mkdir()
+    code = with_options(sample_options)
+    program.write_text(f'#!/bin/sh\nexec \'{sys.executable}\' -c "{code}" {SAMPLE} "$@"\n')
+    program.chmod(0o755)
+
+    def shell(*words):
+        if shutil.which(words[0]) is None:
+            pytest.skip(f"{words[0]} is not installed")
+        path = f"{program.parent}:{environment()['PATH']}"
+        env = environment(PATH=path, SCOPES_STORE=store, HOME=str(tmp_path))
+        done = subprocess.run(words, check=False, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    return shell
+
+
+BASH = """\
+source {root}/completions/scopes.bash
+COMP_WORDS=({words}); COMP_CWORD=$(({count} - 1)); _scopes; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def bash(shell, *words):
+    quoted = " ".join(f"'{word}'" for word in words)
+    return shell("bash", "--norc", "-c", BASH.format(root=ROOT, words=quoted, count=len(words)))
+
+
+def test_bash_completes_commands_conversations_and_branches(shell):
+    assert bash(shell, "scopes", "conv", "sta") == ["state"]
+    assert bash(shell, "scopes", "conv", "state", "conv-") == ["conv-001", "conv-002"]
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "") == ["analysis/security", "main"]
+
+
+def test_bash_completes_behind_an_equals_sign_as_bash_splits_it(shell):
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "=", "m") == ["main"]
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "=") == ["analysis/security", "main"]
+    assert bash(shell, "scopes", "--color", "=", "a") == ["auto", "always"]
+
+
+def test_bash_finds_the_function_by_the_name_of_the_command(shell):
+    assert shell("bash", "--norc", "-c", f"source {ROOT}/completions/scopes.bash; complete -p scopes") == [
+        "complete -o bashdefault -o default -F _scopes scopes"
+    ]
+
+
+# What zsh's completion system gives a function, and the two functions of it that ours calls.
+ZSH = """\
+compdef() {{ true }}; _files() {{ print files }}; _describe() {{ print -rl -- $described }}
+source {root}/completions/_scopes
+words=({words} '{current}'); CURRENT=$#words; PREFIX='{current}'; _scopes
+"""
+
+
+def zsh(shell, *words):
+    quoted = " ".join(f"'{word}'" for word in words[:-1])
+    return shell("zsh", "-f", "-c", ZSH.format(root=ROOT, words=quoted, current=words[-1]))
+
+
+def test_zsh_completes_with_descriptions_and_offers_files_otherwise(shell):
+    assert zsh(shell, "scopes", "conv", "wai") == ["wait:Wait for a signal"]
+    assert zsh(shell, "scopes", "conv", "state", "log") == ["login-bug:conversation"]
+    assert zsh(shell, "scopes", "conv", "state", "login-bug", "--branch=") == ["--branch=main:branch of login-bug"]
+    assert zsh(shell, "scopes", "conv", "read", "") == ["files"]
+
+
+def test_fish_completes_commands_with_their_summaries(shell):
+    program = f"source {ROOT}/completions/scopes.fish; complete -C '{{}}'"
+    assert shell("fish", "--no-config", "-c", program.format("scopes conv wai")) == ["wait\tWait for a signal"]
+    assert shell("fish", "--no-config", "-c", program.format("scopes conv state l")) == ["login-bug\tconversation"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_completion_prints_the_script_that_is_installed(name):
+    file = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}[name]
+    with open(f"{ROOT}/completions/{file}") as installed:
+        assert scopes("completion", name).stdout == installed.read()
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh"])
+def test_a_script_is_valid_in_its_shell(shell, name):
+    file = {"bash": "scopes.bash", "zsh": "_scopes"}[name]
+    assert shell(name, "-n", f"{ROOT}/completions/{file}") == []
+
+
+@pytest.mark.parametrize("words", [(), ("tcsh",), ("bash", "zsh")])
+def test_completion_wants_one_shell_that_it_knows(words):
+    done = scopes("completion", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bash, zsh or fish" in done.stderr

@@ -1,0 +1,114 @@
+"""Manual pages: the same words as the help texts, and man has nothing to complain about."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from scopes.cli.description import describe
+from scopes.cli.man_pages import page_name, root_page, verb_page
+from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
+from scopes.cli.table import TABLE as PRODUCT
+from scopes.cli.table import Command
+from tests.cli.conftest import SETTINGS
+from tests.cli.sample import TABLE
+
+
+def tricky() -> None:
+    """Survive \\what's `roff` would -eat.
+
+    .TH is no macro here, and 'neither is this.
+    A\\backslash, a "quote", a dash -- and an é.
+
+    \b
+    .nf
+      'kept  as    it is'
+
+    Examples:
+      scopes conv tricky -- '.x' "a\\b"
+    """  # noqa: D301  the backspace is meant
+
+
+TRICKY = Command(("conversations", "tricky"), "", "Survive", "tests.cli.test_man_pages:tricky")
+
+
+def pages():
+    verbs = {page_name(TABLE, path): describe(TABLE, command) for path, command in TABLE.commands.items()}
+    made = {name: verb_page(name, verb) for name, verb in verbs.items()}
+    return made | {
+        "scopes": root_page(PRODUCT, SETTINGS.items()),
+        "scopes-tricky": verb_page("scopes-tricky", describe(TABLE, TRICKY)),
+    }
+
+
+def shown(page, tmp_path):
+    """Return what man shows for a page, and what it complains about."""
+    if shutil.which("man") is None:
+        pytest.skip("man is not installed")
+    file = tmp_path / "page.1"
+    file.write_text(page, encoding="utf-8")
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "MANWIDTH": "80",
+        "LC_ALL": "C.UTF-8",
+        "MANROFFOPT": "-c",
+        "HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(file)],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return subprocess.run(
+        ["col", "-bx"], input=done.stdout, env=environment, capture_output=True, encoding="utf-8", check=True
+    ).stdout, done.stderr
+
+
+@pytest.mark.parametrize(("name", "page"), pages().items(), ids=pages())
+def test_man_has_nothing_to_complain_about(name, page, tmp_path):
+    text, complaints = shown(page, tmp_path)
+    assert complaints == ""
+    assert text.startswith(name.upper() + "(1)")
+
+
+def test_what_roff_would_eat_is_shown_as_it_was_written(tmp_path):
+    text, _ = shown(pages()["scopes-tricky"], tmp_path)
+    assert "  'kept  as    it is'" in text
+    words = " ".join(text.split())
+    for line in (
+        "survive \\what's `roff` would -eat",
+        ".TH is no macro here, and 'neither is this.",
+        'A\\backslash, a "quote", a dash -- and an é.',
+        "scopes conv tricky -- '.x' \"a\\b\"",
+    ):
+        assert line in words
+
+
+def test_a_page_says_what_the_help_says(tmp_path):
+    text, _ = shown(pages()["scopes-state"], tmp_path)
+    words = " ".join(text.split())
+    assert "scopes-state - print the settings of this run" in words
+    assert "scopes conv state [OPTIONS] CONV [TEXT...]" in words
+    assert "--branch, -b BRANCH Which branch (default: main)" in words
+    assert "scopes conv state conv-001 --kind decision" in words
+
+
+def test_the_page_of_the_program_explains_exit_codes_environment_files_and_settings():
+    page = root_page(PRODUCT, SETTINGS.items()).replace("\\-", "-")
+    terms = [term for rows in (EXIT_CODES, ENVIRONMENT, FILES, SETTINGS.items()) for term, _ in rows]
+    assert [term for term in terms if f"\\fB{term}\\fR" not in page.replace("\\&", "")] == []
+
+
+def test_the_page_of_the_program_names_the_page_of_every_command():
+    page = root_page(PRODUCT, ()).replace("\\-", "-")
+    assert [path for path in PRODUCT.commands if f"{page_name(PRODUCT, path)}(1)" not in page] == []
+
+
+def test_the_default_group_is_left_out_of_page_names():
+    assert page_name(PRODUCT, ("conversations", "append")) == "scopes-append"
+    assert page_name(PRODUCT, ("conversations", "operations", "list")) == "scopes-operations-list"
+    assert page_name(PRODUCT, ("config", "get")) == "scopes-config-get"

@@ -1,0 +1,256 @@
+"""`list` from the index: the answer is always the store's own, and the store is not even opened where nothing moved."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.gc import gc
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import find_listed
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_conversation, rename_title
+from scopes.conversation.rewind import rewind
+from scopes.conversation.switch import switch
+from scopes.conversation.undo import undo
+from scopes.index.conversation_table import States, open_conversation_table
+from scopes.store import refs as names
+from tests.conversation.stores import git, make_store, remove_object
+from tests.support.history import history, say
+
+CHANGES = {
+    "nothing": lambda repo: None,
+    "append": lambda repo: say(repo, "conv-001/fix", "e", author="zoe"),
+    "new": new,
+    "title": lambda repo: rename_title(repo, "conv-001", "Login"),
+    "rename": lambda repo: rename_conversation(repo, "conv-001", "login-bug"),
+    "switch": lambda repo: switch(repo, "conv-001", "fix"),
+    "abandon": lambda repo: abandon(repo, "conv-001", "fix"),
+    "delete-branch": lambda repo: delete_branch(repo, "conv-001", "fix", force=True),
+    "rewind": lambda repo: rewind(repo, "conv-001", to="conv-001~1"),
+    "delete": lambda repo: delete(repo, "conv-001"),
+    "undo": lambda repo: (new(repo), undo(repo)),
+    "gc": gc,
+    "plain git": lambda repo: git(repo, "pack-refs", "--all"),
+}
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return str(tmp_path / "cache" / "scopes" / "index")
+
+
+@pytest.fixture
+def two(repository):
+    """Two conversations, one of them with a second branch."""
+    history(repository, "main: a b", "fix@a: c")
+    history(repository, "main: d")
+    return repository
+
+
+def fill(repository, directory):
+    """Let the index know everything."""
+    list_conversations(repository, directory, openings=True)
+    return list_conversations(repository, directory, complete=True)
+
+
+def rows_in(directory):
+    """Return what the file of the index says, past all checks."""
+    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+        return connection.execute("SELECT id, title, messages, opening FROM conversation ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_what_is_known_is_answered_from_the_index_alone(two, directory, complete):
+    """S4-53."""
+    assert find_listed(two.path, directory, complete=complete) is None
+    asked = list_conversations(two, directory, complete=complete)
+    assert asked == list_conversations(two, complete=complete)
+    assert find_listed(two.path, directory, complete=complete) == asked
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_after_every_change_the_answer_is_the_stores(two, directory, change):
+    fill(two, directory)
+    CHANGES[change](two)
+    for complete in (False, True):
+        right = list_conversations(two, complete=complete)
+        assert find_listed(two.path, directory, complete=complete) in (None, right)
+        assert list_conversations(two, directory, complete=complete) == right
+        assert find_listed(two.path, directory, complete=complete) == right
+
+
+def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
+    fill(two, directory)
+    say(two, "conv-002", "e")
+    lost = two.list_refs(names.HEADS)["refs/heads/conv-002/main"]
+    bring_back = remove_object(two, lost)
+    assert list_conversations(make_store(two.path), directory).damaged == ("conv-002",)
+    assert find_listed(two.path, directory, complete=False) is None
+    bring_back()
+    assert list_conversations(make_store(two.path), directory) == list_conversations(make_store(two.path))
+
+
+@pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
+def test_a_store_that_became_another_kind_is_asked_itself(two, directory, content):
+    """Reliability P17: what cannot be read is refused, also by a list that need not read."""
+    fill(two, directory)
+    with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
+        file.write(content)
+    assert find_listed(two.path, directory, complete=False) is None
+
+
+def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monkeypatch):
+    fill(two, directory)
+    say(two, "conv-002", "e")
+    walked = []
+    monkeypatch.setattr("scopes.conversation.list.count_messages", lambda commits: walked.append(len(list(commits))))
+    list_conversations(two, directory, complete=True)
+    assert walked == [3]
+
+
+def test_a_brief_answer_says_nothing_more_where_the_index_knows_more(two, directory):
+    fill(two, directory)
+    assert {row.messages for row in find_listed(two.path, directory, complete=False).conversations} == {None}
+    assert [row[2] for row in rows_in(directory)] == [3, 1]
+
+
+def test_a_brief_list_is_not_taken_for_a_complete_one(two, directory):
+    list_conversations(two, directory)
+    assert find_listed(two.path, directory, complete=True) is None
+
+
+def test_while_an_operation_moves_refs_the_store_is_asked(two, directory):
+    fill(two, directory)
+    git(two, "update-ref", names.PENDING, two.list_refs(names.HEADS)["refs/heads/conv-001/main"])
+    assert find_listed(two.path, directory, complete=False) is None
+
+
+def test_first_prompts_are_looked_for_once(two, directory, monkeypatch):
+    list_conversations(two, directory, openings=True)
+    monkeypatch.setattr("scopes.conversation.list._opening", lambda line: pytest.fail("it was known"))
+    rows = list_conversations(two, directory, openings=True).conversations
+    assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
+
+
+def test_names_of_any_characters_come_back_as_they_were(repository, directory):
+    people = ["a b", "日本", "x/y", "100%", ".git", "tab\there", "x\x1fy"]
+    history(repository, "main: m", author="zoe")
+    for name in people:
+        say(repository, "conv-001", "x", author=name)
+    list_conversations(repository, directory)
+    [row] = find_listed(repository.path, directory, complete=False).conversations
+    assert row.participants == tuple(sorted([*people, "zoe"]))
+
+
+def test_a_store_without_conversations_has_a_list(repository, directory):
+    assert fill(repository, directory).conversations == ()
+    assert find_listed(repository.path, directory, complete=True).conversations == ()
+
+
+def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_path):
+    fill(two, directory)
+    os.rename(two.path, tmp_path / "gone.git")
+    other = make_store(two.path)
+    assert find_listed(other.path, directory, complete=False) is None
+    found = list_conversations(other, directory)
+    assert (found.conversations, [note.text for note in found.notes]) == (
+        (), ["the index of conversations belonged to another store or another version"],
+    )  # fmt: skip
+
+
+def test_what_was_changed_in_the_file_is_made_anew_with_a_note(two, directory):
+    fill(two, directory)
+    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+        connection.execute("UPDATE conversation SET title = 'false'")
+    assert find_listed(two.path, directory, complete=False) is None
+    found = list_conversations(two, directory)
+    assert [note.text for note in found.notes] == ["the index of conversations was damaged"]
+    assert find_listed(two.path, directory, complete=False) == list_conversations(two)
+
+
+def sweep(repository, directory, tries):
+    """Damage the file in one place after the other; no answer may be another than the store's."""
+    fill(repository, directory)
+    path = os.path.join(directory, "conversations.sqlite")
+    with open(path, "rb") as file:
+        intact = file.read()
+    right = list_conversations(repository, complete=True)
+    dice = random.Random(7)
+    for _ in range(tries):
+        data = bytearray(intact)
+        at, length = dice.randrange(len(data)), dice.choice([1, 1, 8, 512])
+        data[at : at + length] = dice.randbytes(len(data[at : at + length]))
+        for beside in ("-wal", "-shm"):
+            if os.path.exists(path + beside):
+                os.unlink(path + beside)
+        with open(path, "wb") as file:
+            file.write(data)
+        assert find_listed(repository.path, directory, complete=True) in (None, right)
+        assert list_conversations(repository, directory, complete=True).conversations == right.conversations
+
+
+def test_damage_gives_no_error_and_nothing_false(two, directory):
+    sweep(two, directory, 60)
+
+
+@pytest.mark.sweep
+def test_much_damage_gives_no_error_and_nothing_false(two, directory):
+    sweep(two, directory, 3000)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(200)])
+def test_whatever_lies_in_its_place_is_replaced(two, directory, content):
+    os.makedirs(directory)
+    with open(os.path.join(directory, "conversations.sqlite"), "wb") as file:
+        file.write(content)
+    assert fill(two, directory).conversations == list_conversations(two, complete=True).conversations
+
+
+def test_where_nothing_can_be_kept_the_store_answers(two, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    directory = str(tmp_path / "file" / "scopes" / "index")
+    assert find_listed(two.path, directory, complete=False) is None
+    assert list_conversations(two, directory) == list_conversations(two)
+
+
+def test_an_index_that_somebody_writes_is_read_and_not_waited_for(two, directory):
+    fill(two, directory)
+    writer = sqlite3.connect(os.path.join(directory, "conversations.sqlite"), isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    assert find_listed(two.path, directory, complete=True) == list_conversations(two, complete=True)
+    say(two, "conv-002", "e")
+    assert list_conversations(two, directory) == list_conversations(two)
+    writer.close()
+
+
+def test_what_another_list_has_kept_meanwhile_is_not_overwritten(two, directory):
+    """Else rows of two moments would stand beside each other under the name of one."""
+    fill(two, directory)
+    with open_conversation_table(directory, two.path) as late:
+        say(two, "conv-002", "e")
+        newer = list_conversations(two, directory)
+        late.keep([], States("another", "moment"))
+    assert find_listed(two.path, directory, complete=False) == newer
+
+
+def test_many_lists_and_changes_at_once_all_tell_the_truth(two, directory):
+    """Each answer is that of some moment, and the last one that of now; nobody takes the others' writing for damage."""
+
+    def work(number):
+        if number % 2:
+            say(make_store(two.path), "conv-002", f"from {number}")
+            return ()
+        found = find_listed(two.path, directory, complete=True)
+        return (found or list_conversations(make_store(two.path), directory, complete=True)).notes
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(work, range(40))) == {()}
+    assert list_conversations(two, directory, complete=True) == list_conversations(two, complete=True)
+    assert find_listed(two.path, directory, complete=True) == list_conversations(two, complete=True)

@@ -1,0 +1,199 @@
+"""A file is whole or absent, and nobody's file is overwritten by mistake."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+import pytest
+
+from scopes.conversation.import_sample import import_sample
+from scopes.errors import Corrupt, Inaccessible, Invalid, NotFound, Refused
+from scopes.exporters.atomic_save import save
+from scopes.exporters.run import Exported, ExportedFile, export
+from tests.exporters.building import exported
+
+
+def of(*pieces, name="a.md", failure=None):
+    """Make an export of some bytes that may end in a failure."""
+
+    def walk():
+        yield from pieces
+        if failure is not None:
+            raise failure
+
+    return Exported(conversation="conv-001", form="markdown", messages=2, files=(ExportedFile(name, None, walk()),))
+
+
+def several(*names):
+    """Make an export of several files, each with its own name in it."""
+    files = tuple(ExportedFile(name, name, iter([name.encode()])) for name in names)
+    return Exported(conversation="conv-001", form="original", messages=None, files=files)
+
+
+def everything(folder):
+    """Return the files below a folder with their bytes."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_file_holds_the_export_and_is_reported(repository, tmp_path):
+    import_sample(repository)
+    path = str(tmp_path / "out.json")
+    done = save(export(repository, "conv-001", form="json"), path)
+    text = exported(repository)
+    assert (tmp_path / "out.json").read_text() == text
+    assert (done.path, done.form, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
+    assert done.files == ()
+
+
+def test_nothing_but_the_file_is_left(tmp_path):
+    save(of(b"one", b"two"), str(tmp_path / "out.md"))
+    assert everything(tmp_path) == {"out.md": b"onetwo"}
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+    (tmp_path / "out.md").write_bytes(b"mine")
+    with pytest.raises(Refused, match=r"there is a file '.*/out.md' already") as refusal:
+        save(of(b"new"), str(tmp_path / "out.md"))
+    assert refusal.value.hint == "overwrite it with --force, or choose another name"
+    assert everything(tmp_path) == {"out.md": b"mine"}
+
+
+def test_force_overwrites_at_once(tmp_path):
+    (tmp_path / "out.md").write_bytes(b"mine")
+    save(of(b"new"), str(tmp_path / "out.md"), force=True)
+    assert everything(tmp_path) == {"out.md": b"new"}
+
+
+@pytest.mark.parametrize("failure", [Corrupt("damaged"), KeyboardInterrupt(), OSError(errno.EIO, "Input/output error")])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failure_leaves_what_was_there(tmp_path, failure, force):
+    if force:
+        (tmp_path / "out.md").write_bytes(b"mine")
+    with pytest.raises(Inaccessible if isinstance(failure, OSError) else type(failure)):
+        save(of(b"half", failure=failure), str(tmp_path / "out.md"), force=force)
+    assert everything(tmp_path) == ({"out.md": b"mine"} if force else {})
+
+
+def test_a_full_disk_is_said(tmp_path):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(Inaccessible, match=r"cannot write '.*/out.md': no space left on device"):
+        save(of(b"half", failure=full), str(tmp_path / "out.md"))
+    assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_users_umask_decides_who_may_read(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        save(of(b"x"), str(tmp_path / "out.md"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) == mode
+
+
+def test_a_link_is_followed_and_stays(tmp_path):
+    (tmp_path / "real.md").write_bytes(b"old")
+    (tmp_path / "link.md").symlink_to("real.md")
+    (tmp_path / "dangling.md").symlink_to("new.md")
+    save(of(b"new"), str(tmp_path / "link.md"), force=True)
+    save(of(b"made"), str(tmp_path / "dangling.md"))
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_bytes() == b"new"
+    assert (tmp_path / "new.md").read_bytes() == b"made"
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    """A device, a pipe; tried on a pipe, since root could lose a device by this."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Invalid, match="is no regular file"):
+        save(of(b"x"), str(tmp_path / "pipe"), force=True)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("path", ["none/out.md", "file/out.md"])
+def test_a_directory_that_is_missing_is_named(tmp_path, path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises((NotFound, Inaccessible), match="there is no directory"):
+        save(of(b"x"), str(tmp_path / path))
+
+
+def test_a_directory_takes_the_file_under_its_own_name(tmp_path):
+    done = save(of(b"x"), str(tmp_path))
+    assert everything(tmp_path) == {"a.md": b"x"}
+    assert (done.path, done.files) == (str(tmp_path), ("a.md",))
+
+
+def test_a_slash_at_the_end_makes_a_directory(tmp_path):
+    assert save(of(b"x"), f"{tmp_path}/new/").files == ("a.md",)
+    assert everything(tmp_path) == {"new/a.md": b"x"}
+    with pytest.raises(NotFound, match="there is no directory"):
+        save(of(b"x"), f"{tmp_path}/none/new/")
+
+
+def test_several_files_make_their_directory(tmp_path):
+    done = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
+    assert everything(tmp_path / "out") == {"s1.jsonl": b"s1.jsonl", "s1.helper.jsonl": b"s1.helper.jsonl"}
+    assert (done.files, done.size_bytes, done.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
+
+
+def test_of_several_files_none_is_written_where_one_is_in_the_way(tmp_path):
+    (tmp_path / "two").write_bytes(b"mine")
+    with pytest.raises(Refused, match="there is a file"):
+        save(several("one", "two"), str(tmp_path))
+    assert everything(tmp_path) == {"two": b"mine"}
+    save(several("one", "two"), str(tmp_path), force=True)
+    assert everything(tmp_path) == {"one": b"one", "two": b"two"}
+
+
+def test_several_files_do_not_fit_into_one(tmp_path):
+    (tmp_path / "file").write_bytes(b"mine")
+    with pytest.raises(Invalid, match="is no directory"):
+        save(several("one", "two"), str(tmp_path / "file"), force=True)
+
+
+def test_a_directory_that_stays_empty_is_taken_away(tmp_path):
+    broken = Exported(
+        conversation="conv-001",
+        form="original",
+        messages=None,
+        files=(*of(failure=Corrupt("x")).files, *several("b").files),
+    )
+    with pytest.raises(Corrupt):
+        save(broken, str(tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_somebody_else_made_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
+    """Also on a file system that has no hard links."""
+
+    def walk():
+        yield b"mine"
+        (tmp_path / "out.md").write_bytes(b"theirs")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_links)
+    files = (ExportedFile("x", None, walk()),)
+    with pytest.raises(Refused, match="there is a file"):
+        save(Exported(conversation="conv-001", form="json", messages=1, files=files), str(tmp_path / "out.md"))
+    assert everything(tmp_path) == {"out.md": b"theirs"}
+
+
+def refuse_links(source, target):
+    """Do what a file system without hard links does."""
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+def test_where_there_are_no_hard_links_a_file_is_moved(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", refuse_links)
+    save(of(b"x"), str(tmp_path / "out.md"))
+    assert everything(tmp_path) == {"out.md": b"x"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_directory_without_permission_is_said(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    with pytest.raises(Inaccessible, match="permission denied"):
+        save(of(b"x"), str(tmp_path / "closed" / "out.md"))

@@ -1,0 +1,137 @@
+"""One document with everything that is stored, from which the history can be built again."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.branch import branch
+from scopes.conversation.import_sample import import_sample
+from scopes.conversation.new import new
+from scopes.exporters.run import export
+from scopes.history.messages import is_root, read_message_bytes
+from scopes.history.revparse import list_branch_tips
+from scopes.store.graph import walk_oldest_first
+from tests.exporters.building import call, document, exported, join, message, point, put, result
+from tests.support.history import history, say
+
+
+def test_the_document_describes_its_conversation(repository):
+    made = new(repository, title="Login", participants=("carol",))
+    root = list_branch_tips(repository, "conv-001")["main"]
+    head = document(repository)
+    assert list(head) == ["scopes", "kind", "conversation", "messages"]
+    assert (head["scopes"], head["kind"], head["messages"]) == (1, "export", [])
+    conversation = head["conversation"]
+    created = conversation.pop("created_at")
+    assert conversation == {
+        "id": "conv-001", "uuid": made.uuid, "title": "Login", "root": root, "participants": ["carol"],
+        "branches": [{"name": "main", "tip": root, "fork": root, "status": "active", "created_at": created}],
+    }  # fmt: skip
+
+
+def test_a_message_is_its_stored_document_and_its_place(repository):
+    drawn = history(repository, "main: a b")
+    stored = json.loads(read_message_bytes(repository, drawn.oids["b"]))
+    place = {"oid": drawn.oids["b"], "parents": [drawn.ids["a"]], "parent_oids": [drawn.oids["a"]]}
+    assert document(repository)["messages"][1] == {**stored, **place}
+    assert document(repository)["messages"][0]["parents"] == []
+    assert document(repository)["messages"][0]["parent_oids"] == [drawn.root]
+
+
+def test_the_root_is_no_message(repository):
+    drawn = history(repository, "main: a")
+    assert document(repository)["conversation"]["root"] == drawn.root
+    assert [each["kind"] for each in document(repository)["messages"]] == ["plain"]
+
+
+def test_branches_say_where_they_began_and_what_for(repository):
+    drawn = history(repository, "main: a b")
+    branch(repository, "conv-001", purpose="analysis", agent="reviewer", start=drawn.oids["a"], switch=False)
+    said = say(repository, "conv-001/analysis/reviewer", "c")
+    every = document(repository, every_branch=True)["conversation"]["branches"]
+    assert [(row["name"], row["tip"]) for row in every] == [("main", drawn.oids["b"]), ("analysis/reviewer", said.oid)]
+    row = every[1]
+    assert (row["parent"], row["fork"]) == ("main", drawn.oids["a"])
+    assert (row["purpose"], row["agent"], row["status"]) == ("analysis", "reviewer", "active")
+
+
+def test_only_the_branches_that_were_written_out_are_listed(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    assert [row["name"] for row in document(repository, "conv-001/fix")["conversation"]["branches"]] == ["fix"]
+    assert document(repository, "conv-001/main~1")["conversation"]["branches"][0]["tip"] == drawn.oids["a"]
+    assert document(repository, drawn.ids["a"])["conversation"]["branches"] == []
+
+
+def test_the_history_can_be_built_again(repository):
+    """Every commit of every branch, with its parents."""
+    drawn = history(repository, "main: a b", "fix@a: c d")
+    merged = join(repository, drawn.oids["b"], drawn.oids["d"], message("m", "both"))
+    point(repository, "main", merged)
+    copied = message("e", "copied")
+    put(repository, "main", merged, copied, message("f", "on the copy"))
+    put(repository, "fix", drawn.oids["d"], copied)
+    whole = document(repository, every_branch=True)
+    places = [place for each in whole["messages"] for place in (each, *each.get("also_at", ()))]
+    found = {place["oid"]: place["parent_oids"] for place in places}
+    tips = list_branch_tips(repository, "conv-001").values()
+    assert found == {c.oid: list(c.parents) for c in walk_oldest_first(repository, tips) if not is_root(c)}
+    assert {row["tip"] for row in whole["conversation"]["branches"]} == set(tips)
+
+
+def test_parents_come_before_their_children_and_ids_once(repository):
+    import_sample(repository)
+    seen = set()
+    for each in document(repository, every_branch=True)["messages"]:
+        assert each["id"] not in seen
+        assert seen >= set(each["parents"])
+        seen.add(each["id"])
+
+
+def test_a_message_at_two_places_names_both(repository):
+    drawn = history(repository, "main: a b", "fix@a:")
+    copied = message("c", "copied")
+    first, second = put(repository, "main", drawn.oids["b"], copied), put(repository, "fix", drawn.oids["a"], copied)
+    last = document(repository, every_branch=True)["messages"][-1]
+    assert (last["oid"], last["parents"]) == (first, [drawn.ids["b"]])
+    place = {"oid": second, "parents": [drawn.ids["a"]], "parent_oids": [drawn.oids["a"]]}
+    assert last["also_at"] == [place]
+
+
+def test_a_field_that_another_version_has_added_is_kept(repository):
+    new(repository)
+    root = list_branch_tips(repository, "conv-001")["main"]
+    put(repository, "main", root, message("b", "hi", extra={"mood": {"z": 1, "a": [0.5, None]}}))
+    assert document(repository)["messages"][0]["mood"] == {"z": 1, "a": [0.5, None]}
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(),
+    st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)),
+)
+def test_whatever_was_said_is_read_back(repository, text, value):
+    if not repository.find_ref("refs/heads/conv-001/main"):
+        new(repository)
+    root = list_branch_tips(repository, "conv-001")["main"]
+    put(repository, "x", root, message("b", text, call("1", input=value), result("1", output=value)))
+    said = document(repository, "conv-001/x")["messages"][0]["parts"]
+    assert [part for part in said if part["type"] == "text"] == ([{"type": "text", "text": text}] if text else [])
+    assert [part.get("input", part.get("output")) for part in said if part["type"] != "text"] == [value, value]
+
+
+def test_text_that_is_no_unicode_is_valid_json(repository):
+    new(repository)
+    say(repository, "conv-001", "half \ud800 and \udc80")
+    assert document(repository)["messages"][0]["parts"][0]["text"] == "half \ud800 and \udc80"
+    assert r"half \ud800 and \udc80" in exported(repository)
+
+
+def test_a_message_is_a_line_and_is_read_when_its_turn_comes(repository):
+    """Memory is bounded by the largest message."""
+    history(repository, "main: a b c")
+    pieces = list(export(repository, "conv-001", form="json").pieces)
+    assert [piece.count(b"\n") for piece in pieces] == [0, 1, 1, 1, 2]
+    assert pieces[-1] == b"\n]}\n"

@@ -1,0 +1,148 @@
+"""Which lines are code, as CommonMark has it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.exporters.markdown_blocks import MOST_CONTAINERS, CodeLines
+from tests.exporters.sections import PARSER
+
+STRUCTURE = [
+    "a",
+    "\n",
+    "\n\n",
+    " ",
+    "  ",
+    "    ",
+    "\t",
+    "> ",
+    "- ",
+    "1. ",
+    "2) ",
+    "-",
+    "```",
+    "~~~",
+    "````",
+    "``` x",
+    "#",
+    "---",
+    "===",
+]
+
+
+def kinds(*lines):
+    """Return what the lines of a text are, by the first letters."""
+    reader = CodeLines()
+    return "".join(reader.read(line)[0] for line in lines)
+
+
+def closing(*lines):
+    """Return the line that a text lacks."""
+    reader = CodeLines()
+    for line in lines:
+        reader.read(line)
+    return reader.closing
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a", "```py", "x", "```", "b"], "tocct"),
+        (["~~~", "```", "~~~"], "occ"),
+        (["````", "```", "`````", "a"], "occt"),
+        (["``` `a`", "x"], "tt"),
+        (["~~~ `a`", "x", "~~~~"], "occ"),
+        (["    x", "", "    y"], "ctc"),
+        (["a", "    x"], "tt"),
+        (["# a", "    x"], "tc"),
+        (["a", "---", "    x"], "ttc"),
+        (["***", "    x"], "tc"),
+        (["\tx"], "c"),
+    ],
+)  # fmt: skip
+def test_fences_and_indented_code(lines, expected):
+    assert kinds(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["- ```", "  x", "  ```", "a"], "occt"),
+        (["- ```", "a"], "ot"),
+        (["1. a", "", "   ```", "   x", "", "   ```"], "ttoccc"),
+        (["- a", "", "  - b", "", "    ```", "    x", "    ```"], "ttttocc"),
+        (["- a", "  b", "", "      x"], "tttc"),
+        (["-     x"], "c"),
+        (["10. a", "", "    ```", "    ```"], "ttoc"),
+        (["> ```", "> x", "> ```", "a"], "occt"),
+        (["> ```", "a"], "ot"),
+        (["> a", "```", "x"], "toc"),
+        (["> - ```", ">   x", "a"], "oct"),
+    ],
+)  # fmt: skip
+def test_code_in_items_and_quotes_ends_with_them(lines, expected):
+    assert kinds(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["> a", "    x"], "tt"),
+        (["- a", "x", "    y"], "ttt"),
+        (["a", "2. ```"], "tt"),
+        (["a", "1. ```"], "to"),
+        (["a", "-", "    x"], "ttc"),
+        (["a", "*", "    x"], "ttt"),
+        (["-", "  ```"], "to"),
+        (["-", "", "  ```", "a"], "ttoc"),
+        (["- a", "2) ```", "   x"], "toc"),
+    ],
+)  # fmt: skip
+def test_a_paragraph_goes_on_until_something_may_interrupt_it(lines, expected):
+    assert kinds(*lines) == expected
+
+
+def test_an_indented_quote_counts_as_text():
+    """Some readers still see the quote there."""
+    assert kinds("", "    > x", "    y") == "ttc"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["```py", "x"], "```"),
+        (["  ~~~~", "x"], "  ~~~~"),
+        (["- a", "", "   ```", "   x"], "   ```"),
+        (["- ```", "  x"], None),
+        (["> ```", "> x"], None),
+        (["```", "```"], None),
+        (["- ```", "a"], None),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_a_fence_that_only_its_own_line_ends_is_open(lines, expected):
+    assert closing(*lines) == expected
+
+
+def test_nobody_reads_a_thousand_quotes():
+    reader = CodeLines()
+    assert reader.read("> " * MOST_CONTAINERS + "a") == "text"
+    assert not reader.too_deep
+    assert reader.read("- " * 1000 + "a") == "text"
+    assert reader.too_deep
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(STRUCTURE), max_size=20).map("".join))
+def test_what_is_code_here_is_code_to_a_reader_of_markdown(text):
+    """The other direction may fail, to the safe side: an indented quote, a list item that some readers end earlier."""
+    seen = set()
+    for token in PARSER.parse(text):
+        if token.type in {"fence", "code_block"}:
+            seen |= set(range(*token.map))
+    reader = CodeLines()
+    lines = text.split("\n")
+    code = {number for number, line in enumerate(lines) if reader.read(line) != "text"}
+    assert {number for number in code - seen if lines[number].strip(" \t>")} == set()

@@ -1,0 +1,111 @@
+"""Which messages an export covers, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.new import new
+from scopes.errors import Ambiguous, NotFound
+from scopes.exporters.selection import select_messages
+from scopes.history.revparse import list_branch_tips
+from tests.exporters.building import join, message, point, put
+from tests.support.history import history, say
+
+
+def words(repository, where, drawn, *, every_branch=False):
+    """Return what each stretch of an extent holds, in the words it was drawn with."""
+    by_id = {identity: word for word, identity in drawn.ids.items()}
+    extent = select_messages(repository, where, every_branch=every_branch)
+    names = [stretch.branch.name if stretch.branch else None for stretch in extent.stretches]
+    return [
+        (name, " ".join(by_id[head.id] for head in s.heads)) for name, s in zip(names, extent.stretches, strict=True)
+    ]
+
+
+@pytest.fixture
+def drawn(repository):
+    """A conversation of three branches."""
+    return history(repository, "main: a b c", "fix@b: d e", "again@d: f")
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("conv-001", ("main", "a b c")),
+        ("conv", ("main", "a b c")),
+        ("conv-001/fix", ("fix", "a b d e")),
+        ("conv-001/again", ("again", "a b d f")),
+        ("conv-001/fix~1", ("fix", "a b d")),
+        ("conv-001/main~3", ("main", "")),
+    ],
+)
+def test_one_line_of_history_ends_at_the_place(repository, drawn, where, expected):
+    assert words(repository, where, drawn) == [expected]
+
+
+def test_a_message_named_by_its_id_belongs_to_no_branch(repository, drawn):
+    assert words(repository, drawn.ids["d"], drawn) == [(None, "a b d")]
+
+
+def test_every_branch_comes_once_the_meant_one_first(repository, drawn):
+    every = words(repository, "conv-001", drawn, every_branch=True)
+    assert every == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
+    every = words(repository, "conv-001/fix~1", drawn, every_branch=True)
+    assert every == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
+
+
+def test_the_active_branch_is_first_where_none_is_named(repository, drawn):
+    every = words(repository, drawn.ids["d"], drawn, every_branch=True)
+    assert [name for name, _ in every] == ["main", "fix", "again"]
+
+
+def test_abandoned_branches_are_branches(repository, drawn):
+    abandon(repository, "conv-001", "fix")
+    extent = select_messages(repository, "conv-001", every_branch=True)
+    assert ("fix", "abandoned") in [(s.branch.name, s.branch.status) for s in extent.stretches]
+
+
+def test_a_branch_that_has_nothing_of_its_own_is_there_too(repository):
+    drawn = history(repository, "main: a", "empty@a:")
+    assert words(repository, "conv-001", drawn, every_branch=True) == [("main", "a"), ("empty", "")]
+
+
+def test_both_sides_of_a_merge_come_before_it(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    point(repository, "main", join(repository, drawn.oids["b"], drawn.oids["c"], message("m", "both", kind="human")))
+    extent = select_messages(repository, "conv-001", every_branch=False)
+    assert [head.id for head in extent.heads][:-1] == [drawn.ids[word] for word in "abc"]
+    assert extent.parents_of(list(extent.heads)[-1]) == [drawn.ids["b"], drawn.ids["c"]]
+
+
+def test_a_message_at_two_places_is_counted_once(repository):
+    drawn = history(repository, "main: a b", "fix@a:")
+    copied = message("c", "copied")
+    first = put(repository, "main", drawn.oids["b"], copied)
+    second = put(repository, "fix", drawn.oids["a"], copied)
+    extent = select_messages(repository, "conv-001", every_branch=True)
+    assert (extent.size, [head.oid for head in extent.heads][-1]) == (3, first)
+    assert [head.oid for head in extent.copies[copied.id]] == [second]
+    assert [extent.parents_of(head) for head in extent.copies[copied.id]] == [[drawn.ids["a"]]]
+
+
+def test_an_empty_conversation_has_a_root_and_no_messages(repository):
+    new(repository)
+    extent = select_messages(repository, "conv-001", every_branch=True)
+    assert (extent.size, extent.root) == (0, list_branch_tips(repository, "conv-001")["main"])
+
+
+def test_what_cannot_be_found_is_refused(repository):
+    history(repository, "main: a", "fix: b", "fit: c")
+    with pytest.raises(NotFound, match="there is no conversation 'conv-7'"):
+        select_messages(repository, "conv-7", every_branch=False)
+    with pytest.raises(Ambiguous, match="fits several"):
+        select_messages(repository, "conv-001/fi", every_branch=False)
+
+
+def test_other_conversations_stay_out(repository):
+    history(repository, "main: a")
+    history(repository, "main: b")
+    say(repository, "conv-002", "c")
+    assert select_messages(repository, "conv-002", every_branch=True).size == 2

@@ -1,0 +1,104 @@
+"""Which messages count as they were said, which by a later text, and which not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.amend import amend, retract
+from scopes.exporters.selection import select_messages
+from scopes.history.amendments import Amendment, find_amendments, find_claim, latest
+from scopes.history.messages import read_message
+from scopes.history.revparse import list_branch_tips
+from tests.exporters.building import join, message, point
+from tests.support.history import history
+
+
+def revisions(repository, where="conv-001"):
+    """Return the revisions that hold on a branch."""
+    extent = select_messages(repository, where, every_branch=False)
+    return find_amendments(repository, extent.stretches[0].tip, extent.heads)
+
+
+@pytest.fixture
+def drawn(repository):
+    """Two branches with a common beginning."""
+    return history(repository, "main: a b", "fix@a: c")
+
+
+def text_now(repository, drawn, word, where="conv-001"):
+    """Return what a message says by now."""
+    current = latest(read_message(repository, drawn.oids[word]), revisions(repository, where))
+    return None if current is None else current.text
+
+
+def test_without_revisions_every_message_counts_as_it_was_said(repository, drawn):
+    assert revisions(repository) == {}
+    assert text_now(repository, drawn, "a") == "a"
+
+
+def test_an_amended_message_has_the_new_text(repository, drawn):
+    done = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    found = revisions(repository)[drawn.ids["a"]]
+    assert (found.by.id, found.by.text, found.retracted) == (done.id, "better", False)
+
+
+def test_of_two_amendments_the_one_that_holds_counts(repository, drawn):
+    amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    amend(repository, "conv-001", drawn.ids["a"], "best", author="dave")
+    assert text_now(repository, drawn, "a") == "best"
+
+
+def test_an_amendment_of_an_amendment_counts_for_both(repository, drawn):
+    first = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    amend(repository, "conv-001", first.id, "best", author="dave")
+    assert text_now(repository, drawn, "a") == "best"
+
+
+def test_of_amendments_on_both_sides_of_a_merge_the_one_that_was_chosen_counts(repository, drawn):
+    """Its claim is what the merge has kept, whichever side stands last."""
+    ours = amend(repository, "conv-001", drawn.ids["a"], "ours", author="dave")
+    theirs = amend(repository, "conv-001/fix", drawn.ids["a"], "theirs", author="erin")
+    point(repository, "main", join(repository, ours.oid, theirs.oid, message("m", "both", kind="human")))
+    assert text_now(repository, drawn, "a") == "ours"
+
+
+def test_a_retraction_that_a_merge_did_not_keep_does_not_count(repository, drawn):
+    ours = amend(repository, "conv-001", drawn.ids["b"], "ours", author="dave")
+    theirs = retract(repository, "conv-001/fix", drawn.ids["a"], "", author="erin")
+    point(repository, "main", join(repository, ours.oid, theirs.oid, message("m", "both", kind="human")))
+    assert text_now(repository, drawn, "a") == "a"
+
+
+def test_a_retracted_message_does_not_count(repository, drawn):
+    done = retract(repository, "conv-001", drawn.ids["a"], "wrong", author="dave")
+    assert revisions(repository)[drawn.ids["a"]].by.id == done.id
+    assert text_now(repository, drawn, "a") is None
+
+
+def test_an_amended_message_whose_amendment_was_retracted_does_not_count(repository, drawn):
+    first = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    retract(repository, "conv-001", first.id, "neither", author="dave")
+    assert text_now(repository, drawn, "a") is None
+
+
+def test_what_holds_on_one_branch_does_not_hold_on_another(repository, drawn):
+    amend(repository, "conv-001/fix", drawn.ids["a"], "better", author="dave")
+    assert text_now(repository, drawn, "a") == "a"
+    assert text_now(repository, drawn, "a", "conv-001/fix") == "better"
+    assert text_now(repository, drawn, "a", "conv-001/fix~1") == "a"
+
+
+def test_messages_that_amend_each_other_end_nowhere():
+    """No command writes them, but a store may come from elsewhere."""
+    one, two = message("b", "one"), message("c", "two")
+    circle = {one.id: Amendment(two, retracted=False), two.id: Amendment(one, retracted=False)}
+    assert latest(one, circle) in (one, two)
+
+
+def test_what_has_become_of_one_message_is_told_by_the_branch_alone(repository, drawn):
+    amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
+    retract(repository, "conv-001", drawn.ids["b"], "", author="dave")
+    tips = list_branch_tips(repository, drawn.conversation)
+    claims = {word: find_claim(repository, tips["main"], drawn.ids[word]).keys() for word in "ab"}
+    assert claims == {"a": {"amended"}, "b": {"retracted"}}
+    assert find_claim(repository, tips["fix"], drawn.ids["a"]) == {}

@@ -1,0 +1,68 @@
+"""Moments as people write them."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.clock import format_time, parse_time
+from scopes.errors import Invalid
+from scopes.history.dates import parse_moment
+
+NOW = parse_time("2026-11-21T12:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("now", "2026-11-21T12:00:00Z"), ("today", "2026-11-21T12:00:00Z"), ("yesterday", "2026-11-20T12:00:00Z"),
+        ("2 hours ago", "2026-11-21T10:00:00Z"), ("2 hours", "2026-11-21T10:00:00Z"), ("an hour ago", "2026-11-21T11:00:00Z"),
+        ("a day ago", "2026-11-20T12:00:00Z"), ("90m", "2026-11-21T10:30:00Z"), ("90 min", "2026-11-21T10:30:00Z"),
+        ("30s", "2026-11-21T11:59:30Z"), ("1 week ago", "2026-11-14T12:00:00Z"), ("3d", "2026-11-18T12:00:00Z"),
+        ("1 month ago", "2026-10-22T12:00:00Z"), ("1 year ago", "2025-11-21T12:00:00Z"), ("0 s", "2026-11-21T12:00:00Z"),
+        ("2.hours.ago", "2026-11-21T10:00:00Z"), ("  2 HOURS ago ", "2026-11-21T10:00:00Z"), ("2 secs", "2026-11-21T11:59:58Z"),
+        ("2026-01-31", "2026-01-31T00:00:00Z"), ("2026-01-31 09:30", "2026-01-31T09:30:00Z"),
+        ("2026-01-31T09:30:00Z", "2026-01-31T09:30:00Z"), ("2026-01-31T09:30:00.5+01:00", "2026-01-31T08:30:00.5Z"),
+        ("2030-01-01", "2030-01-01T00:00:00Z"), ("1969-12-31", "1969-12-31T00:00:00Z"),
+    ],
+)  # fmt: skip
+def test_a_moment_is_understood(text, moment):
+    """A time without a zone is UTC; a month has 30 days, a year 365."""
+    assert parse_moment(text, NOW) == parse_time(moment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "soon", "2", "hours", "2 fortnights", "-2 hours", "two hours", "2 hours hence", "2 hours ago ago", "2026", "20260131", "12:30",
+     "2026-13-01", "2026-02-30", "1e3 s", "1234567890 s", "\u0662 hours", "2 hours\0", "\udcff", "x" * 10_000, "ago", "a"],
+)  # fmt: skip
+def test_what_is_no_moment_is_refused_with_examples(text):
+    with pytest.raises(Invalid, match="is no moment") as refusal:
+        parse_moment(text, NOW)
+    assert refusal.value.hint == "for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+    assert refusal.value.message.isprintable()
+
+
+@given(st.integers(min_value=0, max_value=4_000_000_000))
+def test_a_written_time_is_read_back(seconds):
+    """A law."""
+    assert parse_moment(format_time(seconds * 1_000_000_000), NOW) == seconds * 1_000_000_000
+
+
+@given(
+    st.integers(min_value=0, max_value=999_999_999),
+    st.sampled_from(["s", "minutes", "h", "days", "week", "month", "years"]),
+)
+def test_a_span_never_leads_into_the_future(count, unit):
+    """A law; spans of a billion years are only long ago."""
+    assert parse_moment(f"{count} {unit}", NOW) <= NOW
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_moment_or_refused(text):
+    """A law."""
+    with contextlib.suppress(Invalid):
+        assert isinstance(parse_moment(text, NOW), int)

@@ -1,0 +1,158 @@
+"""From what people type to conversations and branches."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete
+from scopes.conversation.new import new
+from scopes.conversation.switch import switch
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.revparse import (
+    conversation_ids,
+    find_active_branch,
+    find_branch,
+    find_conversation,
+    list_branch_tips,
+    resolve_branch,
+    resolve_revision,
+)
+from tests.conversation.stores import git
+from tests.support.history import history
+
+
+@pytest.fixture
+def drawn(repository):
+    """Draw the history that most tests look things up in."""
+    return history(repository, "main: a b c d", "analysis/security@b: e f", "analysis/speed@b: g")
+
+
+@pytest.mark.parametrize("text", ["conv-001", "conv-00", "conv", "c"])
+def test_a_conversation_is_found_by_every_unique_prefix(repository, drawn, text):
+    """S4-55."""
+    assert find_conversation(repository, text) == "conv-001"
+
+
+def test_an_ambiguous_prefix_names_its_candidates(repository):
+    """S4-55."""
+    for name in ("conv-b", "conv-a", "other"):
+        new(repository, conversation_id=name)
+    with pytest.raises(Ambiguous, match="'conv' fits several: conv-a, conv-b") as refusal:
+        find_conversation(repository, "conv")
+    assert refusal.value.hint == "type a few more letters"
+    assert find_conversation(repository, "o") == "other"
+
+
+def test_of_very_many_candidates_eight_are_named(repository):
+    for number in range(11):
+        new(repository, conversation_id=f"x{number:02}")
+    with pytest.raises(Ambiguous, match=r"x00, x01, .*, x07 and 3 more"):
+        find_conversation(repository, "x")
+
+
+def test_an_exact_id_wins_over_longer_ones(repository):
+    for name in ("log", "login", "login-2"):
+        new(repository, conversation_id=name)
+    assert find_conversation(repository, "log") == "log"
+    assert find_conversation(repository, "login") == "login"
+    assert resolve_revision(repository, "login/main").conversation == "login"
+
+
+def test_an_unknown_conversation_is_refused_with_the_nearest_names(repository, drawn):
+    with pytest.raises(NotFound, match="there is no conversation 'conv-002'") as refusal:
+        find_conversation(repository, "conv-002")
+    assert refusal.value.hint == "did you mean conv-001?"
+    with pytest.raises(NotFound) as refusal:
+        find_conversation(repository, "zebra")
+    assert "list" in refusal.value.hint
+
+
+def test_the_ids_of_conversations_come_sorted_and_without_deleted_ones(repository):
+    for name in ("b", "a", "c"):
+        new(repository, conversation_id=name)
+    delete(repository, "b")
+    assert conversation_ids(repository) == ["a", "c"]
+
+
+def test_a_branch_is_found_by_name_by_unique_prefix_or_as_the_active_one(repository, drawn):
+    """S4-55."""
+    assert find_branch(repository, drawn.conversation, None) == "main"
+    assert find_branch(repository, drawn.conversation, "analysis/speed") == "analysis/speed"
+    assert find_branch(repository, drawn.conversation, "analysis/se") == "analysis/security"
+    assert find_branch(repository, drawn.conversation, "m") == "main"
+
+
+def test_an_ambiguous_or_unknown_branch_is_refused_with_the_branches_there_are(repository, drawn):
+    with pytest.raises(Ambiguous, match="analysis/security, analysis/speed"):
+        find_branch(repository, drawn.conversation, "analysis")
+    with pytest.raises(NotFound) as refusal:
+        find_branch(repository, drawn.conversation, "zzz")
+    assert refusal.value.hint == "branches of conv-001: analysis/security, analysis/speed, main"
+    with pytest.raises(NotFound) as refusal:
+        find_branch(repository, drawn.conversation, "analysis/sped")
+    assert "did you mean analysis/speed" in refusal.value.hint
+
+
+def test_an_exact_branch_wins_over_longer_ones(repository):
+    history(repository, "main: a", "fix:", "fix-2:")
+    assert find_branch(repository, "conv-001", "fix") == "fix"
+    assert resolve_revision(repository, "conv-001/fix").branch == "fix"
+
+
+def test_of_very_many_branches_none_is_named_in_the_hint(repository):
+    history(repository, "main: a", *(f"x{number}:" for number in range(9)))
+    with pytest.raises(NotFound) as refusal:
+        find_branch(repository, "conv-001", "zzz")
+    assert refusal.value.hint == "list them: scopes conv branch conv-001"
+
+
+def test_a_conversation_that_is_gone_meanwhile_has_no_active_branch(repository):
+    with pytest.raises(NotFound, match="there is no conversation conv-009 any more") as refusal:
+        find_active_branch(repository, "conv-009")
+    assert refusal.value.hint == "bring it back: scopes undo"
+
+
+def test_the_active_branch_is_main_where_none_is_set_or_the_set_one_is_gone(repository, drawn):
+    switch(repository, "conv-001", "analysis/speed")
+    git(repository, "update-ref", "-d", "refs/heads/conv-001/analysis/speed")
+    assert find_active_branch(repository, drawn.conversation) == "main"
+    git(repository, "symbolic-ref", "--delete", "refs/scopes/active/conv-001")
+    assert find_active_branch(repository, drawn.conversation) == "main"
+    git(repository, "update-ref", "-d", "refs/heads/conv-001/main")
+    assert find_active_branch(repository, drawn.conversation) == "analysis/security"
+
+
+def test_an_empty_name_is_refused(repository, drawn):
+    """An unset variable of a script must not mean something."""
+    for lookup in (lambda: find_conversation(repository, ""), lambda: resolve_revision(repository, "")):
+        with pytest.raises(Invalid) as refusal:
+            lookup()
+        assert refusal.value.hint
+    with pytest.raises(Invalid, match="name is empty"):
+        find_branch(repository, drawn.conversation, "")
+
+
+def test_tips_are_those_of_the_conversation_alone(repository):
+    """`conv-1` is no part of `conv-10`."""
+    one = history(repository, "main: a", conversation="conv-1")
+    history(repository, "main: b", "x: c", conversation="conv-10")
+    assert list_branch_tips(repository, one.conversation) == {"main": one.oids["a"]}
+
+
+def test_names_are_looked_up_as_they_are_written(repository):
+    history(repository, "main: a", conversation="Login")
+    branch(repository, "Login", name="Fix", switch=False)
+    with pytest.raises(NotFound):
+        find_conversation(repository, "login")
+    with pytest.raises(NotFound):
+        find_branch(repository, "Login", "fix")
+
+
+def test_a_conversation_and_a_branch_are_found_together(repository):
+    history(repository, "main: a", "fix: b")
+    assert resolve_branch(repository, "conv", None) == ("conv-001", "main")
+    assert resolve_branch(repository, "conv/fi", None) == ("conv-001", "fix")
+    assert resolve_branch(repository, "conv-001", "f") == ("conv-001", "fix")
+    with pytest.raises(Invalid, match="name is empty"):
+        resolve_branch(repository, "conv-001", "")

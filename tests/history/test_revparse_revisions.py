@@ -1,0 +1,211 @@
+"""From what people type to one message: by place, by time, by id, by tag."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from scopes import clock
+from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.new import new
+from scopes.conversation.rewind import rewind
+from scopes.conversation.tag import tag
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.revparse import Revision, resolve_revision
+from scopes.ids import MessageId
+from scopes.model.message import Author, Message, text_parts
+from tests.support.history import history
+
+
+@pytest.fixture
+def drawn(repository):
+    """Draw the history that most tests look things up in."""
+    return history(repository, "main: a b c d", "analysis/security@b: e f", "analysis/speed@b: g")
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Let the clock stand two hours after now, as git's reflogs have the time of the machine."""
+    moment = time.time_ns() + 7200 * 1_000_000_000
+    monkeypatch.setattr(clock, "read_clock", lambda: moment)
+
+
+def oid_at(repository, text, conversation=None):
+    return resolve_revision(repository, text, conversation).oid
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("conv-001", "d"),
+        ("conv", "d"),
+        ("conv-001/main", "d"),
+        ("conv-001/", "d"),
+        ("conv/m", "d"),
+        ("conv-001~1", "c"),
+        ("conv-001~", "c"),
+        ("conv-001^", "c"),
+        ("conv-001~0", "d"),
+        ("conv-001/main~3", "a"),
+        ("conv-001/main~1~2", "a"),
+        ("conv-001/main~~^", "a"),
+        ("conv-001/analysis/security", "f"),
+        ("conv-001/analysis/sec~2", "b"),
+    ],
+)
+def test_a_message_is_found_by_its_place(repository, drawn, text, word):
+    assert oid_at(repository, text) == drawn.oids[word]
+
+
+@pytest.mark.parametrize("text", ["conv-001/main~1", "conv/main~1", "c/m~1", "main~1", "conv-001~1"])
+def test_inside_a_conversation_a_place_may_still_be_written_in_full(repository, drawn, text):
+    """S4-55: also with a prefix of the conversation's id."""
+    new(repository, conversation_id="conv-002")
+    assert oid_at(repository, text, drawn.conversation) == drawn.oids["c"]
+
+
+def test_a_branch_may_be_called_like_its_conversation(repository):
+    drawn = history(repository, "main: a", "conv-001: b c", "c/main: e")
+    assert oid_at(repository, "conv-001", drawn.conversation) == drawn.oids["c"]
+    assert oid_at(repository, "conv-001/conv-001") == drawn.oids["c"]
+    assert oid_at(repository, "conv-001/conv-001~1") == drawn.oids["b"]
+    assert oid_at(repository, "c/main", drawn.conversation) == drawn.oids["e"]
+    assert oid_at(repository, "conv-001") == drawn.oids["a"]
+    assert rewind(repository, "conv-001/conv-001").messages == 1
+    tag(repository, "conv-001", "co/x", "main")
+    assert oid_at(repository, "co/x", drawn.conversation) == drawn.oids["a"]
+
+
+def test_as_many_steps_back_as_there_are_messages_lead_to_the_root(repository, drawn):
+    assert oid_at(repository, "conv-001~4") == drawn.root
+    with pytest.raises(NotFound, match="not that many messages") as refusal:
+        resolve_revision(repository, "conv-001~5")
+    assert refusal.value.hint == "see: scopes conv log conv-001"
+    with pytest.raises(NotFound):
+        resolve_revision(repository, "conv-001~999999999")
+
+
+def test_a_place_knows_the_branch_that_it_was_named_by(repository, drawn):
+    assert resolve_revision(repository, "conv/analysis/sp~1") == Revision("conv-001", "analysis/speed", drawn.oids["b"])
+    assert resolve_revision(repository, drawn.ids["g"]) == Revision("conv-001", None, drawn.oids["g"])
+
+
+@pytest.mark.parametrize("length", [4, 8, 12, 26])
+def test_a_message_is_found_by_the_start_of_its_id_in_and_outside_its_conversation(repository, drawn, length):
+    """S4-55."""
+    prefix = drawn.ids["e"][:length]
+    assert oid_at(repository, prefix) == drawn.oids["e"]
+    assert oid_at(repository, prefix, drawn.conversation) == drawn.oids["e"]
+    assert oid_at(repository, f"conv-001/{prefix}") == drawn.oids["e"]
+    assert oid_at(repository, f"{prefix}~1") == drawn.oids["b"]
+
+
+@pytest.mark.parametrize("length", [4, 8, 12, 40])
+def test_a_message_is_found_by_the_start_of_its_commits_id(repository, drawn, length):
+    """S4-55; it is what `git log` shows, and what undo's hint names."""
+    prefix = drawn.oids["g"][:length]
+    assert oid_at(repository, prefix) == drawn.oids["g"]
+    assert oid_at(repository, prefix, drawn.conversation) == drawn.oids["g"]
+    assert oid_at(repository, f"conv-001/{prefix}^") == drawn.oids["b"]
+    assert cat(repository, prefix).message.text == "g"
+
+
+def test_the_commit_that_a_conversation_begins_with_is_found_by_its_id(repository, drawn):
+    assert oid_at(repository, drawn.root) == drawn.root
+    assert oid_at(repository, drawn.root[:12], drawn.conversation) == drawn.root
+
+
+def test_a_prefix_of_two_messages_is_ambiguous(repository, drawn):
+    """S4-55: one fits by its id, the other by its commit's."""
+    prefix = drawn.oids["a"][:4]
+    twin = Message(id=MessageId(prefix + "a" * 22), author=Author("carol"), parts=text_parts("twin"))
+    append(repository, "conv-001", twin)
+    for conversation in (None, drawn.conversation):
+        with pytest.raises(Ambiguous, match=f"{prefix!r} fits several: {drawn.oids['a']}, {twin.id}|{twin.id}, "):
+            resolve_revision(repository, prefix, conversation)
+
+
+def test_a_message_of_several_conversations_is_found_in_the_first_or_the_named_one(repository):
+    history(repository, "main: a")
+    second = history(repository, "main: b c")
+    assert resolve_revision(repository, second.ids["b"][:8]).conversation == "conv-002"
+    with pytest.raises(NotFound, match="there is no"):
+        resolve_revision(repository, second.ids["b"], "conv-001")
+
+
+def test_an_unknown_id_is_refused(repository, drawn):
+    with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzzz'") as refusal:
+        resolve_revision(repository, "zzzzzzzz")
+    assert "begin a conversation: scopes conv new" in refusal.value.hint
+
+
+def test_a_name_that_nothing_has_leads_on(repository):
+    """S1-23: what to do where a conversation to go on with is unknown."""
+    new(repository, conversation_id="loginbug")
+    with pytest.raises(NotFound, match="no conversation or message 'nosuch'") as refusal:
+        resolve_revision(repository, "nosuch")
+    assert "begin a conversation: scopes conv new" in refusal.value.hint
+    with pytest.raises(NotFound) as refusal:
+        resolve_revision(repository, "loginbag")
+    assert refusal.value.hint == "did you mean loginbug?"
+
+
+def test_three_letters_are_no_id(repository, drawn):
+    """Too few to mean one message for long."""
+    with pytest.raises(NotFound, match="no conversation"):
+        resolve_revision(repository, drawn.ids["a"][:3])
+
+
+def test_a_conversation_wins_over_a_message_whose_id_begins_alike(repository, drawn):
+    prefix = drawn.ids["a"][:4]
+    new(repository, conversation_id=f"{prefix}-talk")
+    assert resolve_revision(repository, prefix).conversation == f"{prefix}-talk"
+    assert oid_at(repository, prefix, drawn.conversation) == drawn.oids["a"]
+
+
+def test_a_tag_names_a_message_wherever_one_is_named(repository, drawn):
+    tag(repository, "conv-001", "v1.0", "main~2")
+    assert oid_at(repository, "conv-001/v1.0") == drawn.oids["b"]
+    assert oid_at(repository, "v1.0", drawn.conversation) == drawn.oids["b"]
+    assert oid_at(repository, "conv-001/v1.0~1") == drawn.oids["a"]
+    assert resolve_revision(repository, "conv-001/v1.0").branch is None
+
+
+def test_a_branch_wins_over_a_tag_of_the_same_name(repository, drawn):
+    tag(repository, "conv-001", "later", "main~2")
+    branch(repository, "conv-001", name="later", start="main", switch=False)
+    assert oid_at(repository, "conv-001/later") == drawn.oids["d"]
+
+
+def test_a_moment_names_where_the_branch_stood_then(repository, drawn, later):
+    assert oid_at(repository, "conv-001@{1 hour ago}") == drawn.oids["d"]
+    assert oid_at(repository, "conv-001/analysis/security@{now}~1") == drawn.oids["e"]
+
+
+def test_a_moment_remembers_what_was_rewound(repository, drawn, monkeypatch):
+    """The reflog keeps every append."""
+    log = Path(repository.path, "logs/refs/heads/conv-001/main")
+    log.write_text(re.sub("> ([0-9]+) ", lambda match: f"> {int(match[1]) - 7200} ", log.read_text()))
+    rewind(repository, "conv-001", count=3)
+    monkeypatch.setattr(clock, "read_clock", lambda: time.time_ns() + 60 * 1_000_000_000)
+    assert oid_at(repository, "conv-001@{1 hour ago}") == drawn.oids["d"]
+    assert oid_at(repository, "conv-001@{now}") == drawn.oids["a"]
+
+
+def test_a_moment_before_the_branch_is_refused(repository, drawn, later):
+    with pytest.raises(NotFound, match="nothing is known of conv-001/main at 2"):
+        resolve_revision(repository, "conv-001@{3 years ago}")
+
+
+def test_a_moment_that_is_none_or_has_no_branch_is_refused(repository, drawn):
+    with pytest.raises(Invalid, match="'the day before' is no moment") as refusal:
+        resolve_revision(repository, "conv-001@{the day before}")
+    assert "yesterday" in refusal.value.hint
+    with pytest.raises(Invalid, match="needs a branch") as refusal:
+        resolve_revision(repository, f"{drawn.ids['a']}@{{yesterday}}")
+    assert refusal.value.hint.startswith("for example: conv-001/main@{")

@@ -1,0 +1,50 @@
+"""Telling from heads alone whether a summary was overtaken."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.history.messages import MessageHead, head_of
+from scopes.history.staleness import SUMMARY, count_newer, count_since, is_news
+from scopes.store.repository import read_commit
+from tests.conversation.stores import make_store
+from tests.support.history import history, say
+
+HEAD = MessageHead("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Make a store."""
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.mark.parametrize(
+    ("change", "news"),
+    [
+        ({}, True), ({"kind": "decision"}, True), ({"kind": "merge"}, True), ({"author_kind": "agent"}, True),
+        ({"kind": "summary"}, False), ({"kind": "compaction"}, False), ({"kind": "tool-results"}, False),
+        ({"author_kind": "injected"}, False), ({"subject": "(no text)"}, False), ({"kind": "interrupt"}, False),
+    ],
+)  # fmt: skip
+def test_news_is_what_somebody_says(change, news):
+    """S4-47."""
+    assert is_news(HEAD._replace(**change)) is news
+
+
+def test_only_what_comes_before_the_summary_is_counted():
+    summary = HEAD._replace(oid="1" * 40, kind=SUMMARY)
+    walk = [HEAD, HEAD._replace(kind="meta"), HEAD, summary, HEAD, HEAD]
+    assert count_newer(walk, summary) == 2
+    assert count_newer([], summary) == 0
+
+
+def test_the_first_branch_that_has_the_summary_counts(repository):
+    """S4-47."""
+    drawn = history(repository, "main: a", "fix@a: b c")
+    made = say(repository, f"{drawn.conversation}/fix", "In short.", kind=SUMMARY)
+    say(repository, f"{drawn.conversation}/fix", "d")
+    head = head_of(read_commit(repository, made.oid))
+    assert count_since(repository, drawn.conversation, head, ["gone", "main", "fix"]) == 1
+    assert count_since(repository, drawn.conversation, head, ["gone", "main"]) is None
+    assert count_since(repository, drawn.conversation, head, []) is None

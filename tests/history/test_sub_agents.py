@@ -1,0 +1,53 @@
+"""Sub-agents, told by the first message of their line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.new import new
+from scopes.history.sub_agents import SubAgent, find_sub_agent, is_spawned, spawner_of
+from scopes.store.repository import read_commit
+
+
+@pytest.mark.parametrize(
+    ("extra", "spawned", "spawner"),
+    [
+        ({}, False, None),
+        ({"spawned_by": {"message": "k3x9", "call_id": "c"}}, True, "k3x9"),
+        ({"spawned_by": {"call_id": "c"}}, True, None),
+        ({"spawned_by": {"message": 7}}, True, None),
+        ({"spawned_by": "k3x9"}, False, None),
+    ],
+)
+def test_a_first_message_tells_whose_call_it_follows(extra, spawned, spawner):
+    message = replace(plain_message("user", "Find it"), extra=extra)
+    assert is_spawned(message) is spawned
+    assert spawner_of(message) == spawner
+
+
+def line(repository, *messages):
+    """Append messages to a new conversation; return their commits, newest first."""
+    conversation = new(repository).id
+    return [read_commit(repository, append(repository, conversation, m).oid) for m in messages][::-1]
+
+
+def test_the_agent_is_who_spoke_last_on_its_line(repository):
+    """A line may begin with a copy of what its parent said."""
+    first = replace(plain_message("user", "Find it", author_kind="injected"), extra={"spawned_by": {"message": "k3x9"}})
+    commits = line(
+        repository,
+        first,
+        plain_message("codex", "a"),
+        plain_message("Hilbert", "b"),
+        plain_message("tool", "c", author_kind="tool"),
+    )
+    assert find_sub_agent(repository, commits) == SubAgent("Hilbert", "k3x9")
+    assert find_sub_agent(repository, commits[-1:]) == SubAgent(None, "k3x9")
+
+
+def test_other_lines_are_no_sub_agents(repository):
+    assert find_sub_agent(repository, line(repository, plain_message("carol", "a"))) is None
+    assert find_sub_agent(repository, []) is None

@@ -1,0 +1,27 @@
+"""Where the real transcripts stand; they are no part of this repository, and the tests that read them are skipped without."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scopes.importers.formats.base import Source
+
+# read before the environment of the tests is sealed
+BESIDE = Path(__file__).parents[4] / "shared" / "transcripts"
+FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE) / "claude-code"
+
+
+@pytest.fixture
+def real():
+    """Give the sources of real sessions by the name of their file."""
+    if not FOLDER.is_dir():
+        pytest.skip("the real transcripts are not here")
+
+    def source(name):
+        path = FOLDER / f"{name}.jsonl"
+        return Source(str(path), path.stat().st_size)
+
+    return source

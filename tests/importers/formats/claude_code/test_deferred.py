@@ -1,0 +1,113 @@
+"""Parents that come later, parents in circles: nothing hangs, nothing is lost, nothing is read into memory to wait."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.importers.formats.claude_code.format import ClaudeCode
+from tests.importers.formats.claude_code.logs import Log, call, drafts, memory, states, text, tree
+
+
+def linked(links):
+    """Make a log of prompts: each tells its own name and its parent's."""
+    log = Log()
+    for name, parent in links:
+        log.user(f"I am {name}", uuid=name, parent=parent)
+    return log
+
+
+def test_a_child_waits_for_a_parent_that_comes_later():
+    log = linked([("a", None), ("c", "b"), ("d", "c"), ("b", "a"), ("e", "d")])
+    assert tree(log) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "d")]
+
+
+def test_children_of_one_parent_wait_in_file_order():
+    log = linked([("c", "a"), ("b", "a"), ("d", "b"), ("a", None)])
+    assert tree(log) == [("a", None), ("c", "a"), ("b", "a"), ("d", "b")]
+
+
+def test_a_hook_that_is_written_before_its_parent_keeps_the_chain():
+    """Hooks' attachments are persisted before the records that they hang on."""
+    log = Log()
+    log.user("Sell tea", uuid="a")
+    log.add("attachment", parent="b", uuid="hook", attachment={"type": "hook_success"})
+    log.answer("m1", call("c1"), parent="a", uuid="b")
+    log.user("And coffee", parent="hook")
+    assert tree(log) == [("a", None), ("m1", "a"), ("u003", "m1")]
+    assert states(log) == ["attachment/hook_success"]
+
+
+def test_the_results_of_a_call_that_comes_later_wait_for_it():
+    log = Log()
+    log.result("c1", parent="b")
+    log.answer("m1", call("c1"), parent=None, uuid="b")
+    assert [draft.kind for draft in drafts(log)] == ["answer", "tool-results"]
+    assert drafts(log)[1].tool == "Bash"
+
+
+def test_a_circle_is_cut_at_its_earliest_record():
+    """Reliability 29."""
+    log = linked([("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")])
+    assert tree(log) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c")]
+
+
+def test_a_record_that_is_its_own_parent_follows_the_one_before_it():
+    assert tree(linked([("a", None), ("b", "b"), ("c", "b")])) == [("a", None), ("b", "a"), ("c", "b")]
+
+
+def test_circles_do_not_stop_what_stands_beside_them():
+    log = linked([("a", None), ("x", "y"), ("y", "x"), ("b", "a"), ("p", "q"), ("q", "p")])
+    assert tree(log) == [("a", None), ("b", "a"), ("x", None), ("y", "x"), ("p", None), ("q", "p")]
+
+
+def test_a_circle_of_states_and_messages_is_cut():
+    log = Log()
+    log.add("system", subtype="turn_duration", parent="b", uuid="a")
+    log.user("Hello", parent="a", uuid="b")
+    assert tree(log) == [("b", None)]
+    assert states(log) == ["system/turn_duration"]
+
+
+def test_of_two_records_with_one_uuid_the_first_that_has_its_parent_is_the_message():
+    log = linked([("a", "z"), ("a", None), ("b", "a"), ("z", "b")])
+    assert tree(log) == [("a", None), ("b", "a"), ("z", "b")]
+    assert states(log) == ["repeated/user"]
+
+
+def test_many_records_that_wait_are_not_held_in_memory():
+    """Each of them waits for the last record; only their places are kept."""
+    log = Log()
+    for _ in range(300):
+        log.user("x" * 20_000, parent="root")
+    log.user("Hello", uuid="root", parent=None)
+    source = memory(log.data())
+    tracemalloc.start()
+    count = sum(1 for _ in ClaudeCode().walk_events(source))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (count, source.size > 6_000_000) == (303, True)
+    assert peak < 1_500_000
+
+
+def test_very_many_circles_are_cut_in_one_go():
+    links = [(f"{side}{number}", f"{'b' if side == 'a' else 'a'}{number}") for number in range(2000) for side in "ab"]
+    assert len(drafts(linked(links))) == 4000
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdefz") | st.none()), min_size=1, max_size=12))
+def test_any_links_make_a_forest_that_holds_every_record_once(links):
+    log = linked(links)
+    found = drafts(log)
+    assert sorted(draft.native_ids[0] for draft in found) == sorted({name for name, _ in links})
+    assert len(states(log)) == len(links) - len(found)
+
+
+def test_text_that_looks_like_a_uuid_field_makes_nobody_wait():
+    log = linked([("a", None), ("b", "phantom")])
+    log.answer("m1", text('"uuid":"phantom"'))
+    log.records[-1]["data"] = {"uuid": "phantom"}
+    assert tree(log) == [("a", None), ("b", "a"), ("m1", "b")]

@@ -1,0 +1,114 @@
+"""Sub-agents' files in a store: they join their session, and the call that began them."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.revparse import conversation_ids, list_branch_tips
+from scopes.importers.discovery import gather
+from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code.header import read_header
+from scopes.importers.run import import_sources
+from tests.importers.formats.claude_code.logs import SESSION, Log, Memory, call, text
+from tests.importers.stores import new_store
+
+AGENT = "a0ad4f4"
+FOLDER = f"projects/-home-carol-shop/{SESSION}"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """An empty store."""
+    return new_store(tmp_path / "store.git")
+
+
+def session_log(*, ended=True):
+    """Draw a session that has a sub-agent look around; its id stands in the call's result."""
+    log = Log()
+    log.user("What do we sell?")
+    log.answer("m1", call("toolu_1", "Task", prompt="Search the shop", subagent_type="Explore"))
+    if ended:
+        log.result("toolu_1", "Tea", toolUseResult={"status": "completed", "agentId": AGENT, "totalTokens": 7})
+        log.answer("m2", text("Tea."))
+    return log
+
+
+def agent_log(session=..., **fields):
+    """Draw a sub-agent's file; without a session its records do not name one."""
+    log = Log(session)
+    log.user("Search the shop", isSidechain=True, agentId=AGENT, **fields)
+    log.answer("s1", text("There is tea"), isSidechain=True, agentId=AGENT, **fields)
+    return log
+
+
+def write(tmp_path, **logs):
+    """Write a session and its sub-agent where Claude Code keeps them; returns the sources."""
+    paths = {"session": tmp_path / f"{FOLDER}.jsonl", "agent": tmp_path / FOLDER / "subagents" / f"agent-{AGENT}.jsonl"}
+    for name, log in logs.items():
+        paths[name].parent.mkdir(parents=True, exist_ok=True)
+        paths[name].write_bytes(log.data())
+    return gather(str(tmp_path / "projects"))
+
+
+def bring(repository, sources):
+    return import_sources(repository, sources, (ClaudeCode(),))
+
+
+def first_of_agent(repository):
+    """Return the first message of the sub-agent's branch."""
+    tip = list_branch_tips(repository, "conv-001")[f"subagent/{AGENT}"]
+    head = next(walk_heads_oldest_first(repository, [tip]))
+    return read_message(repository, head.oid)
+
+
+@pytest.mark.parametrize("named", [..., SESSION, AGENT, f"agent-{AGENT}"])
+def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, tmp_path, named):
+    bring(repository, write(tmp_path, session=session_log(), agent=agent_log(named)))
+    assert sorted(list_branch_tips(repository, "conv-001")) == ["main", f"subagent/{AGENT}"]
+    assert len(conversation_ids(repository)) == 1
+
+
+def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
+    """Its id stands in the result of the call."""
+    bring(repository, write(tmp_path, session=session_log(), agent=agent_log()))
+    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    assert first_of_agent(repository).extra["spawned_by"] == {"call_id": "toolu_1", "message": heads[1].id}
+
+
+def test_a_sub_agent_that_was_still_at_work_is_joined_later(repository, tmp_path):
+    """In the end the store is as if both had come at once."""
+    bring(repository, write(tmp_path, session=session_log(ended=False), agent=agent_log()))
+    assert "spawned_by" not in first_of_agent(repository).extra
+    sources = write(tmp_path, session=session_log())
+    bring(repository, sources)
+    assert first_of_agent(repository).extra["spawned_by"]["call_id"] == "toolu_1"
+    other = new_store(tmp_path / "other.git")
+    bring(other, sources)
+    assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
+    assert bring(repository, sources).operation is None
+
+
+def test_a_session_that_the_records_name_counts_more_than_the_folder():
+    other = "99999999-2222-4333-8444-555555555555"
+    assert head(agent_log(other)).session_id == other
+
+
+def test_the_name_of_the_file_names_the_agent_where_nothing_else_does():
+    log = Log(AGENT)
+    log.user("Search the shop", isSidechain=True)
+    assert (head(log).session_id, head(log).part) == (SESSION, AGENT)
+
+
+def test_a_folder_of_another_system_counts_too():
+    found = head(agent_log(), f"C:\\Users\\carol\\{SESSION}\\subagents\\agent-{AGENT}.jsonl")
+    assert (found.session_id, found.part) == (SESSION, AGENT)
+
+
+def test_a_file_that_lies_elsewhere_is_its_own_session():
+    assert head(agent_log(AGENT), f"/{SESSION}/agent-{AGENT}.jsonl").session_id == AGENT
+
+
+def head(log, path=f"/home/carol/{FOLDER}/subagents/agent-{AGENT}.jsonl"):
+    data = log.data()
+    return read_header(Memory(path, len(data), data))

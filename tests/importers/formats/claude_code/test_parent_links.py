@@ -1,0 +1,188 @@
+"""Where a message stands: links through other records, compactions, and links that lead nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.importers.formats.claude_code.logs import Log, call, drafts, ending, read, text, tree
+
+
+def test_links_run_through_records_that_are_no_messages():
+    log = Log()
+    log.progress(parent=None)
+    log.user("Hello")
+    log.progress()
+    log.add("system", subtype="turn_duration")
+    log.add("attachment", attachment={"type": "task_reminder"})
+    log.answer("m1", text("Hi"))
+    assert tree(log) == [("u001", None), ("m1", "u001")]
+
+
+def test_a_compaction_stays_in_line_and_is_where_context_begins():
+    """Transcripts fact 9."""
+    log = Log()
+    log.user("Sell tea")
+    last = log.answer("m1", text("Done"))
+    log.boundary(last)
+    log.summary()
+    log.answer("m2", text("Where were we"))
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u003", "m1"), ("m2", "u003")]
+    found = drafts(log)[2]
+    assert (found.kind, found.author.kind, found.context_root) == ("compaction", "injected", True)
+    assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
+
+
+def test_a_boundary_follows_its_logical_parent_even_past_other_branches():
+    log = Log()
+    log.user("Sell tea")
+    here = log.answer("m1", text("Done"))
+    log.user("Rather coffee")
+    log.boundary(here)
+    log.summary()
+    assert tree(log)[3] == ("u004", "m1")
+
+
+@pytest.mark.parametrize("logical", ["not-in-this-file", None, 7, ...])
+def test_a_compaction_whose_logical_parent_is_elsewhere_follows_the_last_message(logical):
+    log = Log()
+    log.user("Sell tea")
+    log.answer("m1", text("Done"))
+    log.boundary(logical)
+    log.summary()
+    assert tree(log)[2] == ("u003", "m1")
+
+
+def test_a_summary_without_a_boundary_follows_the_last_message():
+    log = Log()
+    log.user("Sell tea")
+    log.summary(parent=None)
+    assert tree(log) == [("u000", None), ("u001", "u000")]
+
+
+def test_a_file_may_begin_with_a_compaction():
+    log = Log()
+    log.boundary("elsewhere")
+    log.summary()
+    log.answer("m1", text("Where were we"))
+    assert tree(log) == [("u001", None), ("m1", "u001")]
+
+
+def test_a_microcompaction_changes_nothing():
+    log = Log()
+    log.user("Sell tea")
+    log.add("system", subtype="microcompact_boundary", microcompactMetadata={"compactedToolIds": ["c1"]})
+    log.answer("m1", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000")]
+    assert not any(draft.context_root for draft in drafts(log))
+
+
+def test_a_link_to_what_was_never_written_is_bridged():
+    """Such links are common after a resume; who breaks off there loses everything before."""
+    log = Log()
+    log.user("Sell tea")
+    log.answer("m1", text("Done"))
+    log.user("Now coffee", parent="phantom")
+    log.answer("m2", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", "m1"), ("m2", "u002")]
+    assert [draft.extra for draft in drafts(log)] == [{}, {}, {"missing_parent": "phantom"}, {}]
+    assert ending(log).notes == ("links to a parent that is not there: 1; each such message follows the one before it",)
+
+
+def test_a_bad_line_in_the_middle_does_not_cut_the_history():
+    """Reliability 22."""
+    log = Log()
+    for number in range(6):
+        log.user(f"Message {number}")
+    lines = log.data().splitlines(keepends=True)
+    lines[2] = lines[2][:50] + b"\n"
+    found = [draft for draft in read(b"".join(lines))[1:-1] if hasattr(draft, "kind")]
+    assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
+
+
+def test_a_file_whose_beginning_is_gone_begins_where_it_begins():
+    log = Log()
+    log.user("And coffee", parent="gone")
+    log.answer("m1", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000")]
+    assert ending(log).notes == ()
+
+
+def test_a_message_without_a_parent_begins_a_line_of_history():
+    log = Log()
+    log.user("Sell tea")
+    log.user("Begin again", parent=None)
+    assert tree(log) == [("u000", None), ("u001", None)]
+
+
+@pytest.mark.parametrize("parent", [7, [], {}, True, "", ...])
+def test_a_link_of_the_wrong_type_is_bridged(parent):
+    """Reliability 28."""
+    log = Log()
+    log.user("Sell tea")
+    log.user("And coffee", parent=parent)
+    assert tree(log) == [("u000", None), ("u001", "u000")]
+
+
+@pytest.mark.parametrize("uuid", [7, [], None, True, ""])
+def test_a_record_without_a_usable_uuid_is_still_a_message(uuid):
+    log = Log()
+    log.user("Sell tea")
+    log.records[0]["uuid"] = uuid
+    log.user("And coffee", parent=...)
+    first, second = drafts(log)
+    assert first.native_ids == ()
+    assert second.parent == first.key
+
+
+def test_times_out_of_order_change_nothing():
+    log = Log()
+    log.user("Sell tea", timestamp="2026-03-01T12:00:00Z")
+    log.answer("m1", text("Done"), timestamp="2026-03-01T09:00:00Z")
+    log.user("And coffee", timestamp="2019-01-01T00:00:00Z")
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", "m1")]
+
+
+def test_the_source_stands_at_the_last_message_of_the_main_line():
+    log = Log()
+    log.user("Sell tea")
+    log.answer("m1", call("c1", "Task", prompt="Look"))
+    log.user("Look", parent=None, isSidechain=True, agentId="a1")
+    found = drafts(log)
+    assert (ending(log).active, ending(log).open) == (found[1].key, found[2].key)
+
+
+@pytest.mark.parametrize(
+    "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
+)
+def test_a_cleared_context_is_no_fork(hook):
+    """Transcripts section 4: what goes on behind a cleared context is the same line, and its context begins there."""
+    log = Log()
+    log.user("Plan it")
+    log.answer("m1", text("Planned"))
+    log.add("progress" if "data" in hook else "attachment", parent=None, **hook)
+    log.progress()
+    log.user("Implement the plan")
+    log.answer("m2", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u004", "m1"), ("m2", "u004")]
+    assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
+
+
+def test_a_plan_that_is_carried_out_is_no_fork():
+    log = Log()
+    log.user("Plan it")
+    log.user("Implement the plan", parent=None, planContent="The plan")
+    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False), ("0", True)]
+
+
+def test_a_session_that_begins_with_a_cleared_context_begins_there():
+    log = Log()
+    log.add("progress", parent=None, data={"hookName": "SessionStart:clear"})
+    log.user("Plan it")
+    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False)]
+
+
+def test_a_first_prompt_that_was_edited_is_a_fork():
+    log = Log()
+    log.user("Sell tea")
+    log.user("Sell coffee", parent=None)
+    assert [draft.parent for draft in drafts(log)] == [None, None]

@@ -1,0 +1,146 @@
+"""Real sessions, counted twice: by the importer, and by a small script that knows nothing of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from itertools import pairwise
+
+import pytest
+
+from scopes.importers.formats.base import choose_format
+from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.events import Draft, State, Unparsed
+from tests.importers.formats.claude_code.independent import Raw
+from tests.importers.formats.claude_code.logs import check, forks
+
+SIZES = {  # messages, forks, beginnings
+    "concat-json-line_115": (120, 1, 1),
+    "empty-text-fork": (112, 1, 1),
+    "microcompact": (108, 0, 1),
+    "prefix-1of3": (22, 0, 1),
+    "prefix-2of3": (30, 0, 1),
+    "prefix-3of3": (50, 0, 1),
+    "two-sessionIds": (114, 0, 1),
+    "v2.0.76_compact_small": (29, 0, 1),
+    "v2.1.138_attachments": (12, 0, 1),
+    "v2.1.159_mode_away-summary": (20, 0, 1),
+    "v2.1.32_188-fanouts_big": (488, 0, 1),
+    "v2.1.7_3compactions_6interrupts": (468, 0, 1),
+    "subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f": (2, 0, 1),
+    "subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d": (3, 0, 1),
+}
+TOKENS = {
+    "input_uncached": "input_tokens", "cache_read": "cache_read_input_tokens", "cache_write": "cache_creation_input_tokens",
+    "output": "output_tokens",
+}  # fmt: skip
+
+
+def read(source):
+    events = list(ClaudeCode().walk_events(source))
+    check(events, source.size)
+    return events
+
+
+def drafts(source):
+    return [event for event in read(source) if isinstance(event, Draft)]
+
+
+def is_line(found):
+    return [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_messages_forks_and_beginnings_are_what_an_independent_count_finds(real, name):
+    """Transcripts fact 1, 8.11."""
+    found = drafts(real(name))
+    raw = Raw(real(name).path)
+    counted = len(found), forks(found), sum(draft.parent is None for draft in found)
+    assert counted == (len(raw.messages()), raw.forks(), raw.beginnings()) == SIZES[name]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_tokens_are_what_the_last_line_of_every_answer_says(real, name):
+    """Transcripts fact 2."""
+    total = Counter()
+    for draft in drafts(real(name)):
+        total.update({count: (draft.usage or {}).get(count, 0) for count in TOKENS})
+    raw = Raw(real(name).path)
+    assert total == {ours: raw.tokens(theirs) for ours, theirs in TOKENS.items()}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_every_record_is_read_and_recognised_by_its_content(real, name):
+    """Transcripts fact 10, 8.11."""
+    assert isinstance(choose_format([ClaudeCode()], real(name)), ClaudeCode)
+    assert not [event for event in read(real(name)) if isinstance(event, Unparsed)]
+
+
+def test_glued_records_are_both_there(real):
+    """Transcripts 8.3: 242 records on 241 lines."""
+    source = real("concat-json-line_115")
+    events = read(source)
+    raw = Raw(source.path)
+    assert len(raw.records) == 242
+    spoken = {name for event in events if isinstance(event, Draft) for name in event.native_ids}
+    assert {record["uuid"] for record in raw.spoken} <= spoken
+    states = [event.key for event in events if isinstance(event, State)]
+    assert states.count("repeated/assistant") == 1
+    assert len(states) + len(raw.spoken) == 242
+
+
+def test_a_session_with_three_compactions_is_one_line(real):
+    """Transcripts 8.9."""
+    found = drafts(real("v2.1.7_3compactions_6interrupts"))
+    kinds = Counter(draft.kind for draft in found)
+    assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
+    assert [draft.kind for draft in found if draft.context_root] == ["compaction"] * 3
+    assert is_line(found)
+
+
+def test_a_session_grows_without_changing(real):
+    """Transcripts 8.2."""
+    parts = [drafts(real(f"prefix-{number}of3")) for number in (1, 2, 3)]
+    for shorter, longer in pairwise(parts):
+        assert shorter[:-1] == longer[: len(shorter) - 1]
+        assert shorter[-1].key == longer[len(shorter) - 1].key
+
+
+def test_the_first_of_two_sessions_owns_the_file(real):
+    session = read(real("two-sessionIds"))[0]
+    assert session.native_id.startswith("2a8af1a8")
+    assert [name[:8] for name in session.details["aliases"]] == ["4931d45a"]
+
+
+def test_a_sub_agents_file_is_a_part_of_a_session(real):
+    events = read(real("subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d"))
+    assert events[0].part == "a0ad4f44468bdf20d"
+    assert [event.author.name for event in events if isinstance(event, Draft)] == ["user", "general-purpose", "tool"]
+
+
+def test_titles_are_the_sessions_own(real):
+    """Transcripts 2.1: the summaries that a file begins with are other sessions'."""
+    titled, summarised = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
+    titles = [record["aiTitle"] for record in Raw(titled.path).records if record["type"] == "ai-title"]
+    assert read(titled)[-1].title == titles[-1]
+    raw = Raw(summarised.path)
+    assert not any(record["leafUuid"] in raw.by_uuid for record in raw.records if record["type"] == "summary")
+    assert read(summarised)[-1].title is None
+
+
+def test_the_hash_of_a_file_that_was_read_is_that_of_the_file_that_was_edited_next(real):
+    """An edit's record holds the file as it was before."""
+    source = real("microcompact")
+    before = {}
+    for record in Raw(source.path).spoken:
+        edit = record.get("toolUseResult")
+        if isinstance(edit, dict) and edit.get("originalFile"):
+            before.setdefault(edit["filePath"], "sha256:" + sha256(edit["originalFile"].encode()).hexdigest())
+    seen, compared = {}, []
+    for touch in [touch for draft in drafts(source) for touch in draft.files]:
+        if touch.op == "read":
+            seen[touch.path] = touch.content_hash
+        elif (first := before.pop(touch.path, None)) and seen.get(touch.path):
+            compared.append((first, seen[touch.path]))
+    assert len(compared) == 5
+    assert [edited for edited, _ in compared] == [read for _, read in compared]

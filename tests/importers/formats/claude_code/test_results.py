@@ -1,0 +1,222 @@
+"""What tools gave back: outputs, what the record adds to them, files, exit codes."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from scopes.model.message import FileTouch
+from tests.importers.formats.claude_code.logs import Log, call, drafts, text
+
+PATCH = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-tea", "+coffee"]}]
+EDIT = {
+    "filePath": "/shop/a.txt",
+    "oldString": "tea",
+    "newString": "coffee",
+    "originalFile": "tea\n",
+    "structuredPatch": PATCH,
+}
+
+
+def seen(**changes):
+    file = {"filePath": "/shop/a.txt", "content": "tea\n", "numLines": 2, "startLine": 1, "totalLines": 2} | changes
+    return {"type": "text", "file": file}
+
+
+def digest(content):
+    return "sha256:" + sha256(content.encode()).hexdigest()
+
+
+def results(tool="Bash", asked=None, output="done", **fields):
+    log = Log()
+    log.answer("m1", call("c1", tool, **(asked or {"command": "ls"})))
+    log.result("c1", output, **fields)
+    return drafts(log)[1]
+
+
+def only(draft):
+    [part] = draft.parts
+    return dict(part.fields)
+
+
+def test_a_result_is_the_tools_and_pairs_with_its_call():
+    draft = results(output="a.txt\n")
+    assert (draft.kind, draft.author.name, draft.author.kind, draft.tool) == ("tool-results", "tool", "tool", "Bash")
+    assert only(draft) == {"call_id": "c1", "output": "a.txt\n"}
+    assert draft.status is None
+
+
+def test_an_output_of_several_blocks_is_kept_as_it_came():
+    blocks = [text("see"), {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]
+    assert only(results(output=blocks))["output"] == blocks
+
+
+def test_a_failed_command_tells_its_exit_code():
+    draft = results(
+        output="Exit code 127\nsh: tea: not found",
+        failed=True,
+        toolUseResult="Error: Exit code 127\nsh: tea: not found",
+    )
+    assert only(draft) == {
+        "call_id": "c1",
+        "output": "Exit code 127\nsh: tea: not found",
+        "is_error": True,
+        "exit_code": 127,
+    }
+    assert draft.status == "error"
+
+
+def test_an_output_that_only_speaks_of_exit_codes_has_none():
+    assert "exit_code" not in only(results(output="Exit code 3 means no tea"))
+
+
+def test_an_interrupted_command_says_so():
+    assert (
+        results(toolUseResult={"stdout": "done", "stderr": "", "interrupted": True, "isImage": False}).status
+        == "interrupted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("beside", "structured"),
+    [
+        ({"stdout": "done", "stderr": "", "interrupted": False, "isImage": False}, None),
+        ({"stdout": "done", "stderr": "no tea", "interrupted": False}, {"stderr": "no tea"}),
+        ({"result": "done", "code": 200}, {"code": 200}),
+        (EDIT, {"filePath": "/shop/a.txt", "structuredPatch": PATCH}),
+        (
+            {"agentId": "a1", "prompt": "Look", "content": [text("x")], "totalTokens": 9},
+            {"agentId": "a1", "totalTokens": 9},
+        ),
+        ("Error: done", None),
+        ("User rejected tool use", "User rejected tool use"),
+        ([text("more")], [text("more")]),
+        (None, None),
+        ({}, None),
+    ],
+)
+def test_of_a_structured_result_is_kept_what_it_adds(beside, structured):
+    assert only(results(toolUseResult=beside)).get("structured") == structured
+
+
+def test_a_file_that_was_read_keeps_its_lines_but_not_its_text_twice():
+    assert only(results("Read", toolUseResult=seen()))["structured"] == {
+        "type": "text", "file": {"filePath": "/shop/a.txt", "numLines": 2, "startLine": 1, "totalLines": 2},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("beside", "touch"),
+    [
+        (seen(), FileTouch("/shop/a.txt", "read", digest("tea\n"))),
+        (seen(startLine=2), FileTouch("/shop/a.txt", "read")),
+        (seen(numLines=1), FileTouch("/shop/a.txt", "read")),
+        (seen(content="\ud800"), FileTouch("/shop/a.txt", "read")),
+        (EDIT, FileTouch("/shop/a.txt", "edit")),
+        (EDIT | {"oldString": "", "originalFile": None}, FileTouch("/shop/a.txt", "create")),
+        (
+            {**EDIT, "type": "create", "content": "tea\n", "originalFile": None},
+            FileTouch("/shop/a.txt", "create", digest("tea\n")),
+        ),
+        ({**EDIT, "type": "update", "content": "tea\n"}, FileTouch("/shop/a.txt", "edit", digest("tea\n"))),
+        ({"notebook_path": "/shop/b.ipynb", "updated_file": "{}"}, FileTouch("/shop/b.ipynb", "edit", digest("{}"))),
+    ],
+)
+def test_files_are_taken_from_structured_results(beside, touch):
+    assert results("Edit", toolUseResult=beside).files == (touch,)
+
+
+@pytest.mark.parametrize(
+    "beside", [{"filePath": "/shop/a.txt", "operation": "hover"}, {"file": {"base64": "aGk="}}, {"filePath": 7}]
+)
+def test_a_result_that_only_mentions_a_file_touches_none(beside):
+    assert results("LSP", toolUseResult=beside).files == ()
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "output", "touch"),
+    [
+        ("Read", {"file_path": "a.txt"}, "1 tea", FileTouch("a.txt", "read")),
+        ("Edit", {"file_path": "a.txt"}, "updated", FileTouch("a.txt", "edit")),
+        (
+            "Write",
+            {"file_path": "a.txt", "content": "tea"},
+            "File created successfully",
+            FileTouch("a.txt", "create", digest("tea")),
+        ),
+        (
+            "Write",
+            {"file_path": "a.txt", "content": "tea"},
+            "The file was updated",
+            FileTouch("a.txt", "edit", digest("tea")),
+        ),
+        ("NotebookEdit", {"notebook_path": "b.ipynb"}, "updated", FileTouch("b.ipynb", "edit")),
+    ],
+)
+def test_without_a_structured_result_the_call_tells_the_file(tool, asked, output, touch):
+    assert results(tool, asked, output).files == (touch,)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"), [("Bash", {"command": "rm a.txt"}), ("Read", {"file_path": 7}), ("Read", {})]
+)
+def test_a_call_that_names_no_file_touches_none(tool, asked):
+    assert results(tool, asked).files == ()
+
+
+def test_what_failed_touched_nothing():
+    assert results("Edit", {"file_path": "a.txt"}, "String not found", failed=True).files == ()
+
+
+def test_parallel_results_add_up():
+    log = Log()
+    answer = log.answer(
+        "m1", call("c1", "Read", file_path="a"), call("c2", "Read", file_path="b"), call("c3", "Read", file_path="a")
+    )
+    for name in ("c1", "c2", "c3"):
+        log.result(name, parent=answer)
+    draft = drafts(log)[1]
+    assert [part.fields["call_id"] for part in draft.parts] == ["c1", "c2", "c3"]
+    assert (draft.files, draft.tool) == ((FileTouch("a", "read"), FileTouch("b", "read")), "Read")
+
+
+def test_results_of_different_tools_are_of_no_single_tool():
+    log = Log()
+    answer = log.answer("m1", call("c1", "Read", file_path="a"), call("c2", "Bash", command="ls"))
+    log.result("c1", parent=answer)
+    log.result("c2", parent=answer)
+    assert drafts(log)[1].tool is None
+
+
+def test_one_record_may_hold_several_results_and_words():
+    log = Log()
+    log.answer("m1", call("c1"), call("c2"))
+    block = {"type": "tool_result", "content": "x"}
+    log.user(
+        [block | {"tool_use_id": "c1"}, block | {"tool_use_id": "c2", "is_error": True}, text("Go on")],
+        toolUseResult={"code": 1},
+    )
+    draft = drafts(log)[1]
+    assert [part.type for part in draft.parts] == ["tool_result", "tool_result", "text"]
+    assert not any("structured" in part.fields for part in draft.parts)
+    assert draft.status == "error"
+
+
+@pytest.mark.parametrize(
+    "block", [{"tool_use_id": 7}, {"tool_use_id": None, "content": None}, {"is_error": "yes", "content": 3}, {}]
+)
+def test_a_result_of_odd_shape_is_a_result(block):
+    log = Log()
+    log.user([{"type": "tool_result", **block}])
+    [draft] = drafts(log)
+    assert draft.kind == "tool-results"
+    assert "is_error" not in draft.parts[0].fields
+
+
+def test_the_files_own_name_is_the_tools():
+    """Transcripts 2.1: a result may have no call in the file."""
+    log = Log()
+    log.result("lost", toolUseResult=seen())
+    [draft] = drafts(log)
+    assert (draft.tool, [touch.path for touch in draft.files]) == (None, ["/shop/a.txt"])

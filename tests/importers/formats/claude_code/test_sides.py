@@ -1,0 +1,114 @@
+"""Sub-agents whose records stand in the file of the session that began them."""
+
+from __future__ import annotations
+
+from tests.importers.formats.claude_code.logs import Log, call, drafts, name_of, text, tree
+
+
+def spawning(*prompts):
+    log = Log()
+    log.user("Sell tea")
+    for number, prompt in enumerate(prompts):
+        log.answer(
+            "m1", call(f"c{number}", "Task", subagent_type=f"seller-{number}", prompt=prompt, description="Sell")
+        )
+    return log
+
+
+def side(log, prompt, agent=None, **fields):
+    fields = {"isSidechain": True, "parent": None} | ({} if agent is None else {"agentId": agent}) | fields
+    return log.user(prompt, **fields)
+
+
+def test_a_side_is_a_line_of_its_own_that_its_call_began():
+    log = spawning("Look for tea")
+    line = log.last
+    side(log, "Look for tea", "a1")
+    log.answer("s1", text("Found"), isSidechain=True, agentId="a1")
+    log.result("c0", parent=line)
+    log.answer("m2", text("Done"))
+    assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", None), ("s1", "u002"), ("u004", "m1"), ("m2", "u004")]
+    begin, answer = drafts(log)[2:4]
+    assert (begin.side, begin.spawned_by, answer.side, answer.spawned_by) == ("a1", {"call_id": "c0"}, "a1", None)
+    assert (begin.kind, begin.author.kind, answer.author.name) == ("prompt", "injected", "seller-0")
+
+
+def test_sides_without_an_agents_id_are_told_apart_by_their_links():
+    log = spawning("Look for tea", "Look for coffee")
+    first = side(log, "Look for coffee", uuid="11111111-aaaa")
+    second = side(log, "Look for tea", uuid="22222222-bbbb")
+    log.answer("s1", text("Coffee"), isSidechain=True, parent=first)
+    log.answer("s2", text("Tea"), isSidechain=True, parent=second)
+    found = drafts(log)[2:]
+    assert [(draft.side, draft.spawned_by) for draft in found] == [
+        ("11111111", {"call_id": "c1"}), ("22222222", {"call_id": "c0"}), ("11111111", None), ("22222222", None),
+    ]  # fmt: skip
+    assert [draft.author.name for draft in found[2:]] == ["seller-1", "seller-0"]
+
+
+def test_two_agents_with_one_prompt_belong_to_two_calls():
+    log = spawning("Look", "Look")
+    side(log, "Look", "a1")
+    side(log, "Look", "a2")
+    side(log, "Look", "a3")
+    assert [draft.spawned_by for draft in drafts(log)[2:]] == [{"call_id": "c0"}, {"call_id": "c1"}, None]
+
+
+def test_progress_tells_the_call_of_an_agent():
+    log = spawning("Look for tea")
+    log.add("progress", data={"type": "agent_progress", "agentId": "a1"}, parentToolUseID="c0", toolUseID="agent_1")
+    side(log, "Look for tea, and be quick", "a1")
+    assert drafts(log)[2].spawned_by == {"call_id": "c0"}
+
+
+def test_a_side_whose_call_is_unknown_is_still_a_side():
+    log = spawning()
+    side(log, "Warmup", "a1")
+    log.answer("s1", text("Ready"), isSidechain=True, agentId="a1")
+    begin, answer = drafts(log)[1:]
+    assert (begin.side, begin.spawned_by, begin.parent, answer.author.name) == ("a1", None, None, "claude-code")
+
+
+def test_lines_of_agents_that_work_at_once_do_not_mix():
+    log = spawning("One", "Two")
+    lasts = {agent: side(log, prompt, agent) for agent, prompt in (("a1", "One"), ("a2", "Two"))}
+    for number in range(3):
+        for agent in lasts:
+            fields = {"isSidechain": True, "agentId": agent}
+            line = log.answer(f"{agent}-{number}", call(f"{agent}{number}"), parent=lasts[agent], **fields)
+            lasts[agent] = log.result(f"{agent}{number}", parent=line, **fields)
+    for agent in lasts:
+        own = [draft for draft in drafts(log) if draft.side == agent]
+        assert [draft.parent for draft in own] == [None, *(draft.key for draft in own[:-1])]
+        assert len(own) == 7
+
+
+def test_an_answer_that_is_interleaved_with_another_agents_stays_in_its_line():
+    log = spawning("One", "Two")
+    side(log, "One", "a1")
+    side(log, "Two", "a2")
+    for number in range(3):
+        for agent in ("a1", "a2"):
+            parent = [r["uuid"] for r in log.records if r.get("agentId") == agent][-1]
+            log.answer(f"{agent}-m", text(str(number)), tokens=number, parent=parent, isSidechain=True, agentId=agent)
+    own = [draft for draft in drafts(log) if draft.side == "a1"]
+    assert [draft.parent for draft in own] == [None, *(draft.key for draft in own[:-1])]
+    assert sum(draft.usage["output"] for draft in own if draft.usage) == 2
+
+
+def test_a_link_from_one_line_into_another_is_not_followed():
+    log = spawning("Look")
+    main = log.last
+    inside = side(log, "Look", "a1", parent=main)
+    log.user("Thanks", parent=inside)
+    assert tree(log)[2:] == [("u002", None), ("u003", "m1")]
+
+
+def test_in_an_agents_own_file_another_agent_is_a_side():
+    log = Log()
+    log.user("Look", isSidechain=True, agentId="a1")
+    log.user("Look there", isSidechain=True, agentId="a2", parent=None)
+    log.answer("m1", text("Done"), isSidechain=True, agentId="a1", parent="u000", attributionAgent="seller")
+    assert [(name_of(draft), draft.side, draft.author.name) for draft in drafts(log)] == [
+        ("u000", None, "user"), ("u001", "a2", "user"), ("m1", None, "seller"),
+    ]  # fmt: skip

@@ -1,0 +1,180 @@
+"""What happens to a thread: it is interrupted, fails, is compacted, goes back, gets a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.importers.formats.codex.rollouts import THREAD, Rollout, kinds, read, said, texts
+from tests.importers.reading import drafts, states
+
+ABORTED = "<turn_aborted>\nStopped."
+
+
+def tree(rollout):
+    """Return every message's text with that of the one before it."""
+    found = said(rollout)
+    names = {draft.key: "".join(texts(draft)) for draft in found}
+    return [(names[draft.key], names.get(draft.parent)) for draft in found]
+
+
+def test_an_interruption_is_one_message():
+    """The notice to the model and the event are the same interruption."""
+    found = said(Rollout().say("I look").user(ABORTED).event("turn_aborted", reason="interrupted"))
+    assert [(draft.kind, draft.author.kind, draft.status) for draft in found] == [
+        ("answer", "agent", "interrupted"),
+        ("interrupt", "injected", "interrupted"),
+    ]
+    assert len(found[1].spans) == 2
+
+
+def test_an_interruption_without_a_notice_is_one_message():
+    found = said(Rollout().call("c1").output("c1").event("turn_aborted", reason="replaced"))
+    assert (found[2].kind, found[2].author.kind, texts(found[2])) == ("interrupt", "system", ["replaced"])
+
+
+def test_an_interruption_says_nothing_about_messages_before():
+    found = said(Rollout().say("Done").user("More").event("turn_aborted", reason="interrupted"))
+    assert [draft.status for draft in found] == [None, None, "interrupted"]
+
+
+def test_two_interruptions_are_two():
+    rollout = Rollout().user(ABORTED).event("turn_aborted").user("More").user(ABORTED).event("turn_aborted")
+    assert kinds(rollout) == "interrupt prompt interrupt"
+
+
+def test_an_error_that_the_user_saw_is_a_message():
+    found = said(Rollout().user("Hi").event("error", message="stream disconnected", codex_error_info="other"))[1]
+    assert (found.kind, found.author.kind, found.status, texts(found)) == (
+        "error",
+        "system",
+        "error",
+        ["stream disconnected"],
+    )
+
+
+def test_an_error_that_ends_a_turn_is_a_message():
+    """0.169."""
+    rollout = Rollout().user("Hi").event("task_complete", error={"message": "stream disconnected"})
+    assert kinds(rollout) == "prompt error"
+
+
+def test_an_error_that_is_told_twice_is_one():
+    rollout = Rollout().event("error", message="gone").event("task_complete", error={"message": "gone"})
+    assert kinds(rollout) == "error"
+    assert kinds(rollout.event("error", message="again")) == "error error"
+
+
+@pytest.mark.parametrize(
+    "event", [{"type": "error"}, {"type": "error", "message": 7}, {"type": "task_complete", "error": "x"}]
+)
+def test_an_error_without_a_text_is_a_state(event):
+    assert drafts(read(Rollout().add("event_msg", event))) == []
+
+
+def test_a_compaction_is_a_new_beginning_in_line():
+    """Transcripts fact 9: context building starts there."""
+    history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sell tea"}]}]
+    rollout = (
+        Rollout()
+        .user("Sell tea")
+        .say("Done")
+        .add("compacted", {"message": "We sell tea.", "replacement_history": history})
+    )
+    rollout.event("context_compacted").user("And milk")
+    found = said(rollout)
+    assert [draft.kind for draft in found] == ["prompt", "answer", "compaction", "prompt"]
+    assert [draft.context_root for draft in found] == [False, False, True, False]
+    assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:3]]
+
+
+def test_a_compaction_keeps_the_history_that_took_the_others_place():
+    history = [{"type": "compaction", "encrypted_content": "c2VhbGVk"}]
+    found = said(Rollout().add("compacted", {"message": "We sell tea.", "replacement_history": history}))[0]
+    assert [part.type for part in found.parts] == ["text", "raw"]
+    assert found.parts[1].fields["json"] == history
+
+
+@pytest.mark.parametrize("payload", [{"message": ""}, {}, {"message": 7}])
+def test_a_compaction_without_a_text_is_one(payload):
+    found = said(Rollout().add("compacted", payload))[0]
+    assert (found.kind, found.parts) == ("compaction", ())
+
+
+def test_a_compaction_that_the_provider_made_is_one():
+    found = said(Rollout().say("Done").item("compaction", encrypted_content="c2VhbGVk").say("On"))
+    assert [(draft.kind, draft.context_root) for draft in found] == [
+        ("answer", False),
+        ("compaction", True),
+        ("answer", False),
+    ]
+
+
+def test_the_answer_that_a_compaction_is_made_from_is_a_summary():
+    """0.169 marks it."""
+    rollout = Rollout().user("Hi").say("Hello").event("task_started")
+    rollout.say("We greeted.").records[-1]["metadata"] = {"compaction_output": True}
+    assert kinds(rollout) == "prompt answer summary"
+
+
+def test_a_rollback_makes_a_branch():
+    """What was rolled back stays; what follows hangs on what stood before it."""
+    rollout = (
+        Rollout().user("a").say("b").user("c").say("d").event("thread_rolled_back", num_turns=1).user("e").say("f")
+    )
+    assert tree(rollout) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "b"), ("f", "e")]
+
+
+def test_a_rollback_of_several_turns_goes_further_back():
+    rollout = (
+        Rollout().user("a").say("b").user("c").say("d").user("e").event("thread_rolled_back", num_turns=2).user("f")
+    )
+    assert tree(rollout)[-1] == ("f", "b")
+
+
+def test_a_rollback_behind_a_rollback_counts_what_is_left():
+    rollout = Rollout().user("a").user("b").user("c").event("thread_rolled_back", num_turns=1)
+    rollout.event("thread_rolled_back", num_turns=1).user("d")
+    assert tree(rollout)[-1] == ("d", "a")
+
+
+def test_a_rollback_counts_prompts_and_not_what_codex_puts_in():
+    rollout = (
+        Rollout().user("a").user("<environment_context>").user("b").event("thread_rolled_back", num_turns=1).user("c")
+    )
+    assert tree(rollout)[-1] == ("c", "<environment_context>")
+
+
+def test_a_source_stands_where_it_was_rolled_back_to():
+    events = read(Rollout().user("a").say("b").user("c").event("thread_rolled_back", num_turns=1))
+    assert events[-1].active == drafts(events)[1].key
+    assert events[-1].open == drafts(events)[2].key
+
+
+@pytest.mark.parametrize(("count", "parent"), [(9, None), (0, "b"), (-1, "b"), ("1", "b"), (None, "b"), (True, "b")])
+def test_a_rollback_of_no_sensible_number_goes_to_the_beginning_or_nowhere(count, parent):
+    rollout = Rollout().user("a").user("b").event("thread_rolled_back", num_turns=count).user("c")
+    assert tree(rollout)[-1] == ("c", parent)
+
+
+def test_a_rollback_without_turns_goes_nowhere():
+    assert tree(Rollout().say("a").event("thread_rolled_back", num_turns=1).say("b"))[-1] == ("b", "a")
+
+
+def test_the_last_name_of_a_thread_is_its_title():
+    rollout = Rollout().event("thread_name_updated", thread_id=THREAD, thread_name="Tea").user("Hi")
+    assert read(rollout)[-1].title == "Tea"
+    assert read(rollout.event("thread_name_updated", thread_name="Tea shop"))[-1].title == "Tea shop"
+
+
+def test_another_threads_name_is_no_title():
+    events = read(Rollout().event("thread_name_updated", thread_id="other", thread_name="Tea"))
+    assert events[-1].title is None
+    assert states(events)[-1] == "event_msg/thread_name_updated"
+
+
+@pytest.mark.parametrize("record", ["inter_agent_communication", "response_item"])
+def test_what_one_agent_says_to_another_is_a_message(record):
+    payload = {"type": "agent_message", "author": "/root/emmy", "recipient": "/root", "content": "I found it"}
+    found = said(Rollout().add(record, payload))[0]
+    assert (found.author.name, found.author.kind, texts(found)) == ("/root/emmy", "agent", ["I found it"])
+    assert found.extra == {"recipient": "/root"}

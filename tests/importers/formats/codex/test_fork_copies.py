@@ -1,0 +1,176 @@
+"""Forks of the older kind: the copied history is told from the fork's own, and is the parent's very messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.importers.identity import content_bytes
+from tests.importers.formats.codex.rollouts import NEW_TURN, OLD_TURN, PARENT, THREAD, Rollout, said, texts, tokens
+
+SPAWN = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": "Emmy"}}}
+GREETING = "You are the newly spawned agent. Go on."
+
+
+def parent():
+    """Draw what the parent had written by the time of the fork."""
+    rollout = (
+        Rollout(PARENT).turn(OLD_TURN).user("Sell tea").think().call("c1").count(tokens(100, 0, 10), tokens(100, 0, 10))
+    )
+    rollout.output("c1").say("Done.").count(tokens(250, 0, 15), tokens(150, 0, 5)).event(
+        "task_complete", turn_id=OLD_TURN
+    )
+    return rollout
+
+
+def fork(own=lambda rollout: rollout, **meta):
+    """Draw a fork: its session record, all that the parent wrote, with the fork's time, and then its own."""
+    rollout = Rollout(THREAD, forked_from_id=PARENT, **meta)
+    time = rollout.records[0]["timestamp"]
+    rollout.records += [record | {"timestamp": time} for record in parent().records]
+    own(rollout)
+    return rollout
+
+
+def go_on(rollout):
+    return (
+        rollout.turn(NEW_TURN)
+        .count(tokens(250, 0, 15))
+        .user("And milk")
+        .say("Yes")
+        .count(tokens(300, 0, 20), tokens(50, 0, 5))
+    )
+
+
+def test_copies_are_marked_and_own_messages_are_not():
+    """Transcripts fact 4: copies have the fork's time."""
+    found = said(fork(go_on))
+    assert [draft.precision for draft in found] == ["restamped"] * 4 + ["exact"] * 2
+
+
+def test_copies_are_the_parents_messages():
+    """Identity comes from what is said, never from the time."""
+    copies, originals = said(fork(go_on))[:4], said(parent())
+    assert [content_bytes(draft) for draft in copies] == [content_bytes(draft) for draft in originals]
+    assert copies[0].time != originals[0].time
+
+
+def test_the_fork_goes_on_behind_the_copies():
+    found = said(fork(go_on))
+    assert found[4].parent == found[3].key
+
+
+def test_what_was_copied_is_not_counted_again():
+    """The inherited total is subtracted."""
+    found = said(fork(go_on))
+    assert [draft.usage["input_uncached"] for draft in found if draft.usage] == [50]
+
+
+def test_copies_without_totals_do_not_hide_the_forks_own():
+    """0.142: the parent's record is there, its history is not, and totals begin at nothing."""
+    rollout = (
+        Rollout(THREAD, forked_from_id=PARENT)
+        .meta(PARENT)
+        .turn(NEW_TURN)
+        .user("Look")
+        .say("Yes")
+        .count(tokens(70), tokens(70))
+    )
+    found = said(rollout)
+    assert [draft.precision for draft in found] == ["exact", "exact"]
+    assert found[1].usage["input_uncached"] == 70
+
+
+def test_a_fork_that_was_not_gone_on_with_is_all_copies():
+    assert {draft.precision for draft in said(fork())} == {"restamped"}
+
+
+def test_the_first_record_owns_the_file():
+    """Two session records: the first one counts."""
+    assert said(fork(go_on))[4].cwd == "/home/carol/shop"
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda rollout: rollout.event("task_started", turn_id=NEW_TURN),
+        lambda rollout: rollout.add("turn_context", {"turn_id": NEW_TURN, "model": "m"}),
+        lambda rollout: rollout.meta(THREAD),
+        lambda rollout: rollout.event("thread_settings_applied", thread_id=THREAD),
+        lambda rollout: rollout.event("item_completed", thread_id=THREAD, item={}),
+        lambda rollout: rollout.add("token_usage_record", {"thread_id": THREAD, "usage": tokens(1)}),
+    ],
+)
+def test_copies_end_where_the_thread_itself_is_heard(begin):
+    def own(rollout):
+        begin(rollout)
+        time = rollout.records[0]["timestamp"]
+        rollout.records[-1]["timestamp"] = time
+        rollout.user("And milk")
+        rollout.records[-1]["timestamp"] = time
+
+    assert [draft.precision for draft in said(fork(own))][-2:] == ["restamped", "exact"]
+
+
+def test_records_that_name_the_parent_are_copies():
+    rollout = fork(lambda rollout: rollout.event("thread_settings_applied", thread_id=PARENT).user("Copied"))
+    assert said(rollout)[-1].precision == "restamped"
+
+
+def test_a_turn_of_the_parents_is_a_copy_however_late_it_is_written():
+    """A large history takes its time to be copied."""
+    rollout = fork(lambda rollout: setattr(rollout, "second", 100) or rollout.turn(OLD_TURN).user("Copied"))
+    assert said(rollout)[-1].precision == "restamped"
+
+
+def test_without_turns_that_have_a_time_copies_end_at_a_pause():
+    """Versions that give turns no ids."""
+    rollout = Rollout(THREAD, forked_from_id=PARENT).meta(PARENT).user("Copied")
+    for record in rollout.records:
+        record["timestamp"] = "2026-04-11T10:00:00.010Z"
+    rollout.add("turn_context", {"model": "m"}).user("Own")
+    assert [draft.precision for draft in said(rollout)] == ["restamped", "exact"]
+
+
+def test_an_ancestors_copies_are_copies():
+    """A fork of a fork: all ancestors' records stand in front."""
+    rollout = (
+        Rollout(THREAD, forked_from_id=PARENT)
+        .meta(PARENT)
+        .meta("019cffff-0000-7000-8000-000000000000")
+        .turn(OLD_TURN)
+        .user("Old")
+    )
+    assert [draft.precision for draft in said(rollout.turn(NEW_TURN).user("New"))] == ["restamped", "exact"]
+
+
+def spawn(rollout):
+    rollout.say("I ask someone.").call("c2", "spawn_agent", '{"message": "Look"}')
+    for record in rollout.records:
+        record["timestamp"] = rollout.records[0]["timestamp"]
+    rollout.output("c2", GREETING).turn(NEW_TURN).user("Look").say("I did.")
+
+
+def test_a_spawned_agents_greeting_is_its_own():
+    """It is the only record in front of the first turn that the parent did not write."""
+    found = said(fork(spawn, source=SPAWN))
+    assert [draft.precision for draft in found] == ["restamped"] * 5 + ["exact"] * 3
+    assert found[5].parts[0].fields["output"] == GREETING
+
+
+def test_a_spawned_agent_says_which_call_it_came_from():
+    found = said(fork(spawn, source=SPAWN))
+    assert [draft.spawned_by for draft in found if draft.spawned_by] == [{"thread": PARENT, "call_id": "c2"}]
+    assert found[5].spawned_by is not None
+
+
+def test_a_spawned_agent_speaks_in_its_own_name_only_in_its_own_part():
+    found = said(fork(spawn, source=SPAWN))
+    assert [draft.author.name for draft in found if draft.kind == "answer"] == ["codex", "codex", "codex", "Emmy"]
+    assert [(texts(draft), draft.author.kind) for draft in found if draft.kind == "prompt"] == [
+        (["Sell tea"], "human"),
+        (["Look"], "injected"),
+    ]
+
+
+def test_an_ordinary_session_has_no_copies():
+    assert {draft.precision for draft in said(parent())} == {"exact"}

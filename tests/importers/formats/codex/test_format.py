@@ -1,0 +1,223 @@
+"""Which bytes are a rollout of Codex, and that each of its records is kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.importers.formats.base import SNIFF_BYTES
+from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.events import State, Unparsed
+from tests.importers.formats.codex.rollouts import Rollout, kinds, read, said, short_rollout, texts
+from tests.importers.reading import drafts, states, unparsed
+
+CLAUDE = {
+    "type": "user",
+    "uuid": "a",
+    "parentUuid": None,
+    "sessionId": "s",
+    "isSidechain": False,
+    "message": {"content": "x"},
+}
+PI = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-01T10:00:00Z", "cwd": "/"}
+LEGACY = [
+    {"id": "5973b6c0", "timestamp": "2025-05-07T17:24:21.123Z", "instructions": None},
+    {"record_type": "state"},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sell tea"}]},
+    {"record_type": "state"},
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm"}]},
+    {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "c1"},
+    {
+        "type": "function_call_output",
+        "call_id": "c1",
+        "output": '{"output":"tea.py\\n","metadata":{"exit_code":0,"duration_seconds":0.1}}',
+    },
+    {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
+]
+
+
+def lines(*values):
+    return "".join(json.dumps(value) + "\n" for value in values).encode()
+
+
+def test_a_rollout_is_recognised_by_what_it_holds():
+    """Transcripts fact 10."""
+    assert Codex().sniff(short_rollout().data())
+    assert Codex().sniff(b"\xef\xbb\xbf\n" + short_rollout().data())
+
+
+def test_a_rollout_of_the_old_form_is_recognised():
+    assert Codex().sniff(lines(*LEGACY))
+    assert Codex().sniff(lines(*LEGACY[1:]))
+
+
+def test_a_rollout_with_a_bad_first_line_is_recognised():
+    """A bad first line must not hide the session."""
+    assert Codex().sniff(b'{"timestamp":"2026-\n' + short_rollout().data())
+
+
+def test_a_rollout_whose_first_line_is_longer_than_what_is_looked_at_is_recognised():
+    rollout = Rollout(base_instructions={"text": "x" * SNIFF_BYTES})
+    assert Codex().sniff(rollout.data()[:SNIFF_BYTES])
+
+
+@pytest.mark.parametrize(
+    "value", [CLAUDE, PI, {"type": "session_meta"}, {"role": "user", "content": "x"}, [1], "x", None, {}]
+)
+def test_other_formats_are_not_taken(value):
+    assert not Codex().sniff(lines(value))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n\n", b"\x00\x00", b"# Notes\n\n```\n", b"SQLite format 3\x00", b"[" * 100_000]
+)
+def test_what_is_no_json_is_no_rollout(data):
+    assert not Codex().sniff(data)
+
+
+def test_a_turn_is_read_as_prompt_answer_results_answer():
+    assert kinds(short_rollout()) == "prompt answer tool-results answer"
+
+
+def test_messages_follow_each_other():
+    found = said(short_rollout())
+    assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
+
+
+def test_the_old_form_is_read_like_the_new():
+    events = read(lines(*LEGACY))
+    assert [draft.kind for draft in drafts(events)] == ["prompt", "answer", "tool-results", "answer"]
+    assert states(events) == ["session_meta", "state", "state"]
+    assert (events[0].native_id, events[0].created) == ("5973b6c0", "2025-05-07T17:24:21.123Z")
+
+
+def test_items_of_the_old_form_have_no_time():
+    assert {(draft.time, draft.precision) for draft in drafts(read(lines(*LEGACY)))} == {(None, "none")}
+
+
+def test_a_time_is_the_exact_text_of_the_first_record():
+    found = said(short_rollout())
+    assert [(draft.time, draft.precision) for draft in found[:2]] == [
+        ("2026-04-11T10:00:04.000Z", "exact"),
+        ("2026-04-11T10:00:05.000Z", "exact"),
+    ]
+
+
+def test_a_time_that_is_none_is_not_taken():
+    rollout = Rollout().user("Sell tea")
+    rollout.records[-1]["timestamp"] = "yesterday"
+    assert (said(rollout)[0].time, said(rollout)[0].precision) == (None, "none")
+
+
+def test_the_copy_of_the_interface_is_a_state():
+    """Two parallel streams: content comes from the model's history alone."""
+    events = read(Rollout().user("Sell tea").event("user_message", message="Sell tea").say("Yes"))
+    assert [texts(draft) for draft in drafts(events)] == [["Sell tea"], ["Yes"]]
+    assert states(events) == ["session_meta", "event_msg/user_message", "event_msg/agent_message"]
+
+
+@pytest.mark.parametrize(
+    ("record", "key"),
+    [
+        ({"type": "world_state", "payload": {"full": True}}, "world_state"),
+        (
+            {"type": "response_item", "payload": {"type": "ghost_snapshot", "ghost_commit": {}}},
+            "response_item/ghost_snapshot",
+        ),
+        ({"type": "event_msg", "payload": {"type": "collab_waiting_end"}}, "event_msg/collab_waiting_end"),
+        ({"record_type": "state"}, "state"),
+    ],
+)
+def test_what_is_no_message_is_a_state(record, key):
+    events = read(Rollout().data() + lines(record))
+    assert states(events) == ["session_meta", key]
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "reason"),
+    [
+        ("new_thing", {"type": "x"}, "a record of unknown type: 'new_thing/x'"),
+        ("y" * 100, {}, f"a record of unknown type: '{'y' * 64}'"),
+        ("response_item", {"type": "hologram"}, "a record of unknown type: 'response_item/hologram'"),
+        ("response_item", {"type": "message"}, "a message without a role: 'response_item/message'"),
+        ("event_msg", {"type": "brand_new"}, "a record of unknown type: 'event_msg/brand_new'"),
+        ("event_msg", {"type": 7}, "a record of unknown type: 'event_msg'"),
+        ("event_msg", {"type": "error", "message": 7}, "an error without a text: 'event_msg/error'"),
+        (
+            "event_msg",
+            {"type": "token_count", "info": {"total_token_usage": "no"}},
+            "a usage that cannot be read: 'event_msg/token_count'",
+        ),
+    ],
+)
+def test_what_is_new_is_kept_and_told(kind, payload, reason):
+    """Transcripts section 4, rule 5."""
+    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == [reason]
+
+
+@pytest.mark.parametrize("payload", [None, [], "x", 7])
+@pytest.mark.parametrize("kind", ["response_item", "event_msg", "turn_context", "session_meta"])
+def test_a_record_that_holds_no_object_is_told(kind, payload):
+    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == ["no record of a rollout"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("response_item", {"type": "function_call", "name": 7, "call_id": "c1", "arguments": "{}"}),
+        ("response_item", {"type": "message", "role": "user", "content": [{"type": "hologram"}]}),
+        ("compacted", {"message": "m", "replacement_history": 7}),
+    ],
+)
+def test_what_is_new_in_a_message_stays_in_it_and_is_told(kind, payload):
+    events = read(Rollout().user("Sell tea").add(kind, payload))
+    assert [part.type for part in drafts(events)[1].parts][-1] == "raw"
+    assert len(unparsed(events)) == 1
+
+
+@pytest.mark.parametrize("value", [7, "text", None, [], {}, {"payload": {}}, {"type": 3, "payload": {}}])
+def test_what_is_no_record_is_unparsed(value):
+    assert unparsed(read(Rollout().data() + lines(value))) == ["no record of a rollout"]
+
+
+def test_a_bad_line_stops_nothing():
+    """C22: one bad line in the middle."""
+    data = short_rollout().data().splitlines(keepends=True)
+    events = read(b"".join([*data[:5], b'{"timestamp": broken}\n', *data[5:]]))
+    assert unparsed(events) == ["not valid JSON"]
+    assert len(drafts(events)) == 4
+
+
+def test_a_line_that_is_still_being_written_is_kept():
+    """C21: a truncated last line."""
+    events = read(short_rollout().data() + b'{"timestamp":"2026-04-11T10:0')
+    assert unparsed(events) == ["cut off: its writer had not finished it"]
+
+
+def test_two_records_on_one_line_are_two():
+    """Transcripts fact 3."""
+    rollout = short_rollout()
+    glued = rollout.data().replace(b"\n", b"", 6)
+    assert len(glued) < len(rollout.data())
+    assert [draft.parts for draft in drafts(read(glued))] == [draft.parts for draft in said(rollout)]
+
+
+def test_every_record_has_a_span_of_its_own():
+    events = read(short_rollout())
+    spans = [
+        span
+        for event in events
+        if isinstance(event, State | Unparsed) or hasattr(event, "parts")
+        for span in event.spans
+    ]
+    assert len(spans) == len(short_rollout().records)
+
+
+@pytest.mark.parametrize("data", [b"\n", b" \n\n ", b""])
+def test_a_source_of_blanks_has_a_session_without_messages(data):
+    assert drafts(read(data)) == []
+
+
+def test_reading_is_a_function_of_the_bytes():
+    assert read(short_rollout()) == read(short_rollout())

@@ -1,0 +1,174 @@
+"""Whose history a rollout is, and what it began from."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, read, said, short_rollout
+
+SEGMENT = "019d0002-5555-7555-8555-555555555555"
+BASE = {"thread_id": PARENT, "end_ordinal_exclusive": 42, "end_byte_offset": 53094}
+SPAWN = {
+    "subagent": {
+        "thread_spawn": {
+            "parent_thread_id": PARENT,
+            "depth": 1,
+            "agent_path": None,
+            "agent_nickname": "Emmy",
+            "agent_role": "explorer",
+        }
+    }
+}
+NAME = f"/home/carol/.codex/sessions/2026/04/11/rollout-2026-04-11T10-00-00-{THREAD}.jsonl"
+
+
+def session(path=NAME, **meta):
+    return read(Rollout(**meta), path)[0]
+
+
+def test_a_session_is_its_thread():
+    found = session(originator="codex-tui")
+    assert (found.format, found.native_id, found.part, found.base) == ("codex", THREAD, None, None)
+    assert (found.created, found.cwd) == ("2026-04-11T09:59:59.000Z", "/home/carol/shop")
+    assert found.details == {"version": "0.118.0", "originator": "codex-tui"}
+
+
+def test_the_thread_counts_and_not_the_session_that_groups_threads():
+    assert session(session_id=PARENT).native_id == THREAD
+
+
+def test_the_repository_is_told():
+    git = {"commit_hash": "4b7a2236", "branch": "tea", "repository_url": "git@example.org:shop.git"}
+    details = session(git=git).details
+    assert (details["commit"], details["repository"]) == ("4b7a2236", "git@example.org:shop.git")
+
+
+def test_messages_have_the_branch_of_the_session_and_the_directory_of_their_turn():
+    rollout = Rollout(git={"branch": "tea"}).user("Sell tea").turn(cwd="/home/carol/till").user("And count")
+    assert [(draft.git_branch, draft.cwd) for draft in said(rollout)] == [
+        ("tea", "/home/carol/shop"),
+        ("tea", "/home/carol/till"),
+    ]
+
+
+def test_a_fork_began_from_the_thread_that_it_names():
+    assert session(forked_from_id=PARENT).base == PARENT
+
+
+def test_a_fork_without_a_copy_says_where_in_its_base_it_begins():
+    """Transcripts fact 5."""
+    found = session(forked_from_id=PARENT, history_mode="paginated", history_base=BASE)
+    assert (found.base, found.part) == (PARENT, None)
+    assert (found.details["end_byte_offset"], found.details["end_ordinal"]) == (53094, 42)
+
+
+def test_the_base_of_a_history_counts_more_than_the_thread_that_was_forked():
+    """A rewind behind a fork's beginning: the history is the first thread's, the fork was of the second."""
+    assert session(forked_from_id=SEGMENT, history_base=BASE).base == PARENT
+
+
+def test_the_first_message_of_a_fork_has_no_parent_in_its_own_file():
+    """The machine attaches it to the base's message at that byte."""
+    rollout = Rollout(forked_from_id=PARENT, history_base=BASE).user("In the fork")
+    assert said(rollout)[0].parent is None
+
+
+def test_a_page_is_a_part_of_its_thread():
+    found = session(f"/rollout-2026-04-11T10-00-00-{THREAD}_{SEGMENT}.jsonl", history_base=BASE | {"thread_id": THREAD})
+    assert (found.native_id, found.part, found.base) == (THREAD, SEGMENT, THREAD)
+
+
+def test_a_compressed_page_is_the_same_part():
+    path = f"/rollout-2026-04-11T10-00-00-{THREAD}_{SEGMENT}.jsonl.zst"
+    assert session(path, history_base=BASE | {"thread_id": THREAD}).part == SEGMENT
+
+
+@pytest.mark.parametrize("base", [BASE | {"thread_id": THREAD}, BASE | {"thread_id": SEGMENT}])
+def test_a_page_under_another_name_is_a_part_all_the_same(base):
+    """It must not take the place of the thread's first file."""
+    found = session("/page.jsonl", history_base=base)
+    assert found.part
+    assert found.part == session("/other.jsonl", history_base=base).part
+
+
+def test_a_page_keeps_its_part_while_it_grows():
+    base = BASE | {"thread_id": THREAD}
+    assert (
+        read(Rollout(history_base=base).user("More"), "/page.jsonl")[0].part
+        == session("/page.jsonl", history_base=base).part
+    )
+
+
+def test_a_file_name_that_is_another_threads_names_no_part():
+    assert session(f"/rollout-2026-04-11T10-00-00-{PARENT}_{SEGMENT}.jsonl").part is None
+
+
+def test_a_spawned_agent_belongs_to_its_parent():
+    found = session(source=SPAWN, agent_nickname="Emmy")
+    assert found.base == PARENT
+    assert found.spawned_by == {"thread": PARENT, "role": "explorer"}
+    assert found.details["agent"] == "Emmy"
+
+
+@pytest.mark.parametrize(
+    ("fields", "agent"),
+    [
+        ({"source": SPAWN}, "Emmy"),
+        (
+            {"source": {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_role": "explorer"}}}},
+            "explorer",
+        ),
+        ({"source": {"subagent": "review"}, "parent_thread_id": PARENT}, "review"),
+        ({"source": {"subagent": {"other": "guardian"}}}, "agent"),
+        ({"thread_source": "subagent", "parent_thread_id": PARENT, "agent_role": "tester"}, "tester"),
+    ],
+)
+def test_a_sub_agent_is_called_what_it_is_called_there(fields, agent):
+    answer = said(Rollout(**fields).user("Look").say("I did"))[1]
+    assert (answer.author.name, answer.author.kind) == (agent, "agent")
+
+
+def test_a_review_belongs_to_the_thread_that_asked_for_it():
+    found = session(source={"subagent": "review"}, parent_thread_id=PARENT)
+    assert (found.base, found.spawned_by) == (PARENT, {"thread": PARENT})
+
+
+def test_nobody_typed_what_a_sub_agent_is_asked():
+    assert said(Rollout(source=SPAWN).user("Look for tea"))[0].author.kind == "injected"
+    assert said(Rollout().user("Look for tea"))[0].author.kind == "human"
+
+
+def test_an_answer_is_codex_with_the_turns_model():
+    answer = said(Rollout().turn(model="gpt-5.4").user("Hi").say("Hello"))[1]
+    assert (answer.author.name, answer.model) == ("codex", "gpt-5.4")
+
+
+def test_a_session_without_its_first_record_is_named_by_its_file():
+    """A bad first line must not hide the session."""
+    data = b'{"timestamp": broken}\n' + b"".join(short_rollout().data().splitlines(keepends=True)[1:])
+    found = read(data, NAME)[0]
+    assert (found.native_id, found.created) == (THREAD, "2026-04-11T10:00:02.000Z")
+
+
+def test_a_session_that_nothing_names_is_named_by_its_first_line():
+    data = b"".join(short_rollout().data().splitlines(keepends=True)[1:])
+    names = {read(piece, "/x.jsonl")[0].native_id for piece in (data, data[:400], data + b"{}\n")}
+    assert len(names) == 1
+
+
+def test_a_session_record_that_comes_late_still_names_the_session():
+    data = short_rollout().data().splitlines(keepends=True)
+    assert read(b"".join([data[1], data[0], *data[2:]]), "/x.jsonl")[0].native_id == THREAD
+
+
+@pytest.mark.parametrize("meta", [{"id": 7}, {"id": ""}, {"id": None}])
+def test_an_id_that_is_none_is_not_taken(meta):
+    assert len(read(Rollout(thread=None).meta(**meta), "/x.jsonl")[0].native_id) == 64
+
+
+@pytest.mark.parametrize(
+    "base", [7, {}, {"thread_id": 7}, {"thread_id": PARENT, "end_byte_offset": -1, "end_ordinal_exclusive": "42"}]
+)
+def test_a_base_of_the_wrong_shape_is_not_followed(base):
+    details = session(history_base=base).details
+    assert not {"end_byte_offset", "end_ordinal"} & details.keys()

@@ -1,0 +1,181 @@
+"""What the log of the interface adds to the results of tools: exit codes, changes, and nothing that was said."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.importers.identity import content_bytes
+from scopes.model.message import FileTouch
+from tests.importers.formats.codex.rollouts import PATCH, Rollout, read, said
+from tests.importers.reading import drafts, states
+
+CHANGES = {"/shop/tea.py": {"type": "add", "content": "PRICE = 4\n"}}
+READ = [{"type": "read", "cmd": "cat tea.py", "name": "tea.py", "path": "tea.py"}, {"type": "unknown", "cmd": "ls"}]
+
+
+def result(rollout):
+    """Return the fields of the only result and the files of its message."""
+    (found,) = [draft for draft in said(rollout) if draft.kind == "tool-results"]
+    return dict(found.parts[0].fields), found.files
+
+
+def patched(**fields):
+    return (
+        Rollout()
+        .patch("c1")
+        .event("patch_apply_end", call_id="c1", **fields)
+        .output("c1", "Done", "custom_tool_call_output")
+    )
+
+
+def test_the_exit_code_of_a_command_is_taken():
+    rollout = Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=2).output("c1")
+    assert result(rollout)[0] == {"call_id": "c1", "output": "tea.py\n", "exit_code": 2, "is_error": True}
+
+
+def test_the_report_is_a_record_of_the_result():
+    rollout = Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=0).output("c1")
+    assert len(said(rollout)[1].spans) == 2
+    assert states(read(rollout)) == ["session_meta"]
+
+
+def test_a_report_behind_the_output_is_taken_as_long_as_the_results_are_open():
+    rollout = Rollout().call("c1").output("c1").event("exec_command_end", call_id="c1", exit_code=2)
+    assert result(rollout)[0]["exit_code"] == 2
+
+
+def test_a_report_that_comes_too_late_is_a_state():
+    """A process in the background ends behind later answers."""
+    events = read(Rollout().call("c1").output("c1").say("Done").event("exec_command_end", call_id="c1", exit_code=2))
+    assert states(events)[-1] == "event_msg/exec_command_end"
+    assert "exit_code" not in drafts(events)[1].parts[0].fields
+
+
+def test_a_report_on_an_unknown_call_is_a_state():
+    assert (
+        states(read(Rollout().event("exec_command_end", call_id="c9", exit_code=2)))[-1] == "event_msg/exec_command_end"
+    )
+
+
+@pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
+def test_reports_on_calls_without_results_are_states_once_the_turn_has_ended(ending):
+    """Bounded memory: what was reported is not kept beyond its turn."""
+    events = read(
+        Rollout().patch("c1").event("patch_apply_end", call_id="c1", success=True, changes=CHANGES).event(ending)
+    )
+    assert "event_msg/patch_apply_end" in states(events)
+
+
+def test_reports_on_calls_without_results_are_states_at_the_end():
+    events = read(Rollout().patch("c1").event("patch_apply_end", call_id="c1", success=True, changes=CHANGES))
+    assert states(events) == ["session_meta", "event_msg/patch_apply_end"]
+
+
+def test_a_call_that_was_reported_on_in_an_ended_turn_can_still_have_its_result():
+    rollout = (
+        Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=2).event("task_started").output("c1")
+    )
+    assert result(rollout)[0] == {"call_id": "c1", "output": "tea.py\n"}
+
+
+def test_what_a_command_read_is_known():
+    rollout = (
+        Rollout()
+        .call("c1")
+        .event("exec_command_end", call_id="c1", exit_code=0, cwd="/shop", parsed_cmd=READ)
+        .output("c1")
+    )
+    assert result(rollout)[1] == (FileTouch("/shop/tea.py", "read"),)
+
+
+def test_what_a_command_failed_to_read_is_not():
+    rollout = (
+        Rollout()
+        .call("c1")
+        .event("exec_command_end", call_id="c1", exit_code=1, cwd="/shop", parsed_cmd=READ)
+        .output("c1")
+    )
+    assert result(rollout)[1] == ()
+
+
+def test_a_reported_change_is_what_happened():
+    """Structured results and diffs first."""
+    fields, files = result(patched(success=True, changes=CHANGES))
+    assert [(touch.path, touch.op) for touch in files] == [("/shop/tea.py", "create")]
+    assert files[0].content_hash.startswith("sha256:")
+    assert (fields["structured"], fields["is_error"]) == ({"changes": CHANGES}, False)
+
+
+def test_a_change_that_failed_touched_nothing():
+    fields, files = result(patched(success=False, changes=CHANGES))
+    assert (files, fields["is_error"]) == ((), True)
+
+
+def test_without_a_report_the_patch_tells_the_files():
+    rollout = (
+        Rollout().patch("c1").output("c1", '{"output":"Success","metadata":{"exit_code":0}}', "custom_tool_call_output")
+    )
+    assert [(touch.path, touch.op) for touch in result(rollout)[1]] == [("tea.py", "create")]
+
+
+def test_a_patch_that_was_refused_touched_nothing():
+    rollout = Rollout().patch("c1").output("c1", "apply_patch verification failed: no", "custom_tool_call_output")
+    assert result(rollout)[1] == ()
+
+
+def test_a_patch_without_a_result_touched_nothing():
+    assert said(Rollout().patch("c1").user("Stop"))[0].files == ()
+
+
+def test_a_report_without_changes_leaves_the_files_to_the_patch():
+    assert [touch.path for touch in result(patched(success=True))[1]] == ["tea.py"]
+
+
+def test_the_newer_items_report_the_same():
+    """0.169: item_completed."""
+    item = {"type": "CommandExecution", "id": "c1", "exit_code": 2, "cwd": "file:///shop", "parsed_cmd": READ}
+    assert result(Rollout().call("c1").event("item_completed", item=item).output("c1"))[0]["exit_code"] == 2
+    item = {"type": "CommandExecution", "id": "c1", "exit_code": 0, "cwd": "file:///shop", "parsed_cmd": READ}
+    assert result(Rollout().call("c1").event("item_completed", item=item).output("c1"))[1] == (
+        FileTouch("/shop/tea.py", "read"),
+    )
+    item = {"type": "FileChange", "id": "c1", "status": "completed", "changes": CHANGES}
+    assert result(Rollout().patch("c1").event("item_completed", item=item).output("c1"))[1][0].path == "/shop/tea.py"
+
+
+@pytest.mark.parametrize(
+    ("told", "failed"),
+    [({"Ok": {"content": [], "isError": True}}, True), ({"Err": "gone"}, True), ({"Ok": {"isError": False}}, False)],
+)
+def test_a_remote_tool_reports_whether_it_went_well(told, failed):
+    rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=told).output("c1")
+    assert result(rollout)[0]["is_error"] is failed
+
+
+def test_a_spawn_reports_the_thread_that_it_made():
+    event = {"call_id": "c1", "new_thread_id": "t2", "new_agent_nickname": "Emmy", "prompt": "Look"}
+    rollout = Rollout().call("c1", "spawn_agent").event("collab_agent_spawn_end", **event).output("c1")
+    assert result(rollout)[0]["structured"] == {"new_thread_id": "t2", "new_agent_nickname": "Emmy"}
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("exec_command_end", {"exit_code": "2", "parsed_cmd": 7}),
+        ("exec_command_end", {"exit_code": 0, "parsed_cmd": [7, {"type": "read", "path": 7}], "cwd": 7}),
+        ("patch_apply_end", {"success": True, "changes": [7]}),
+        ("patch_apply_end", {"success": True, "changes": {"a": 7}}),
+        ("mcp_tool_call_end", {"result": 7}),
+        ("item_completed", {"item": {"type": "CommandExecution", "id": "c1"}}),
+    ],
+)
+def test_a_report_of_another_shape_adds_nothing_to_the_files(event, fields):
+    assert result(Rollout().call("c1").event(event, call_id="c1", **fields).output("c1"))[1] == ()
+
+
+def test_reports_change_nothing_of_what_is_said():
+    """Copies of a history lack them, and must be the same messages."""
+    plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
+    told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
+    told.output("c1", kind="custom_tool_call_output")
+    assert [content_bytes(draft) for draft in said(plain)] == [content_bytes(draft) for draft in said(told)]

@@ -1,0 +1,350 @@
+"""Message lists: every conversation is a session of its own, and nothing of the file is lost."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.importers.formats.base import SNIFF_BYTES
+from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
+from scopes.importers.formats.openai.format import OpenAIMessages
+from tests.importers.reading import check, drafts, events_of, real_transcript, source_of, states, unparsed
+
+SYSTEM = {"role": "system", "content": "Be brief"}
+HI = {"role": "user", "content": "Hi"}
+LOOK = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+}
+FOUND = {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "tea"}
+YES = {"role": "assistant", "content": "Yes"}
+TALK = [SYSTEM, HI, LOOK, FOUND, YES]
+RECORD = {"task_id": 3, "reward": 1.0, "info": {"task": {"actions": []}}, "traj": TALK, "trial": 2}
+SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def read(value):
+    """Read a document, a text or bytes; returns the events, checked."""
+    data = (
+        value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    )
+    return events_of(OpenAIMessages(), data)
+
+
+def lines(*values):
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def sessions(events):
+    return [event for event in events if isinstance(event, Session)]
+
+
+def lengths(events):
+    """Return how many messages each session has."""
+    found = []
+    for event in events:
+        if isinstance(event, Session):
+            found.append(0)
+        found[-1] += isinstance(event, Draft)
+    return found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TALK,
+        {"messages": TALK},
+        {"model": "m", "messages": TALK, "n": 1},
+        [RECORD],
+        [{"messages": TALK}],
+        [TALK],
+        lines(TALK),
+        lines({"messages": TALK}),
+    ],
+)
+def test_a_list_is_recognised_wherever_it_stands(value):
+    data = value if isinstance(value, str) else json.dumps(value, indent=2)
+    assert OpenAIMessages().sniff(data.encode())
+    assert OpenAIMessages().sniff(b"\xef\xbb\xbf\n" + data.encode())
+    assert lengths(read(data)) == [5]
+
+
+def test_a_list_that_is_longer_than_what_is_looked_at_is_recognised():
+    for value in (TALK, {"messages": TALK}, [RECORD]):
+        data = json.dumps(value).replace('"Yes"', '"' + "y" * SNIFF_BYTES + '"').encode()
+        assert OpenAIMessages().sniff(data[:SNIFF_BYTES])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [], {}, [1], "x", 7, HI, [{"n": 1}], {"messages": []}, {"messages": [{"type": "user", "content": "x"}]}, {"history": TALK},
+        {"sessionId": "s", "messages": [{"id": "a", "type": "gemini", "content": "x"}]}, {"type": "user", "message": HI},
+        {"info": {}, "messages": [{"info": {"role": "user"}, "parts": []}]},
+    ],
+)  # fmt: skip
+def test_other_formats_are_not_taken(value):
+    assert not OpenAIMessages().sniff(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n\n", b"\x00\x00", b"# Notes\n\n```\n", b"SQLite format 3\x00", b"[" * 100_000]
+)
+def test_what_is_no_json_is_no_list(data):
+    assert not OpenAIMessages().sniff(data)
+    assert lengths(read(data)) == [0]
+
+
+def test_roles_say_who_speaks():
+    found = [(draft.kind, draft.author.name, draft.author.kind) for draft in drafts(read(TALK))]
+    assert found == [
+        ("system", "user", "injected"), ("prompt", "user", "human"), ("answer", "openai-messages", "agent"),
+        ("tool-results", "tool", "tool"), ("answer", "openai-messages", "agent"),
+    ]  # fmt: skip
+
+
+def test_a_name_says_who_of_many_speaks():
+    found = drafts(read([HI | {"name": "carol"}, YES | {"name": "bob"}, {"role": "developer", "content": "x"}]))
+    assert [(draft.author.name, draft.author.kind) for draft in found] == [
+        ("carol", "human"),
+        ("bob", "agent"),
+        ("user", "injected"),
+    ]
+
+
+def test_every_message_follows_the_one_before():
+    found = drafts(read(TALK))
+    assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
+    assert found[3].reply_to == found[2].key
+
+
+def test_results_in_a_row_are_one_message():
+    events = read([LOOK, FOUND, FOUND | {"tool_call_id": "c2"}, YES])
+    found = drafts(events)
+    assert [draft.kind for draft in found] == ["answer", "tool-results", "answer"]
+    assert [part.fields["call_id"] for part in found[1].parts] == ["c1", "c2"]
+    assert (found[1].tool, len(found[1].spans)) == ("look", 2)
+
+
+def test_results_of_several_tools_name_none():
+    assert drafts(read([FOUND, FOUND | {"name": "count"}]))[0].tool is None
+
+
+def test_the_older_form_of_a_result_names_its_tool():
+    found = drafts(read([{"role": "function", "name": "look", "content": "tea"}]))[0]
+    assert (found.kind, found.tool) == ("tool-results", "look")
+
+
+def test_answers_have_the_conversations_model():
+    assert [draft.model for draft in drafts(read({"model": "gpt-4o", "messages": [HI, YES]}))] == [None, "gpt-4o"]
+
+
+def test_a_time_is_taken_where_there_is_one():
+    found = drafts(read([HI | {"timestamp": "2026-04-11T10:00:00Z"}, YES | {"timestamp": 1}]))
+    assert [(draft.time, draft.precision) for draft in found] == [("2026-04-11T10:00:00Z", "exact"), (None, "none")]
+
+
+def test_a_message_has_its_own_name():
+    assert drafts(read([HI | {"id": "m1"}, YES | {"id": 7}]))[0].native_ids == ("m1",)
+
+
+@pytest.mark.parametrize(
+    "value", [[RECORD, RECORD], lines(RECORD, RECORD), lines(TALK, {"messages": TALK}), [TALK, TALK]]
+)
+def test_every_conversation_is_a_session(value):
+    events = read(value)
+    assert lengths(events) == [5, 5]
+    assert len({session.native_id for session in sessions(events)}) == 2
+    assert sum(isinstance(event, Ending) for event in events) == 2
+
+
+def test_a_conversation_is_named_by_its_bytes():
+    data = json.dumps([RECORD]).encode()
+    assert sessions(read(data))[0].native_id == sha256(data[1:-1]).hexdigest()
+    assert sessions(read([RECORD, YES]))[0].native_id == sessions(read(data))[0].native_id
+
+
+def test_a_conversation_that_stands_twice_in_a_file_has_two_names():
+    first, second = sessions(read([RECORD, RECORD]))
+    assert second.native_id == f"{first.native_id}#2"
+
+
+@pytest.mark.parametrize("name", ["id", "conversation_id", "session_id", "thread_id"])
+def test_a_conversation_with_a_name_of_its_own_has_that(name):
+    assert sessions(read({name: "chatcmpl-0123456789", "messages": TALK}))[0].native_id == "chatcmpl-0123456789"
+
+
+@pytest.mark.parametrize("name", ["7", "", 7, None, "conv-001"])
+def test_a_name_that_others_may_have_too_is_not_taken(name):
+    """A number in a file is not unique beyond it."""
+    assert len(sessions(read({"id": name, "messages": TALK}))[0].native_id) == 64
+
+
+def test_what_a_record_says_beside_its_messages_is_told():
+    session = sessions(read([RECORD]))[0]
+    assert (session.details["task_id"], session.details["trial"], session.details["reward"]) == (3, 2, 1.0)
+
+
+def test_a_title_and_a_time_of_the_conversation_are_taken():
+    session = sessions(read({"title": "Tea", "created_at": "2026-04-11T10:00:00Z", "messages": TALK}))[0]
+    assert (session.title, session.created) == ("Tea", "2026-04-11T10:00:00Z")
+
+
+def test_what_stands_around_the_messages_is_a_state():
+    data = json.dumps(RECORD).encode()
+    (state,) = [event for event in read(data) if isinstance(event, State)]
+    assert [data[span.offset : span.offset + span.length] for span in state.spans] == [
+        data[: data.index(b'{"role": "system"')],
+        b'], "trial": 2}',
+    ]
+
+
+def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
+    data = json.dumps([HI, YES], indent=1).encode() + b"\n"
+    first, second = drafts(read(data))
+    assert data[: first.spans[0].length].strip().endswith(b"},")
+    assert json.loads(data[second.spans[0].offset :].strip().removesuffix(b"]")) == YES
+
+
+@pytest.mark.parametrize(
+    ("element", "state", "problem"),
+    [
+        ({"role": "alien", "content": "x"}, [], ["a message in the unknown role 'alien'"]),
+        (
+            {"role": "user", "content": [{"type": "hologram"}]},
+            [],
+            ["a part 'hologram' that scopes does not know, kept raw in its message"],
+        ),
+        ({"content": "x"}, [], ["a message without a role"]),
+        ({"role": 7}, [], ["a message without a role"]),
+        (7, [], ["no message"]),
+        ([HI], [], ["no message"]),
+        (None, [], ["no message"]),
+    ],
+)
+def test_what_is_no_message_is_kept(element, state, problem):
+    """C28: wrong shapes, missing role."""
+    events = read([HI, element, YES])
+    assert (states(events), unparsed(events)) == (state, problem)
+    assert drafts(events)[1].parent == drafts(events)[0].key
+
+
+def test_an_element_that_cannot_be_read_stops_nothing():
+    data = json.dumps([HI, "BAD", YES]).replace('"BAD"', '{"a":' * 300 + "1" + "}" * 300)
+    events = read(data)
+    assert (lengths(events), unparsed(events)) == ([2], ["nested too deeply"])
+
+
+def test_a_list_that_breaks_off_is_read_up_to_there():
+    """C21."""
+    events = read(json.dumps({"messages": TALK})[:-20])
+    assert (lengths(events), unparsed(events)) == ([4], ["cut off or damaged"])
+
+
+def test_a_conversation_that_is_broken_stops_no_other():
+    data = json.dumps([RECORD, "BAD", RECORD]).replace('"BAD"', '{"traj": [{"role": "user", "content": tea}]}')
+    events = read(data)
+    assert lengths(events) == [5, 5]
+    assert unparsed(events) == ["no list of messages"]
+
+
+def test_a_line_that_is_broken_stops_no_other():
+    events = read(lines(RECORD) + '{"messages": [{"role": "us\n' + lines(RECORD))
+    assert lengths(events) == [5, 5]
+
+
+def test_what_is_no_conversation_is_kept_with_the_one_before_it():
+    events = read(lines(7, RECORD, "x", RECORD, None))
+    assert [type(event).__name__ for event in events if isinstance(event, Session | Unparsed | Ending)] == [
+        "Session", "Unparsed", "Unparsed", "Ending", "Session", "Unparsed", "Ending",
+    ]  # fmt: skip
+
+
+def test_an_empty_conversation_is_one():
+    events = read({"messages": []})
+    assert (lengths(events), states(events)) == ([0], ["conversation"])
+
+
+def test_reading_is_a_function_of_the_bytes():
+    assert read([RECORD]) == read([RECORD])
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just("\ud800"),
+    lambda items: (
+        st.lists(items, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "messages", "traj", "id"]), items)
+    ),
+    max_leaves=5,
+)
+MESSAGE = JUNK | st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", "function", "system", "new"]) | JUNK},
+    optional={
+        "content": JUNK, "tool_calls": st.lists(st.just(LOOK["tool_calls"][0]) | JUNK, max_size=2) | JUNK, "function_call": JUNK, "name": JUNK,
+        "tool_call_id": JUNK, "refusal": JUNK, "reasoning_content": JUNK, "timestamp": JUNK, "id": JUNK,
+    },
+)  # fmt: skip
+LIST = st.lists(MESSAGE, max_size=4)
+DOCUMENT = (
+    LIST
+    | JUNK
+    | st.fixed_dictionaries(
+        {}, optional={"messages": LIST, "traj": LIST | JUNK, "id": JUNK, "title": JUNK, "model": JUNK}
+    )
+)
+SAMPLE = (
+    json.dumps([RECORD, {"messages": TALK}], indent=1, ensure_ascii=False).replace("tea", "té\u2028🌍") + "\n"
+).encode()
+
+
+@SLOW
+@given(st.lists(DOCUMENT, max_size=4), st.booleans())
+def test_any_shape_of_list_is_kept(documents, one_array):
+    """C28."""
+    read(json.dumps(documents) if one_array else lines(*documents))
+
+
+@SLOW
+@given(st.binary(max_size=100))
+def test_any_bytes_are_kept(data):
+    read(data)
+    read(SAMPLE + data)
+    OpenAIMessages().sniff(data)
+
+
+@SLOW
+@given(st.data())
+def test_a_list_with_damaged_bytes_is_kept(data):
+    damaged = bytearray(SAMPLE)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    read(bytes(damaged))
+
+
+@SLOW
+@given(st.integers(0, len(SAMPLE)))
+def test_a_list_that_is_cut_off_anywhere_is_kept(size):
+    found, whole = drafts(read(SAMPLE[:size])), drafts(read(SAMPLE))
+    assert [draft.parts for draft in found] == [draft.parts for draft in whole[: len(found)]]
+
+
+def test_the_real_lists_have_their_conversations_and_messages():
+    """tau-bench: 200 conversations and 5,308 messages."""
+    path = real_transcript("openai-messages", "tau-bench_gpt-4o-airline.json")
+    with open(path, encoding="utf-8") as stream:
+        records = json.load(stream)
+    source = source_of(path)
+    events = list(OpenAIMessages().walk_events(source))
+    check(events, source.size)
+    assert len(sessions(events)) == len(records) == 200
+    assert sum(len(draft.spans) for draft in drafts(events)) == sum(len(record["traj"]) for record in records) == 5308
+    assert not unparsed(events)
+    assert [session.details["task_id"] for session in sessions(events)] == [record["task_id"] for record in records]
+    calls = [call for record in records for message in record["traj"] for call in message.get("tool_calls") or []]
+    assert sum(part.type == "tool_call" for draft in drafts(events) for part in draft.parts) == len(calls)

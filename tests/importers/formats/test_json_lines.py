@@ -1,0 +1,152 @@
+"""Records with the bytes they stand in, from lines as agents and crashes leave them."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from io import BytesIO
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scopes.importers.formats import json_lines
+from scopes.importers.formats.json_lines import walk_records
+
+PIECES = st.sampled_from([
+    b'{"a":1}', b"[1,2]", b'{"a":NaN}', b'"\xe2\x80\xa8"', b'"\\ud800"', b"[" * 300, b"}{", b"{", b"\xff", b"\x00",
+    b"\n", b"\r\n", b" ", b"\x1c\n", codecs.BOM_UTF8, "\u2028".encode(), "\u00a0".encode(),
+])  # fmt: skip
+CUT = "cut off: its writer had not finished it"
+
+
+def read(data):
+    return list(walk_records(BytesIO(data), len(data)))
+
+
+def spans(records):
+    return [(record.span.offset, record.span.length) for record in records]
+
+
+def tile(records, size):
+    """Tell whether the records lie side by side and cover everything."""
+    end = 0
+    for offset, length in spans(records):
+        if offset != end or length <= 0:
+            return False
+        end += length
+    return end == size
+
+
+@given(st.lists(PIECES).map(b"".join) | st.binary())
+@example(codecs.BOM_UTF8 + b"\n{}\n")
+@example("\u2028\n{}\n\u00a0\n".encode())
+@example(b"\x1c\n{}")
+@example(b"\x0b")
+def test_every_byte_is_in_exactly_one_record(data):
+    """Transcripts 8.11."""
+    records = read(data)
+    nothing = not data.decode(errors="replace").removeprefix("\ufeff").strip()
+    assert tile(records, len(data)) or (nothing and not records)
+
+
+@given(st.lists(st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5), min_size=1))
+def test_documents_come_back_one_a_line(values):
+    data = b"".join(json.dumps(value, ensure_ascii=True).encode() + b"\n" for value in values)
+    records = read(data)
+    assert [record.value for record in records] == values
+    assert [record.line for record in records] == list(range(1, len(values) + 1))
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text()), min_size=1, max_size=5))
+def test_glued_documents_are_all_read_with_their_own_bytes(values):
+    """Transcripts fact 3."""
+    texts = [
+        json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "ignore")
+        for value in values
+    ]
+    data = "".join(texts).encode() + b"\n"
+    records = read(data)
+    assert len(records) == len(values)
+    assert [data[start : start + length].strip().decode() for start, length in spans(records)] == texts
+
+
+def test_a_line_separator_inside_a_string_ends_no_line():
+    """Reliability 17."""
+    [record] = read('{"a":"x\u2028y\u2029z\x85"}\n'.encode())
+    assert record.value == {"a": "x\u2028y\u2029z\x85"}
+
+
+def test_a_truncated_last_line_says_so():
+    """Reliability 21."""
+    good, cut = read(b'{"a":1}\n{"a":"tw')
+    assert (good.value, good.problem) == ({"a": 1}, None)
+    assert (cut.value, cut.problem, cut.line) == (None, CUT, 2)
+
+
+def test_what_is_whole_needs_no_line_end():
+    assert [record.problem for record in read(b'{"a":1}\n{"b":2}')] == [None, None]
+
+
+def test_a_source_is_read_as_far_as_it_was_when_the_import_began():
+    data = b'{"a":1}\n{"b":2}\n'
+    records = list(walk_records(BytesIO(data), len(data) - 4))
+    assert [record.problem for record in records] == [None, CUT]
+    assert tile(records, len(data) - 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"a":', "not valid JSON"),
+        (b"\x00\x00\x00\x00", "not valid JSON"),
+        (b'{"a":"\xff"}', "not valid UTF-8"),
+        ('{"a":1}'.encode("utf-16"), "not valid UTF-8"),
+        (b'{"a":' + b"9" * 5000 + b"}", "not valid JSON"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+        (b"[" * 201 + b"]" * 201, "nested too deeply"),
+    ],
+)
+def test_a_bad_line_in_the_middle_is_a_problem_and_no_end(line, problem):
+    """Reliability 22-24, 27."""
+    before, bad, behind = read(b'{"n":1}\n' + line + b'\n{"n":2}\n')
+    assert (before.value, bad.value, bad.problem, behind.value) == ({"n": 1}, None, problem, {"n": 2})
+
+
+def test_what_precedes_a_fault_on_a_line_is_read():
+    good, bad = read(b'{"n":1}{"n":\n')
+    assert (good.value, bad.problem) == ({"n": 1}, "not valid JSON")
+    assert spans([good, bad]) == [(0, 7), (7, 6)]
+
+
+def test_a_byte_order_mark_belongs_to_the_first_record():
+    """Reliability 27."""
+    [record] = read(codecs.BOM_UTF8 + b'{"a":1}\n')
+    assert (record.value, record.span.offset) == ({"a": 1}, 0)
+
+
+def test_blank_lines_belong_to_the_record_before_them_or_to_the_first():
+    first, second = read(b'\n \n{"a":1}\n\n\r\n{"b":2}\n\n')
+    assert (first.value, second.value) == ({"a": 1}, {"b": 2})
+    assert spans([first, second]) == [(0, 14), (14, 9)]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b" \t\r\n", codecs.BOM_UTF8 + b"\n"])
+def test_nothing_but_blanks_is_no_record(data):
+    assert read(data) == []
+
+
+def test_a_line_that_is_too_long_is_passed_over(monkeypatch):
+    """Reliability P15."""
+    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
+    at_limit, over = b'"' + b"x" * 97 + b'"\n', b'"' + b"x" * 99 + b'"\n'
+    records = read(at_limit + over + b"1\n" + b"y" * 500)
+    assert [record.value for record in records] == ["x" * 97, None, 1, None]
+    assert records[1].problem == records[3].problem == "the line is longer than 0 MiB"
+    assert tile(records, len(at_limit + over) + 2 + 500)
+
+
+def test_very_many_glued_documents_are_read_in_one_go():
+    """A copy of the rest of the line for each of them would take hours."""
+    data = b"{}" * 100_000
+    assert tile(read(data), len(data))

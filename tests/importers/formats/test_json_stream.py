@@ -1,0 +1,181 @@
+"""Documents one after the other, whatever the file looks like, and one at a time in memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.importers.formats import json_stream
+from scopes.importers.formats.json_stream import behind_blanks, count_bytes, end_of_value, walk_documents
+
+
+def is_object(text, start):
+    """Objects that name themselves are documents here."""
+    return text.startswith('{"n"', start)
+
+
+def walk(data):
+    """Return the documents of bytes, after checking that their stretches cover all."""
+    found = list(walk_documents(BytesIO(data), len(data), is_object))
+    at = 0
+    for document in found:
+        assert document.begin == at
+        assert document.begin <= document.start < document.end
+        text = document.text.encode("utf-8", "surrogateescape")
+        assert data[document.start : document.start + len(text)] == text
+        at = document.end
+    assert at == (len(data) if found else 0)
+    return found
+
+
+def texts(data):
+    return [document.text for document in walk(data)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"n":1}{"n":2}',
+        b'{"n":1}\n{"n":2}\n',
+        b'[{"n":1},{"n":2}]',
+        b' [ {"n":1} , {"n":2} ] \n',
+        b'\xef\xbb\xbf{"n":1}\r\n\r\n{"n":2}',
+    ],
+)
+def test_a_sequence_and_an_array_are_the_same_documents(data):
+    assert texts(data) == ['{"n":1}', '{"n":2}']
+
+
+def test_an_array_of_something_else_is_one_document():
+    assert texts(b"[1, 2]\n[3]") == ["[1, 2]", "[3]"]
+    assert texts(b'[[{"n":1}]]') == ['[[{"n":1}]]']
+    assert texts(b"[]") == ["[]"]
+
+
+def test_what_stands_between_documents_goes_with_the_first():
+    first, second = walk(b' [ {"n":1} , {"n":2} ] ')
+    assert (first.begin, first.start, first.end) == (0, 3, 13)
+    assert (second.begin, second.start, second.end) == (13, 13, 23)
+
+
+def test_two_arrays_are_two_sequences():
+    assert texts(b'[{"n":1}] [{"n":2},{"n":3}]') == ['{"n":1}', '{"n":2}', '{"n":3}']
+
+
+@pytest.mark.parametrize("data", [b"", b"  \n", b"\xef\xbb\xbf"])
+def test_nothing_has_no_documents(data):
+    assert texts(data) == []
+
+
+def test_places_are_bytes_and_not_characters():
+    data = '[{"n":"é日🌍"},{"n":2}]'.encode()
+    assert walk(data)[1].start == data.index(b'{"n":2}')
+
+
+def test_bytes_that_are_no_text_keep_their_places():
+    data = b'[{"n":"\xff\xe9"},{"n":2}]'
+    assert [document.start for document in walk(data)] == [1, data.index(b'{"n":2}')]
+
+
+def test_reading_goes_on_behind_a_broken_line():
+    assert texts(b'{"n":1}\n{"n":"x\n{"n":3}\n') == ['{"n":1}', '{"n":"x\n', '{"n":3}']
+
+
+def test_reading_goes_on_behind_a_broken_element():
+    assert texts(b'[{"n":1},{"n":tea},{"n":3}]') == ['{"n":1}', '{"n":tea},', '{"n":3}']
+
+
+def test_a_document_that_is_cut_off_is_the_rest():
+    assert texts(b'[{"n":1},{"n":[1,2') == ['{"n":1}', '{"n":[1,2']
+
+
+def test_what_is_no_json_at_all_is_one_document():
+    assert texts(b"# Tea\n\n- black\n") == ["# Tea\n\n- black\n"]
+
+
+def test_a_document_inside_a_broken_one_is_not_looked_for_for_ever(monkeypatch):
+    monkeypatch.setattr(json_stream, "_TRIES", 3)
+    data = b"{" + b"\n[1]" * 10 + b'\n{"n":1}'
+    assert texts(data) == [data.decode()]
+
+
+def test_nesting_without_end_is_no_document():
+    """C23."""
+    assert len(texts(b"[" * 100_000)) == 1
+
+
+def test_a_number_of_any_length_has_an_end():
+    """C24."""
+    assert end_of_value("9" * 5000 + ",", 0) == 5000
+
+
+@pytest.mark.parametrize("text", ["", "]", "tea", '"x', "[1,", "{1:2}"])
+def test_what_does_not_end_is_refused(text):
+    with pytest.raises(json.JSONDecodeError):
+        end_of_value(text, 0)
+
+
+def test_blanks_are_those_of_json_and_a_mark_of_byte_order():
+    assert behind_blanks("\ufeff \t\r\n x", 0) == 6
+    assert behind_blanks("\u2028x", 0) == 0
+    assert behind_blanks("x", 1) == 1
+
+
+def test_bytes_are_counted_as_they_were():
+    assert [count_bytes(text) for text in ("tea", "é", "\udcff", "")] == [3, 2, 1, 0]
+
+
+def test_blocks_of_any_size_give_the_same_documents(monkeypatch):
+    data = (
+        '[{"n":1},\n' + ",".join(json.dumps({"n": "é" * size}, ensure_ascii=False) for size in range(30)) + "]"
+    ).encode()
+    whole = walk(data)
+    for size in (1, 2, 7, 64):
+        monkeypatch.setattr(json_stream, "BLOCK_BYTES", size)
+        assert walk(data) == whole
+
+
+def test_a_document_that_is_too_large_is_broken_and_the_next_is_read(monkeypatch):
+    monkeypatch.setattr(json_stream, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(json_stream, "MAX_DOCUMENT", 64)
+    data = b'{"n":"' + b"x" * 200 + b'"}\n{"n":2}'
+    assert texts(data)[-1].endswith('{"n":2}')
+
+
+def test_a_long_array_is_not_held_in_memory(monkeypatch):
+    """Bounded memory: one document at a time."""
+    monkeypatch.setattr(json_stream, "BLOCK_BYTES", 1 << 14)
+    data = b"[" + b",".join(b'{"n":"%s"}' % (b"x" * 1000) for _ in range(5000)) + b"]"
+    stream = BytesIO(data)
+    tracemalloc.start()
+    count = sum(1 for _ in walk_documents(stream, len(data), is_object))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 5000
+    assert peak < 300_000
+
+
+def test_only_the_source_as_it_was_is_read():
+    """A file that grows while it is read."""
+    data = b'{"n":1}\n{"n":2}\n'
+    assert [document.text for document in walk_documents(BytesIO(data), 8, is_object)] == ['{"n":1}']
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_covered(data):
+    walk(data)
+    walk(b'[{"n":1},' + data + b',{"n":2}]')
+
+
+@given(
+    st.lists(st.dictionaries(st.just("n"), st.text() | st.integers() | st.lists(st.integers()), min_size=1)),
+    st.sampled_from(["\n", " ", ""]),
+)
+def test_every_document_is_found(values, between):
+    data = between.join(json.dumps(value, separators=(",", ":")) for value in values).encode()
+    assert [json.loads(text) for text in texts(data)] == values

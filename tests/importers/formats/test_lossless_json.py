@@ -1,0 +1,112 @@
+"""JSON from outside: plain where it is exact, remembered where it is not."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.importers.formats.lossless_json import MAX_DEPTH, InexactNumber, RepeatedKeys, decode, decode_first, foreign
+from scopes.model import canonical
+
+EXACT_FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(
+    lambda number: not number.is_integer() and "e" not in repr(number)
+)
+EXACT = st.recursive(
+    st.none() | st.booleans() | st.integers() | EXACT_FLOATS | st.text(),
+    lambda items: st.lists(items) | st.dictionaries(st.text(), items),
+    max_leaves=20,
+)
+INEXACT = ["1.0", "-0", "-0.0", "1e5", "1E5", "1e+16", "1e400", "0.10", "NaN", "Infinity", "-Infinity", '{"a":1,"a":2}']
+
+
+def nested(depth):
+    return "[" * depth + "]" * depth
+
+
+@given(EXACT)
+def test_what_is_exact_is_a_plain_value_under_its_own_name(value):
+    text = json.dumps(value)
+    assert foreign("input", decode(text)) == {"input": value}
+
+
+@given(EXACT)
+def test_blanks_and_escapes_make_no_difference(value):
+    spaced = json.dumps(value, ensure_ascii=False, indent=1)
+    assert foreign("input", decode(spaced)) == foreign("input", decode(json.dumps(value)))
+
+
+@pytest.mark.parametrize("token", INEXACT)
+def test_what_a_round_trip_would_change_is_kept_as_text(token):
+    """Reliability 25, 26."""
+    assert foreign("input", decode(token)) == {"input_text": token}
+    assert foreign("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
+
+
+@pytest.mark.parametrize("token", INEXACT)
+def test_compact_and_spaced_writing_of_an_inexact_value_are_one_text(token):
+    assert foreign("x", decode(f' {{ "k" : {token} }} ')) == foreign("x", decode(f'{{"k":{token}}}'))
+
+
+@given(EXACT)
+def test_what_is_plain_can_be_stored(value):
+    stored = canonical.dump({"input": canonical.Foreign(foreign("input", decode(json.dumps(value)))["input"])})
+    assert canonical.load(stored) == {"input": value}
+
+
+def test_an_inexact_number_still_counts_as_a_number():
+    value = decode("[1.50, 1e3, NaN]")
+    assert [type(number) for number in value] == [InexactNumber] * 3
+    assert value[:2] == [1.5, 1000.0]
+    assert math.isnan(value[2])
+
+
+def test_the_last_of_repeated_keys_counts_and_all_are_kept():
+    value = decode('{"a":1,"b":2,"a":3}')
+    assert isinstance(value, RepeatedKeys)
+    assert (value["a"], value.pairs) == (3, [("a", 1), ("b", 2), ("a", 3)])
+
+
+def test_repeated_keys_deep_inside_are_written_back_as_they_came():
+    text = '[{"é":{"a":"\\"","a":null}},2.0]'
+    assert foreign("output", decode(text)) == {"output_text": text}
+
+
+def test_lone_surrogates_are_plain_text():
+    """Reliability 13."""
+    assert foreign("text", decode('"\\ud800x"')) == {"text": "\ud800x"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a':1}", "nul", '"', "1 2", "9" * 5000])
+def test_what_is_no_document_is_refused(text):
+    """Reliability 24."""
+    with pytest.raises(ValueError):
+        decode(text)
+
+
+def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
+    assert decode(nested(MAX_DEPTH)) is not None
+    assert canonical.dump(canonical.Foreign(decode(nested(MAX_DEPTH))))
+    with pytest.raises(RecursionError):
+        decode(nested(MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900, 100_000])
+def test_deeper_documents_are_refused_whoever_asks(depth):
+    """Reliability 23: Python's own limit depends on how deep the caller stands."""
+    with pytest.raises(RecursionError):
+        decode('{"a":' + nested(depth - 1) + "}")
+    with pytest.raises(RecursionError):
+        decode_first(nested(depth) + "{}", 0)
+
+
+def test_many_brackets_side_by_side_are_not_deep():
+    assert len(decode("[" + ",".join(["[]"] * 1000) + "]")) == 1000
+    assert decode(json.dumps("[" * 1000)) == "[" * 1000
+
+
+def test_a_document_is_read_from_the_middle_of_a_text():
+    assert decode_first('{"a":1}{"b":2.0} ', 7) == ({"b": 2.0}, 16)

@@ -1,0 +1,117 @@
+"""Where what comes in stands, when branches of the user's own are in the way of its names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.branch import branch
+from scopes.conversation.rename import rename_branch
+from scopes.conversation.show import show
+from scopes.conversation.verify import verify
+from scopes.history.metadata import read_metadata
+from scopes.history.revparse import list_branch_tips
+from scopes.importers.discovery import gather
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.run import import_sources
+from tests.importers.stores import bring, new_store, words
+from tests.importers.toy import line, write
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A store that a session of two messages was brought into."""
+    store = new_store(tmp_path / "store.git")
+    bring(store, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    return store
+
+
+def others(repository):
+    """Return the names of all branches but main."""
+    return sorted(set(list_branch_tips(repository, "conv-001")) - {"main"})
+
+
+@pytest.mark.parametrize("name", ["fork", "Fork", "FORK/mine"])
+def test_a_fork_is_called_otherwise_where_a_branch_of_the_user_is_in_the_way(repository, tmp_path, name):
+    """Equal on file systems that fold letters, or a file and a directory at once."""
+    branch(repository, "conv-001", name=name)
+    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d<b e")))
+    (found,) = set(others(repository)) - {name}
+    assert (words(repository), words(repository, found), found[:5]) == ("a b d e", "a b c", "fork-")
+    assert [note.text for note in done.notes if name in note.text and found in note.text] != []
+    assert read_metadata(repository, "conv-001").branches[found].parent == "main"
+    assert verify(repository).findings == ()
+
+
+def test_a_fork_that_is_called_otherwise_grows_under_that_name(repository, tmp_path):
+    """Also once nothing is in the way any more."""
+    branch(repository, "conv-001", name="fork")
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c<b d<b e")))
+    before = others(repository)
+    longer = write(tmp_path / "a.jsonl", *line("s1", "a b c<b x<c y d<b e"))
+    assert (bring(repository, longer).notes, others(repository)) == ((), before)
+    rename_branch(repository, "conv-001", "fork", "mine")
+    longer = write(tmp_path / "a.jsonl", *line("s1", "a b c<b x<c y z w d<b e"))
+    bring(repository, longer)
+    assert [words(repository, name) for name in others(repository) if name.startswith("fork-")] == ["a b c x y z w"]
+
+
+def test_names_for_what_was_moved_and_for_what_vanished_give_way_too(repository, tmp_path):
+    """A branch `import`, a branch `abandoned`."""
+    for name in ("import", "abandoned"):
+        branch(repository, "conv-001", name=name)
+    append(repository, "conv-001", plain_message("carol", "mine"), branch="main")
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "x y z")))
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "p q")))
+    found = set(others(repository)) - {"import", "abandoned"}
+    assert {name.partition("-")[0] for name in found} <= {"import", "abandoned"}
+    assert {words(repository, name) for name in found} == {"a b c", "x y z", "p q"}
+    assert words(repository) == "a b mine"
+
+
+def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, tmp_path):
+    """However often it grows; its own messages are those since it left main, and none is counted twice."""
+    append(repository, "conv-001", plain_message("carol", "mine"))
+    for all_words in ("a b c", "a b c d", "a b c d e"):
+        done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", all_words)))
+    (beside,) = others(repository)
+    assert (words(repository), words(repository, beside), beside[:7]) == ("a b mine", "a b c d e", "import/")
+    assert f"is on {beside}" in done.notes[0].text
+    view = show(repository, "conv-001")
+    assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
+    assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)
+
+
+def test_a_branch_that_the_user_took_on_beside_main_is_left_alone_too(repository, tmp_path):
+    append(repository, "conv-001", plain_message("carol", "mine"))
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    (first,) = others(repository)
+    append(repository, "conv-001", plain_message("carol", "more"), branch=first)
+    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d")))
+    assert {words(repository, name) for name in others(repository)} == {"a b c more", "a b c d"}
+
+
+def test_an_open_message_that_went_on_is_counted_once(tmp_path):
+    """The answer has another id once it says more."""
+    store = new_store(tmp_path / "other.git")
+    path = tmp_path / "s.jsonl"
+    for count in (2, 3):
+        path.write_text("".join(claude_lines()[:count]))
+        done = import_sources(store, gather(str(path)), FORMATS)
+    assert (done.conversations[0].messages, show(store, "conv-001").messages) == (2, 2)
+
+
+def claude_lines():
+    """Write a prompt, and an answer in two records."""
+    said = [("user", "hello", None), ("assistant", "one", "a1"), ("assistant", "two", "a1")]
+    return [
+        json.dumps({
+            "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s",
+            "timestamp": f"2026-02-01T10:00:0{number}.000Z", "isSidechain": False, "cwd": "/home/carol",
+            "message": {"role": role, "id": identity, "content": [{"type": "text", "text": text}]},
+        }) + "\n"
+        for number, (role, text, identity) in enumerate(said)
+    ]  # fmt: skip

@@ -1,0 +1,74 @@
+"""Which sources share a conversation, and what of a family is let go once its last source is in."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import pytest
+
+from scopes.importers.commits import ImportedSession
+from scopes.importers.fork_points import number_families
+from scopes.importers.formats.events import Session
+from scopes.importers.run import import_sources
+from scopes.importers.targets import ImportTargets
+from tests.importers.stores import bring, new_store
+from tests.importers.toy import Toy, line, write
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """An empty store."""
+    return new_store(tmp_path / "store.git")
+
+
+def families(repository, *sessions):
+    """Number sessions, each given by its name, its part and its base."""
+    found = [Session(format="toy", native_id=name, part=part, base=base) for name, part, base in sessions]
+    return number_families(found, ImportTargets(repository, repository, []))
+
+
+def test_strangers_are_families_of_their_own(repository):
+    assert families(repository, ("a", None, None), ("b", None, None), ("c", None, None)) == [0, 1, 2]
+
+
+def test_parts_and_forks_belong_to_their_session_whatever_comes_between(repository):
+    sessions = ("a", None, None), ("b", None, None), ("a", "helper", None), ("c", None, "a"), ("d", None, "c")
+    assert families(repository, *sessions) == [0, 1, 0, 0, 0]
+
+
+def test_two_forks_of_what_is_not_in_the_run_are_one_family(repository):
+    assert families(repository, ("b", None, "a"), ("c", None, "a")) == [0, 0]
+
+
+def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(repository, tmp_path):
+    bring(repository, write(tmp_path / "a", *line("a", "a b")), write(tmp_path / "b", *line("b", "a c", base="a")))
+    assert families(repository, ("c", None, "a"), ("d", None, "b"), ("e", None, None)) == [0, 0, 1]
+
+
+class Watching(Toy):
+    """The toy format, which counts the threads in memory whenever it opens a source."""
+
+    def __init__(self):
+        self.most = 0
+
+    def walk_events(self, source):
+        self.most = max(self.most, sum(isinstance(found, ImportedSession) for found in gc.get_objects()))
+        yield from super().walk_events(source)
+
+
+@pytest.mark.parametrize(("base", "most"), [(None, 1), ("s0", 12)])
+def test_of_strangers_no_more_than_one_is_in_memory(repository, tmp_path, base, most):
+    """Storage, bulk: memory stays bounded however large the import."""
+    sources = [write(tmp_path / f"{n}", *line(f"s{n}", "a b c", base=base if n else None)) for n in range(12)]
+    watching = Watching()
+    import_sources(repository, sources, (watching,))
+    assert watching.most <= most
+
+
+def test_only_the_operation_itself_is_written_loose(repository, tmp_path):
+    """Storage, bulk: what is said of many conversations is synced once."""
+    sources = [write(tmp_path / f"{n}", *line(f"s{n}", "a b c d<b")) for n in range(5)]
+    bring(repository, *sources)
+    objects = os.path.join(repository.path, "objects")
+    assert sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects) if len(name) == 2) == 3

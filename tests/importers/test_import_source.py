@@ -1,0 +1,209 @@
+"""What has not changed is not read again, and what is said about it is the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.delete import delete
+from scopes.errors import CannotImport
+from scopes.history.revparse import list_branch_tips
+from scopes.history.sources import SOURCES, read_source_record
+from scopes.ids import Oid
+from scopes.importers import import_source
+from scopes.importers.discovery import gather
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.events import Ending, Span, State
+from scopes.importers.run import ImportOptions, import_sources
+from tests.importers.stores import bring, new_store, objects, words
+from tests.importers.toy import Toy, draft_of, line, session_of, write
+
+
+class Counting(Toy):
+    """The toy format, which remembers what it was asked to read to the end."""
+
+    def __init__(self):
+        self.read = []
+
+    def walk_events(self, source):
+        yield from super().walk_events(source)
+        self.read.append(source.path.rpartition("/")[2])
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """An empty store."""
+    return new_store(tmp_path / "store.git")
+
+
+def bring_counted(repository, *sources, **wishes):
+    """Import; returns the result and the names of the files that were read."""
+    form = Counting()
+    done = import_sources(repository, sources, (form,), ImportOptions(**wishes))
+    return done, sorted(form.read)
+
+
+def family(tmp_path, words="a b c"):
+    """Draw a session, one of its parts, and another session."""
+    path = tmp_path / "a.jsonl"
+    write(path, *line("s1", words), {"title": "Shop"})
+    path.write_bytes(path.read_bytes() + b"{broken\n")
+    part = write(tmp_path / "b.jsonl", *line("s1", "x y", part="helper"))
+    return [gather(str(path))[0], part, write(tmp_path / "c.jsonl", *line("s2", "p q"))]
+
+
+def account(done):
+    """Return all that a result says but for what is new."""
+    return (
+        [replace(source, new=False) for source in done.sources],
+        [replace(conversation, new_messages=0) for conversation in done.conversations],
+    )
+
+
+def test_unchanged_sources_are_not_read(repository, tmp_path):
+    sources = family(tmp_path)
+    assert bring_counted(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert bring_counted(repository, *sources)[1] == []
+
+
+def test_unchanged_sources_are_accounted_for_as_if_they_were_read(repository, tmp_path):
+    sources = family(tmp_path)
+    first = bring(repository, *sources)
+    second = bring(repository, *sources)
+    third = bring(repository, *sources, dry_run=True)
+    assert account(second) == account(third)
+    assert account(second)[0] == account(first)[0]
+    described = [replace(conversation, new_messages=0) for conversation in first.conversations]
+    assert list(second.conversations) == described
+    assert [source.new for source in second.sources] == [False] * 3
+
+
+def test_only_what_has_changed_and_what_goes_on_from_it_is_read(repository, tmp_path):
+    bring(repository, *family(tmp_path))
+    assert bring_counted(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
+
+
+def test_a_part_that_has_changed_does_not_let_its_session_be_read(repository, tmp_path):
+    sources = family(tmp_path)
+    bring(repository, *sources)
+    sources[1] = write(tmp_path / "b.jsonl", *line("s1", "x y z", part="helper"))
+    done, read = bring_counted(repository, *sources)
+    assert (read, words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
+    assert [conversation.new_messages for conversation in done.conversations] == [1, 0]
+
+
+def test_another_parser_reads_again(repository, tmp_path, monkeypatch):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    bring(repository, source)
+    tips = list_branch_tips(repository, "conv-001")
+    monkeypatch.setattr(import_source, "PARSER_VERSION", import_source.PARSER_VERSION + 1)
+    assert bring_counted(repository, source)[1] == ["a.jsonl"]
+    assert bring_counted(repository, source)[1] == []
+    assert list_branch_tips(repository, "conv-001") == tips
+
+
+def test_a_deleted_conversation_is_read_only_when_it_is_wanted_again(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    bring(repository, source)
+    delete(repository, "conv-001")
+    assert bring_counted(repository, source)[1] == []
+    assert bring_counted(repository, source, again=True)[1] == ["a.jsonl"]
+
+
+def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
+    source = write(tmp_path / "a.jsonl", *line("s1", ""))
+    bring(repository, source)
+    delete(repository, "conv-001")
+    done = bring(repository, source)
+    assert (done.conversations, "stays so" in done.notes[0].text) == ((), True)
+
+
+def test_strict_refuses_what_was_read_before(repository, tmp_path):
+    sources = family(tmp_path)
+    bring(repository, *sources)
+    with pytest.raises(CannotImport, match="not valid JSON"):
+        bring(repository, *sources, strict=True)
+
+
+def test_the_sessions_of_one_source_are_kept_apart(repository, tmp_path):
+    source = write_several(tmp_path, "a b", "c d e")
+    first = import_sources(repository, [source], (Several(),))
+    second = import_sources(repository, [source], (Several(),))
+    assert [conversation.messages for conversation in second.conversations] == [2, 3]
+    assert [c.branches for c in second.conversations] == [c.branches for c in first.conversations] == [1, 1]
+    record = read_source_record(repository, Oid(next(iter(repository.list_refs(SOURCES).values()))))
+    assert len(record.more_roots) == 1
+
+
+def test_a_source_of_several_sessions_grows(repository, tmp_path):
+    import_sources(repository, [write_several(tmp_path, "a b", "c d e")], (Several(),))
+    done = import_sources(repository, [write_several(tmp_path, "a b", "c d e", "f")], (Several(),))
+    assert [conversation.new_messages for conversation in done.conversations] == [0, 0, 1]
+
+
+def test_a_session_in_sources_that_are_strangers_is_one_conversation(repository, tmp_path):
+    """What was let go with the first of them is learned again for the other."""
+    first = write_several(tmp_path, "a b", "c d e")
+    (tmp_path / "other.jsonl").write_text(
+        "".join(json.dumps(line(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+    )
+    other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
+    done = import_sources(repository, [first, other], (Several(),))
+    assert [(found.messages, found.new_messages) for found in done.conversations] == [(2, 2), (4, 4), (1, 1)]
+    assert import_sources(repository, [first, other], (Several(),)).operation is None
+
+
+class Several(Toy):
+    """The toy format with any number of sessions in a file, each in a line."""
+
+    def walk_events(self, source):
+        ahead = 0
+        with source.open() as stream:
+            for text in stream:
+                records = json.loads(text)
+                yield from shifted(records, ahead, len(text))
+                ahead += len(text)
+
+    def sniff(self, head):
+        return head.startswith(b'[{"session"')
+
+
+def shifted(records, ahead, length):
+    """Yield a session whose every message is the same line but for its place."""
+    yield session_of(records[0])
+    for number, record in enumerate(records[1:]):
+        yield draft_of(record, Span(ahead + number, 1))
+    done = len(records) - 1
+    yield State(key="rest", spans=(Span(ahead + done, length - done),))
+    yield Ending(active=records[-1]["id"], open=records[-1]["id"])
+
+
+def write_several(tmp_path, *sessions):
+    path = tmp_path / "several.jsonl"
+    lines = (json.dumps(line(f"s{number}", words)) + "\n" for number, words in enumerate(sessions))
+    path.write_text("".join(lines))
+    return Source(str(path), path.stat().st_size)
+
+
+def test_only_what_a_source_held_when_the_run_began_counts(repository, tmp_path):
+    """It may grow while it is read."""
+    records = line("s1", "a b c")
+    source = write(tmp_path / "a.jsonl", *records[:3])
+    write(tmp_path / "a.jsonl", *records)
+    done = bring(repository, source)
+    assert (words(repository), done.sources[0].size) == ("a b", source.size)
+    assert bring(repository, source).operation is None
+
+
+def test_a_source_that_is_rewritten_while_it_is_read_is_refused(repository, tmp_path):
+    class Rewriting(Toy):
+        def walk_events(self, source):
+            yield from super().walk_events(source)
+            write(tmp_path / "a.jsonl", *line("s9", "p q"))
+
+    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    with pytest.raises(CannotImport, match="rewritten while it was read"):
+        import_sources(repository, [source], (Rewriting(),))
+    assert (repository.list_refs(), objects(repository)) == ({}, 0)

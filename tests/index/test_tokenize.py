@@ -1,0 +1,50 @@
+"""What a word is."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.index.tokenize import fold, is_single, searchable, tokenize
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Parser, parser-ERROR: user_id=7", ["parser", "parser", "error", "user", "id", "7"]),
+        ("src/login.py", ["src", "login", "py"]),
+        ("Straße ﬁne \uff26\uff35\uff2c\uff2c", ["strasse", "fine", "full"]),
+        ("e\u0301te\u0301", ["été"]),
+        ("東京tower", ["東", "京", "tower"]),
+        ("ภาษา", ["ภ", "า", "ษ", "า"]),
+        ("done 🚀!", ["done", "🚀"]),
+        ("", []),
+        (" \0\ud800--", []),
+    ],
+)
+def test_words_are_runs_of_letters_and_digits_folded(text, expected):
+    assert tokenize(text) == expected
+
+
+def test_scripts_without_spaces_count_a_character_a_word():
+    assert [is_single(word) for word in ("東", "한", "🚀", "a", "tower")] == [True, True, True, False, False]
+
+
+@given(st.text())
+def test_folding_again_changes_no_word(text):
+    assert tokenize(fold(text)) == tokenize(text)
+
+
+@given(st.text(max_size=40))
+def test_sqlite_finds_the_words_that_we_see(text):
+    """The tokenizer of SQLite and ours must agree on every text, or phrases would miss."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='ascii')")
+    connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, instance)")
+    connection.execute("INSERT INTO t VALUES (?)", (searchable(text),))
+    seen = [word for (word,) in connection.execute('SELECT term FROM v ORDER BY "offset"')]
+    connection.close()
+    assert seen == tokenize(text)

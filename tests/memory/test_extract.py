@@ -1,0 +1,151 @@
+"""What the rules tell of messages, without a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.log import messages_of
+from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
+from scopes.memory.source_messages import SourceMessage
+from scopes.model.message import Part
+from tests.memory.talking import CONVERSATION, decide, say
+
+
+def said(repository):
+    """Everything that was said."""
+    return [SourceMessage(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
+
+
+def test_decisions_are_typed_ones_and_sentences_that_say_so(repository):
+    decide(repository, "db", "SQLite")
+    say(repository, "We agreed on port 8080. Have we decided on TLS? It rains. Wir haben uns auf Python geeinigt.")
+    say(repository, "We agreed on port 8080.")
+    assert decisions_of(said(repository)) == (
+        "db: SQLite",
+        "We agreed on port 8080.",
+        "Wir haben uns auf Python geeinigt.",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agreed, that placement reads better.", "It is not decided yet.", "That is to be decided.",
+        "Has anybody decided on TLS?", "See:\n```\nwe decided on code\n```",
+        "The relay decision tree has four branches.", "We could use SQLite instead of files.",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_decision_is_none(repository, text):
+    say(repository, text)
+    say(repository, text, author="carol", author_kind="human")
+    assert decisions_of(said(repository)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("ok, let's use SQLite then", True), ("Yes, let\u2019s go with option 1.", True),
+        ("Please use the gift card.", True), ("let's not use threads", True), ("let's use it", False),
+        ("let's go with that", False), ("Should we use SQLite?", False), ("You can use SQLite.", False),
+    ],
+)  # fmt: skip
+def test_a_person_decides_by_saying_what_is_to_be_used(repository, text, decided):
+    """From real conversations; the same words of an agent are a proposal."""
+    say(repository, text)
+    assert decisions_of(said(repository)) == ()
+    say(repository, text, author="carol", author_kind="human")
+    assert decisions_of(said(repository)) == ((text,) if decided else ())
+
+
+def test_the_steps_of_an_agents_plan_are_things_to_do(repository):
+    """A plan is written anew at every change; what is no longer in it is dropped."""
+    plan(repository, "todos", ("inspect", "completed"), ("a detour", "pending"))
+    plan(repository, "plan", ("inspect", "completed"), ("build  it", "in_progress"), ("test it", "pending"))
+    items = actions_of(said(repository), "e")
+    assert [(item.text, item.done) for item in items] == [("inspect", True), ("build it", False), ("test it", False)]
+
+
+def plan(repository, field, *steps):
+    """Let an agent write down a plan."""
+    listed = [{"content" if field == "todos" else "step": text, "status": status} for text, status in steps]
+    call = Part("tool_call", {"name": "Plan", "call_id": "1", "input": {field: listed}})
+    append(repository, CONVERSATION, replace(plain_message("planner", ""), parts=(call,)))
+
+
+def test_a_summary_begins_with_what_a_person_asked_for(repository):
+    say(repository, "Hi.", "Implement the following plan:\n# Cache the login form", author="carol", author_kind="human")
+    say(repository, "The cache of the login form is in redis.", "The redis cache keeps the login form for a day.")
+    assert summary_of(said(repository)).splitlines()[0] == "Cache the login form"
+
+
+def test_things_to_do_are_todos_and_boxes_and_a_checked_one_is_done(repository):
+    say(repository, "Plan:\n- [ ] test it\n* [x] write it\nTODO: ask carol\n- TODO(bob) pay\n```\n# TODO: in code\n```")
+    say(repository, "- [x] test it")
+    items = actions_of(said(repository), "e")
+    assert [(item.id, item.text, item.done) for item in items] == [
+        ("e.1", "test it", True), ("e.2", "write it", True), ("e.3", "ask carol", False), ("e.4", "pay", False),
+    ]  # fmt: skip
+
+
+def test_a_word_that_only_contains_it_is_nothing_to_do(repository):
+    say(repository, "TODOS are many\nThe word TODO in a line\n- [link] no box")
+    assert actions_of(said(repository), "e") == ()
+
+
+def test_topics_are_the_words_that_most_messages_share(repository):
+    say(repository, "The login cookie is blocked.", "Which cookie? The login one.", "A ferret.")
+    assert topics_of(said(repository))[:2] == ("cookie", "login")
+
+
+def test_the_topic_of_a_typed_decision_is_a_topic_of_its_entry(repository):
+    decide(repository, "Auth Flow", "use cookies")
+    say(repository, "The auth flow is new. Cookies, cookies, cookies.")
+    assert topics_of(said(repository))[:3] == ("Auth Flow", "cookies", "auth")
+
+
+def test_the_agent_is_who_said_most_and_a_person_only_where_there_is_no_agent(repository):
+    say(repository, "a", "b", "c", author="carol", author_kind="human")
+    assert main_agent(said(repository)) == "carol"
+    say(repository, "d", author="planner")
+    assert main_agent(said(repository)) == "planner"
+    say(repository, "e", "f", author="coder")
+    assert main_agent(said(repository)) == "coder"
+
+
+def test_a_summary_is_never_empty(repository):
+    say(repository, "```\ncode only\n```")
+    assert summary_of(said(repository)) == "1 messages with planner"
+    decide(repository, "db", "SQLite")
+    assert "SQLite" in summary_of(said(repository))
+
+
+def test_an_item_of_a_page_is_cut(repository):
+    say(repository, "TODO: " + "x" * 5000)
+    (item,) = actions_of(said(repository), "e")
+    assert (len(item.text), item.text[-1]) == (500, "…")
+
+
+@pytest.mark.parametrize(
+    ("texts", "importance"),
+    [
+        (["Hello there."], 3),
+        (["We agreed on it."], 5),
+        (["TODO: it"], 4),
+        (["We agreed.\nTODO: it"], 6),
+        (["Hi."] * 20, 4),
+    ],
+)
+def test_importance_follows_its_rule(repository, texts, importance):
+    say(repository, *texts)
+    found = said(repository)
+    assert importance_of(found, decisions_of(found), actions_of(found, "e")) == importance
+
+
+def test_a_typed_decision_and_an_error_weigh_more(repository):
+    decide(repository, "db", "SQLite")
+    say(repository, "It broke.", kind="error")
+    found = said(repository)
+    assert importance_of(found, decisions_of(found), ()) == 7

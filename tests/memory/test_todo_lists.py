@@ -1,0 +1,40 @@
+"""Plans in tool calls, of whatever tool."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.append import plain_message
+from scopes.memory.todo_lists import find_plan
+from scopes.model.message import Message, Part
+
+STEPS = [{"step": "look", "status": "completed"}, {"step": "act", "status": "pending"}]
+
+
+def calling(*inputs):
+    """A message that calls a tool with each of the inputs."""
+    message = plain_message("planner", "")
+    parts = tuple(Part("tool_call", {"name": "x", "call_id": "1", "input": given}) for given in inputs)
+    return Message(**{name: getattr(message, name) for name in message.__slots__} | {"parts": parts})
+
+
+@pytest.mark.parametrize("given", [{"plan": STEPS}, {"todos": STEPS, "x": 1}, json.dumps({"plan": STEPS})])
+def test_a_plan_is_told_by_its_shape(given):
+    assert find_plan(calling(given)) == {"look": True, "act": False}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None, 7, "", "plan", '"plan" {', {"plan": "none"}, {"plan": []}, {"plan": [1, {"step": 2}, {"status": "x"}]},
+        {"plan": [{"step": " ", "status": "pending"}]}, {"path": "a"}, [STEPS], '"plan"' + "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_is_no_plan_has_no_steps(given):
+    assert find_plan(calling(given)) is None
+
+
+def test_of_several_plans_the_last_one_counts():
+    assert find_plan(calling({"plan": STEPS}, {"plan": STEPS[:1]}, {"path": "a"})) == {"look": True}

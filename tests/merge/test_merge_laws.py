@@ -1,0 +1,188 @@
+"""The laws of merging, on histories that hypothesis draws: two branches that grow, say things, and meet again."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import list_conflicts
+from scopes.conversation.merge import Conflicted, UpToDate, merge
+from scopes.conversation.merge_continue import abort_merge
+from scopes.conversation.undo import undo
+from scopes.history.revparse import list_branch_tips
+from scopes.merge.divergence import state_of
+from scopes.store.trees import walk_blobs
+from tests.support.history import history, say
+from tests.support.store import assert_sound
+
+BRANCHES = ("main", "fix")
+CONTESTED = frozenset({"decisions", "analyses", "methods", "priorities", "proposals"})
+
+on_store = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+agents = st.sampled_from(["carol", "dave"])
+words = st.sampled_from(["x", "y"])
+topics = st.sampled_from(["auth", "data/base", "ui"])
+
+
+@st.composite
+def claims(draw):
+    """Draw what one message says, as `append --jsonl` would take it."""
+    word, topic = draw(words), draw(topics)
+    return draw(
+        st.sampled_from(
+            [
+                {},
+                {"kind": "decision", "decision": {"topic": topic, "decision": word}},
+                {
+                    "kind": "analysis",
+                    "analysis": {"subject": topic, "aspect": "risk", "finding": word, "confidence": 0.5},
+                },
+                {"kind": "method", "method": {"goal": topic, "approach": word}},
+                {"files": [{"path": f"src/{topic}.py", "op": "edit", "content_hash": f"sha256:{word}"}]},
+            ]
+        )
+    )
+
+
+steps = st.tuples(st.sampled_from(BRANCHES), agents, claims())
+
+
+def draw_history(repository, below, above):
+    """Say some things, fork, say more on either branch; return the conversation."""
+    conversation = history(repository, "main: a").conversation
+    for _, agent, fields in below:
+        say(repository, f"{conversation}/main", "below", author=agent, **fields)
+    branch(repository, conversation, name="fix", start="main", switch=False)
+    for place, agent, fields in above:
+        say(repository, f"{conversation}/{place}", f"on {place}", author=agent, **fields)
+    return conversation
+
+
+def states(repository, conversation, name):
+    """Return the state of a branch: blob by path."""
+    state = state_of(repository, list_branch_tips(repository, conversation)[name])
+    return {} if state is None else dict(walk_blobs(repository, state))
+
+
+def both_ways(repository, below, above):
+    """Merge fix into main and, in the same history drawn once more, main into fix."""
+    outcomes = []
+    for source, target in (("fix", "main"), ("main", "fix")):
+        conversation = draw_history(repository, below, above)
+        outcomes.append((merge(repository, conversation, source, target=target), conversation, target))
+    return outcomes
+
+
+@on_store
+@given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
+def test_both_directions_have_equal_conflicts_and_equal_state(repository, below, above):
+    """P11, S4-19: who is merged into whom decides nothing."""
+    (one, first, main), (two, second, fix) = both_ways(repository, below, above)
+    assert [(c.type, c.key, c.id, c.status) for c in one.conflicts] == [
+        (c.type, c.key, c.id, c.status) for c in two.conflicts
+    ]
+    assert isinstance(one, Conflicted) == isinstance(two, Conflicted)
+    if not isinstance(one, Conflicted):
+        assert states(repository, first, main) == states(repository, second, fix)
+    assert_sound(repository)
+
+
+@on_store
+@given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
+def test_a_merge_stops_exactly_where_both_sides_end_with_different_outcomes(repository, below, above):
+    conversation = draw_history(repository, below, above)
+    expected = contested(below, above)
+    done = merge(repository, conversation, "fix", target="main")
+    assert {c.key for c in done.conflicts if c.status != "resolved"} == expected
+    assert isinstance(done, Conflicted) == bool(expected)
+
+
+def contested(below, above):
+    """Work out from what was said which subjects both branches changed, and to different outcomes."""
+    base = said(below)
+    ends = {name: said([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
+    moved = {name: {s for s, value in ends[name].items() if base.get(s) != value} for name in BRANCHES}
+    found = set()
+    for subject in {place[:2] for name in BRANCHES for place in moved[name]}:
+        here, there = ({p: ends[name][p] for p in moved[name] if p[:2] == subject} for name in BRANCHES)
+        if not here or not there:
+            continue
+        crossed = any(here[place] != there[place] for place in here.keys() & there.keys())
+        if crossed or set(here.values()) != set(there.values()):
+            found.add("/".join(subject))
+    return found
+
+
+def said(steps):
+    """Return the last word on every place: group, subject, agent."""
+    places = {}
+    for _, agent, fields in steps:
+        match fields:
+            case {"decision": {"topic": topic, "decision": word}}:
+                places["decisions", encoded(topic), ""] = word
+            case {"analysis": {"subject": topic, "finding": word}}:
+                places["analyses", f"{encoded(topic)}/risk", agent] = word
+            case {"method": {"goal": topic, "approach": word}}:
+                places["methods", encoded(topic), agent] = word
+    return places
+
+
+def encoded(name):
+    return name.replace("/", "%2F")
+
+
+@on_store
+@given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
+def test_what_was_merged_is_up_to_date_and_undo_restores_every_ref(repository, below, above):
+    """P9."""
+    conversation = draw_history(repository, below, above)
+    before = view(repository)
+    done = merge(repository, conversation, "fix", target="main")
+    if isinstance(done, Conflicted):
+        abort_merge(repository, conversation)
+        assert without_meta(view(repository)) == without_meta(before)
+        undo(repository)
+        assert list_conflicts(repository, conversation).conflicts
+    elif not isinstance(done, UpToDate):
+        again = merge(repository, conversation, "fix", target="main")
+        assert isinstance(again, UpToDate)
+    if not isinstance(done, UpToDate):
+        undo(repository)
+        assert view(repository) == before
+
+
+def view(repository):
+    return {ref: oid for ref, oid in repository.list_refs().items() if ref != "refs/scopes/operations"}
+
+
+def without_meta(refs):
+    return {ref: oid for ref, oid in refs.items() if not ref.startswith("refs/scopes/meta/")}
+
+
+METHODS = [{"kind": "method", "method": {"goal": "data/base", "approach": word}} for word in "xy"]
+
+
+@on_store
+@given(st.lists(steps, max_size=3), st.lists(steps, max_size=5), st.lists(steps, max_size=3), st.booleans())
+@example(  # several positions before, whose commits have no order of their own
+    below=[("main", "dave", METHODS[1]), ("main", "carol", {}), ("main", "dave", {})],
+    above=[("main", "dave", METHODS[0]), ("fix", "carol", METHODS[1])],
+    after=[("main", "dave", METHODS[0])],
+    turned=False,
+)
+def test_a_criss_cross_of_merges_agrees_both_ways(repository, below, above, after, turned):
+    """Both sides have merged the other's old tip and go on; nothing said once is asked twice."""
+    outcomes = []
+    for source, target in (("fix", "main"), ("main", "fix")):
+        conversation = draw_history(repository, below, above)
+        old = list_branch_tips(repository, conversation)
+        for name, other in (("main", "fix"), ("fix", "main")):
+            merge(repository, conversation, old[other], target=name, strategy="ours", fast_forward=False)
+        for place, agent, fields in after:
+            say(repository, f"{conversation}/{place}", "after", author=agent, **fields)
+        outcomes.append((merge(repository, conversation, source, target=target), conversation, target))
+    (one, first, main), (two, second, fix) = outcomes
+    assert [(c.type, c.key, c.id) for c in one.conflicts] == [(c.type, c.key, c.id) for c in two.conflicts]
+    if not isinstance(one, Conflicted):
+        assert states(repository, first, main) == states(repository, second, fix)

@@ -1,0 +1,78 @@
+"""Replaying looks at what one message changed, and at no more of its new place than that concerns."""
+
+from __future__ import annotations
+
+import tempfile
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.history.revparse import list_branch_tips
+from scopes.merge.auto_resolve import Policy
+from scopes.merge.conflict_keys import MESSAGES, group_of
+from scopes.merge.divergence import changes_by_key, changes_on, state_of
+from scopes.merge.replay import divergence_of, replay_commits
+from scopes.store.repository import read_commit
+from scopes.store.trees import update_tree
+from tests.conversation.stores import make_store
+from tests.support.disagreeing import decide
+from tests.support.history import history, say
+
+PATHS = st.sampled_from([
+    "decisions/auth=", "decisions/database=", "messages/aaaa=", "messages/bbbb=", "files/src=", "files/src/a.py=",
+    "proposals/service/auth/timeout/carol=", "proposals/service/auth/timeout/dave=", "entities/service/auth/timeout=",
+    "analyses/auth/speed/carol=", "analyses/auth/speed/dave=", "priorities/ship/carol=", "conflicts/0123=", "priorities=",
+])  # fmt: skip
+STATES = st.dictionaries(PATHS, st.sampled_from([b"1", b"2"]), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=STATES, after=STATES, data=st.data())
+def test_what_differs_on_some_subjects_is_a_part_of_all_that_differs(before, after, data):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = make_store(f"{directory}/store.git")
+        old, new = (update_tree(repository, None, state) for state in (before, after))
+        everything = changes_by_key(repository, old, new)
+        keys = data.draw(st.sets(st.sampled_from(sorted(everything)))) if everything else set()
+        part = changes_on(repository, old, new, keys)
+        assert part == {k: moves for k, moves in everything.items() if k in keys or group_of(k) == MESSAGES}
+
+
+def test_what_else_differs_at_the_new_place_is_not_looked_at(repository):
+    drawn = history(repository, "main: a", "fix@a: b")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/main", "postgres", topic="database")
+    decide(repository, "conv-001/fix", "sessions")
+    tips = list_branch_tips(repository, drawn.conversation)
+    divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]))
+    assert list(divergence.target.subjects) == list(divergence.source.subjects) == ["decisions/auth"]
+
+
+def test_a_line_stops_at_the_first_message_that_disagrees_and_knows_the_rest(repository):
+    drawn = history(repository, "main: a", "fix@a: b")
+    decide(repository, "conv-001/main", "jwt")
+    said = decide(repository, "conv-001/fix", "sessions")
+    after = say(repository, "conv-001/fix", "c")
+    commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], said.oid, after.oid)]
+    onto = list_branch_tips(repository, drawn.conversation)["main"]
+    line = replay_commits(repository, onto, commits, Policy(), [read_commit(repository, onto)])
+    assert [moved.id for moved in line.moved] == [drawn.ids["b"]]
+    assert (line.stop.id, line.stop.parent, line.todo) == (said.id, line.tip, (after.oid,))
+    assert read_commit(repository, line.stop.new).parents == (line.tip,)
+    assert [conflict.status for conflict in line.conflicts] == ["open"]
+
+
+def test_messages_that_stand_there_already_keep_their_commits(repository):
+    drawn = history(repository, "main: a b c")
+    commits = [read_commit(repository, drawn.oids[word]) for word in "bc"]
+    line = replay_commits(repository, drawn.oids["a"], commits, Policy(), [])
+    assert [(moved.old, moved.new) for moved in line.moved] == [(commit.oid, commit.oid) for commit in commits]
+
+
+def test_an_open_conflict_leaves_the_subject_as_the_new_place_has_it(repository):
+    history(repository, "main: a", "fix@a:")
+    onto = decide(repository, "conv-001/main", "jwt").oid
+    commit = read_commit(repository, decide(repository, "conv-001/fix", "sessions").oid)
+    line = replay_commits(repository, onto, [commit], Policy(), [read_commit(repository, onto)])
+    changed = changes_by_key(repository, state_of(repository, onto), state_of(repository, line.stop.new))
+    assert [group_of(key) for key in changed] == ["conflicts"]

@@ -1,0 +1,214 @@
+"""What holds of every rebase and cherry-pick, whatever was said on either side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.log import log
+from scopes.conversation.rebase import RebaseConflicted, RebaseUpToDate, rebase
+from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
+from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.undo import undo
+from scopes.history.revparse import list_branch_tips
+from tests.conversation.stores import make_store, refs
+from tests.support.disagreeing import decide
+from tests.support.history import history, say
+from tests.support.store import assert_sound
+
+TALK = st.sampled_from(["plain", "reply", "decide jwt", "decide sessions", "retract", "amend", "method", "file"])
+SPEECH = st.lists(st.tuples(st.sampled_from(["carol", "dave"]), TALK), max_size=4)
+QUARREL = st.lists(
+    st.tuples(st.just("carol"), st.sampled_from(["decide jwt", "decide sessions"])), min_size=1, max_size=3
+)
+laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def speak(repository, where, first, author, talk):
+    """Say one thing of a kind on a branch."""
+    verb, _, rest = talk.partition(" ")
+    branch = where.partition("/")[2]
+    if verb == "reply":
+        say(repository, where, "why?", author=author, reply_to=first)
+    elif verb == "decide":
+        decide(repository, where, rest, author=author)
+    elif verb == "retract" or verb == "amend":
+        said = say(repository, where, "perhaps", author=author)
+        change = retract if verb == "retract" else amend
+        change(repository, "conv-001", said.id, "no", author=author, branch=branch)
+    elif verb == "method":
+        say(repository, where, "like this", author=author, kind="method", method={"goal": "ship", "approach": author})
+    elif verb == "file":
+        say(repository, where, "done", author=author, files=[{"path": "a.py", "op": "edit"}])
+    else:
+        say(repository, where, "well", author=author)
+
+
+def drawn(directory, ours, theirs):
+    """Make a store in which main and fix have both gone on from one message."""
+    repository = make_store(os.path.join(directory, "store.git"))
+    begun = history(repository, "main: a", "fix@a:")
+    for where, speech in (("conv-001/main", ours), ("conv-001/fix", theirs)):
+        for author, talk in speech:
+            speak(repository, where, begun.ids["a"], author, talk)
+    return repository
+
+
+def said(repository, where):
+    """Return ids and texts of a branch, oldest first."""
+    return [(entry.message.id, entry.message.text) for entry in log(repository, where, oldest_first=True).items]
+
+
+def finish(repository, outcome, resume):
+    """Go on until nothing is open any more."""
+    while isinstance(outcome, RebaseConflicted):
+        for conflict in outcome.conflicts if resume is continue_rebase else ():
+            if conflict.status == "open":
+                resolve_conflict(repository, "conv-001", conflict.id, take="source", author="erin")
+        outcome = resume(repository, "conv-001")
+    return outcome
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_a_rebase_keeps_ids_order_and_texts(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        main, own = said(repository, "conv-001/main"), said(repository, "conv-001/fix")[1:]
+        done = finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), continue_rebase)
+        after = said(repository, "conv-001/fix")
+        assert after[: len(main)] == main
+        assert [pair for pair in after[len(main) :] if pair in own] == own
+        assert list(done.messages) == ([] if done.operation is None else [identity for identity, _ in own])
+        assert_sound(repository)
+
+
+@laws
+@given(theirs=SPEECH)
+def test_a_rebase_onto_its_own_base_is_the_identity(theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, [], theirs)
+        before = repository.list_refs()
+        assert isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), RebaseUpToDate)
+        assert repository.list_refs() == before
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_a_rebase_and_undo_restore_every_ref(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        before = refs(repository)
+        done = rebase(repository, "conv-001", branch="fix", onto="main")
+        assume(done.operation is not None)
+        undo(repository)
+        assert refs(repository) == before
+
+
+@laws
+@given(ours=QUARREL, theirs=QUARREL)
+def test_a_stopped_rebase_that_is_given_up_leaves_every_branch_where_it_was(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        before = list_branch_tips(repository, "conv-001")
+        assume(isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), RebaseConflicted))
+        abort_rebase(repository, "conv-001")
+        assert list_branch_tips(repository, "conv-001") == before
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_what_is_skipped_is_all_that_is_missing(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
+        outcome, skipped = rebase(repository, "conv-001", branch="fix", onto="main"), []
+        while isinstance(outcome, RebaseConflicted):
+            skipped.append(outcome.stopped)
+            outcome = skip_rebase(repository, "conv-001")
+        kept = [identity for identity, _ in said(repository, "conv-001/fix") if identity in own]
+        assert kept == [identity for identity in own if identity not in skipped]
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_there_and_back_again_gives_the_very_same_commits(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        before = list_branch_tips(repository, "conv-001")["fix"]
+        there = rebase(repository, "conv-001", branch="fix", onto="main")
+        assume(there.conflicts == ())
+        base = f"main~{len(said(repository, 'conv-001/main')) - 1}"
+        back = rebase(repository, "conv-001", branch="fix", onto=base)
+        assert back.tip == before
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_what_was_foreseen_is_what_happens(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        planned = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
+        done = rebase(repository, "conv-001", branch="fix", onto="main")
+        assert type(planned) is type(done)
+        assert (planned.moved, planned.conflicts) == (done.moved, done.conflicts)
+
+
+@laws
+@given(ours=SPEECH, theirs=SPEECH)
+def test_picking_all_is_rebasing(ours, theirs):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, ours, theirs)
+        own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
+        assume(own)
+        moved = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
+        picked = cherry_pick(repository, "conv-001", own, branch="main", dry_run=True)
+        assert [each.new for each in picked.moved] == [each.new for each in moved.moved] or moved.moved == ()
+
+
+PROGRAM = """
+import itertools, sys
+from hashlib import sha256
+from scopes import clock
+seconds, rolls = itertools.count(1_767_225_600_000_000_000, 1_000_000_000), itertools.count(1)
+clock.read_clock = lambda: next(seconds)
+clock.roll = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+from tests.merge.test_replay_laws import drawn, finish
+from scopes.conversation.rebase import rebase
+from scopes.conversation.rebase_continue import continue_rebase
+talk = ["decide jwt", "method", "file", "reply", "retract", "plain"]
+repository = drawn(sys.argv[1], [("carol", t) for t in talk], [("dave", t.replace("jwt", "x")) for t in talk])
+print(finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), continue_rebase).tip)
+"""
+
+
+def test_a_rebase_does_not_depend_on_the_hash_seed(tmp_path):
+    tips = set()
+    for seed in ("1", "2", "3"):
+        directory = tmp_path / seed
+        directory.mkdir()
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-c", PROGRAM, str(directory)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        tips.add(done.stdout)
+    assert len(tips) == 1
+
+
+@pytest.mark.parametrize("verb", ["continue", "skip"])
+def test_a_rebase_that_stops_at_every_message_comes_to_an_end(repository, verb):
+    history(repository, "main: a", "fix@a:")
+    for topic in ("x", "y", "z"):
+        decide(repository, "conv-001/main", "jwt", topic=topic)
+        decide(repository, "conv-001/fix", "sessions", topic=topic)
+    resume = continue_rebase if verb == "continue" else skip_rebase
+    done = finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), resume)
+    assert len(done.messages) == (3 if verb == "continue" else 0)

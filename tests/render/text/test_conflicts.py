@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.conversation.conflicts import ConflictList
+from scopes.model.conflict import Position
+from scopes.render.text.claim import said
+from scopes.render.text.conflict_phrases import agents, briefly, confidence
+from scopes.render.view import Span
+from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES
+from tests.render.showing import piped, seen, seen_lines
+
+CONFLICT = SAMPLES["conflicts"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "Very Low (0)"),
+        (0.19, "Very Low (0.19)"),
+        (0.2, "Low (0.2)"),
+        (0.4, "Medium (0.4)"),
+        (0.6, "High (0.6)"),
+        (0.75, "High (0.75)"),
+        (0.8, "Very High (0.8)"),
+        (0.85, "Very High (0.85)"),
+        (1, "Very High (1)"),
+    ],
+)
+def test_confidence_is_a_word_and_always_the_number(value, words):
+    assert confidence(value) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("decisions/auth", "JWT", "JWT"),
+        ("messages/x", {"retracted": True}, "retracted"),
+        ("messages/x", {"amended": "sha256:0123456789"}, "amended, sha256:01234567"),
+        ("files/a", {"operation": "edit", "content": "sha256:0123456789"}, "edit, sha256:01234567"),
+        ("files/a", {"operation": "edit", "unknown": "x"}, "edit, outcome unknown"),
+        ("files/a", {"operation": "delete"}, "delete"),
+        ("files/a", {"both": [{"operation": "delete"}, "x"]}, "delete | x"),
+        ("proposals/e/x/f", {"retracted": True}, '{"retracted": true}'),
+        ("proposals/e/x/f", None, "null"),
+        ("proposals/e/x/f", ["é"], '["é"]'),
+    ],
+)
+def test_what_a_side_says_is_told_in_words(key, value, words):
+    assert said(key, value) == words
+
+
+def test_a_side_that_says_nothing_says_so():
+    assert list(briefly("decisions/x", ())) == [Span("nothing", "dim")]
+
+
+def test_an_agent_who_speaks_twice_is_named_once():
+    twice = replace(DISAGREED, source=(Position("a", None, "planner"), Position("b")))
+    assert agents(twice) == "planner"
+
+
+def test_a_wide_list_is_a_table_with_every_column(at_one_moment):
+    lines = seen_lines(CONFLICT["list"], 120)
+    assert lines[3].split()[1:-1] == ["#", "ID", "Type", "Severity", "About", "Agents", "Status", "Age"]
+    assert lines[5].endswith("  planner, reviewer, tester  escalated  2h ago │")
+    assert lines[-1] == "look at one: scopes conflicts show conv-001 da2d0db7"
+
+
+def test_a_narrow_list_has_two_lines_each_and_hides_nothing(at_one_moment):
+    lines = seen_lines(CONFLICT["list"], 80)
+    assert lines[3:5] == [
+        "  2  competing-proposals  high  proposals/service/auth/timeout",
+        "     b34443c3  planner, reviewer, tester  escalated  2h ago",
+    ]
+    assert max(map(len, seen_lines(CONFLICT["list"], 40))) <= 52  # the hint alone is not cut
+
+
+def test_conflicts_of_several_branches_are_told_apart(at_one_moment):
+    lines = seen_lines(CONFLICT["list-of-all"], 80)
+    assert [line for line in lines if " into " in line] == [
+        "conv-001: analysis/security-review into main, on analysis/conflict-resolution",
+        "conv-002: conv-001/main into main, on analysis/conflict-resolution",
+    ]
+
+
+def test_an_empty_list_says_so_to_people():
+    assert seen_lines(CONFLICT["empty-list"]) == ["Nothing waits for a resolution."]
+    assert piped(CONFLICT["empty-list"]) == ""
+
+
+def test_a_piped_row_has_whole_ids_and_times():
+    rows = [row.split("\t") for row in piped(CONFLICT["list"]).splitlines()]
+    assert rows[2] == [
+        "conv-001", "3", "0ffc49afc026", "edit-edit", "medium", f"messages/{PROMPT.id}", "planner, reviewer", "debate",
+        "2025-12-31T22:00:00Z", "analysis/conflict-resolution",
+    ]  # fmt: skip
+
+
+def test_only_the_severity_and_what_was_decided_are_coloured(at_one_moment):
+    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, colour=True)
+    assert "\x1b[1;31mhigh\x1b[0m" in text
+    assert "decision-disagreement  " in text
+
+
+def test_a_wide_terminal_has_both_sides_beside_each_other(at_one_moment):
+    lines = seen_lines(CONFLICT["show"], 120)
+    (row,) = [line for line in lines if line.startswith("Target: main")]
+    assert row.split("│") == [f"{'Target: main':<59}", " Source: analysis/security-review"]
+    bars = {line.index("│") for line in lines if "│" in line}
+    assert len(bars) == 1
+    assert all(len(line) <= 120 for line in lines)
+
+
+def test_a_narrow_terminal_has_them_below_each_other(at_one_moment):
+    lines = seen_lines(CONFLICT["show"], 119)
+    assert "│" not in "".join(lines)
+    assert lines.index("Target: main") < lines.index("Source: analysis/security-review")
+
+
+def test_wide_characters_do_not_bend_the_line_between_the_sides(at_one_moment):
+    row = replace(CONFLICT_ROWS[0], conflict=replace(DISAGREED, target=(Position("日本語" * 30, None, "山田"),)))
+    lines = [line for line in seen_lines(replace(CONFLICT["show"], row=row), 120) if "│" in line]
+    widths = [sum(2 if ord(c) > 0x2FFF else 1 for c in line[: line.index("│")]) for line in lines]
+    assert len(lines) > 4
+    assert set(widths) == {59}
+
+
+def test_a_long_text_is_not_shown_whole(at_one_moment):
+    row = replace(CONFLICT_ROWS[0], conflict=replace(DISAGREED, target=(Position("line\n" * 100),)))
+    shown = replace(CONFLICT["show"], row=row)
+    assert "    … 60 more lines" in seen_lines(shown, 80)
+    assert piped(shown).count("line\n") == 100
+
+
+def test_what_to_type_next_is_said_to_people_only():
+    assert "scopes conflicts resolve conv-001 da2d0db7 --take source" in seen(CONFLICT["show"])
+    assert "scopes conflicts resolve" not in seen(CONFLICT["show"], hints=False)
+    assert "scopes conflicts resolve" not in piped(CONFLICT["show"])
+    assert "go on: scopes conv merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
+
+
+def test_a_resolution_says_who_why_and_what_lost():
+    """S4-57."""
+    lines = piped(CONFLICT["show-resolved"]).splitlines()
+    assert lines[-4:] == [
+        "Resolved: ask the audit (intervention) by carol",
+        "Reason: the audit is next week",
+        "Rejected: JWT",
+        "Rejected: server-side sessions",
+    ]
+
+
+def test_a_decision_says_what_is_left_to_do():
+    assert (
+        seen_lines(CONFLICT["resolved"])[-1] == "nothing is open any more; go on: scopes conv merge conv-001 --continue"
+    )
+    assert seen_lines(CONFLICT["escalated"])[-1] == "3 conflicts still open: scopes conflicts list conv-001"
+    assert piped(CONFLICT["resolved"]) == "da2d0db79666\n"

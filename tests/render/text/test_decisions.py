@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from tests.render.results import DECIDED, SAMPLES
+from tests.render.showing import piped, seen_lines
+
+DECISIONS = SAMPLES["decisions"]
+
+
+def test_a_decision_can_be_quoted(at_one_moment):
+    """S1-29: with commit, date and agent."""
+    assert seen_lines(DECISIONS["decisions"])[-4:] == [
+        "cookies",
+        "    SameSite=Lax,",
+        "    and no other.",
+        "    — lead, 1h ago, message decide22 commit d14809f05ad6",
+    ]
+
+
+def test_a_decision_that_the_active_branch_does_not_hold_is_marked(at_one_moment):
+    assert seen_lines(DECISIONS["decisions"])[0] == "cookies (not held by the active branch)"
+
+
+def test_a_piped_decision_is_a_row_with_whole_ids():
+    rows = [row.split("\t") for row in piped(DECISIONS["decisions"]).splitlines()]
+    assert rows[1] == [
+        "cookies",
+        "SameSite=Lax, and no other.",
+        "lead",
+        "2025-12-31T22:40:00Z",
+        DECIDED.id,
+        DECIDED.oid,
+        "stands",
+    ]
+    assert rows[0][-1] == "not held"
+
+
+def test_no_decisions_say_so_to_people():
+    assert seen_lines(DECISIONS["no-decisions"]) == ["conv-001 holds no decisions."]
+    assert piped(DECISIONS["no-decisions"]) == ""

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from tests.render.results import CALL, PROMPT, SAMPLES
+from tests.render.showing import piped, seen_lines
+
+FILES = SAMPLES["files"]
+
+
+def test_files_are_a_row_each_with_the_last_touch():
+    """S1-20."""
+    assert piped(FILES["files"]).split("\t") == [
+        "src/login.py",
+        "edit:2,read:1",
+        "2",
+        "2025-12-31T22:31:00Z",
+        "planner\n",
+    ]
+
+
+def test_a_template_reads_which_messages_touched_a_file():
+    """S1-20: file to messages."""
+    assert piped(FILES["files"], template="{path} {message_ids}") == f"src/login.py {PROMPT.id},{CALL.id}\n"
+
+
+def test_people_see_when_a_file_was_touched_last(at_one_moment):
+    assert seen_lines(FILES["files"])[4].split()[1:-1] == [
+        "src/login.py",
+        "edit:2,",
+        "read:1",
+        "2",
+        "1h",
+        "ago",
+        "planner",
+    ]
+
+
+def test_no_files_say_so_to_people():
+    assert seen_lines(FILES["no-files"]) == ["conv-001 touched no files."]
+    assert piped(FILES["no-files"]) == ""

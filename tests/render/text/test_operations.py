@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.render.results import CREATE, OPERATION, SAMPLES, UNDO
+from tests.render.showing import piped, seen, seen_lines
+
+OPERATIONS = SAMPLES["operations"]
+
+
+def test_the_log_of_operations_is_newest_first(at_one_moment):
+    rows = seen_lines(OPERATIONS["list"], 100)[4:-1]
+    assert rows[0].split()[1:5] == ["takeback", "1m", "ago", "carol"]
+    assert rows[1].split()[1:6] == ["create22", "1h", "ago", "carol", "branch"]
+
+
+def test_a_piped_log_has_whole_ids_and_times():
+    rows = [row.split("\t") for row in piped(OPERATIONS["list"]).splitlines()]
+    assert rows[1] == [CREATE.id, CREATE.time, "carol", "branch", CREATE.summary]
+
+
+def test_a_template_reads_the_command():
+    assert piped(OPERATIONS["list"], template="{kind}: {command}").splitlines()[0] == "undo: scopes undo"
+
+
+def test_no_operations_say_so_to_people():
+    assert seen_lines(OPERATIONS["empty-list"]) == ["There are no operations yet."]
+    assert piped(OPERATIONS["empty-list"]) == ""
+
+
+def test_an_operation_says_who_did_what_and_when():
+    lines = seen_lines(OPERATIONS["show"])
+    assert lines[:4] == [f"Operation: {CREATE.id}", "Kind: branch", "Actor: carol", f"Time: {CREATE.time}"]
+    assert lines[7] == "    create conv-001/analysis/security-review"
+
+
+def test_every_ref_that_moved_is_shown_as_git_would():
+    assert seen_lines(OPERATIONS["show"])[-3:] == [
+        "conv-001/analysis/security-review: none → dc76e9f0",
+        "meta/conv-001: cb030491 → 26c97cd2",
+        "active/conv-001: conv-001/main → conv-001/analysis/security-review",
+    ]
+
+
+def test_a_pipe_gets_whole_commit_ids():
+    assert piped(OPERATIONS["show"]).splitlines()[-3].endswith(f": none → {CREATE.changes[0].new}")
+
+
+def test_an_operation_that_moved_nothing_ends_with_its_summary():
+    assert piped(OPERATIONS["show-undo"]).splitlines()[-1] == f"    {UNDO.summary}"
+    assert f"Undoes: {CREATE.id}" in piped(OPERATIONS["show-undo"])
+    assert "Undoes: create22\n" in seen(OPERATIONS["show-undo"])
+
+
+def test_an_unknown_command_is_left_out():
+    quiet = replace(OPERATIONS["show"], operation=replace(CREATE, command=""))
+    assert "Command" not in seen(quiet)
+
+
+def test_undo_says_what_it_undid_and_the_way_forward():
+    assert seen_lines(OPERATIONS["undo"]) == [f"undone: {CREATE.summary}", "redo with: scopes redo"]
+    assert seen_lines(OPERATIONS["redo"]) == [f"done again: {CREATE.summary}", "undo with: scopes undo"]
+    assert seen_lines(OPERATIONS["redo"], hints=False) == [f"done again: {CREATE.summary}"]
+
+
+def test_undo_is_its_operation_in_a_pipe():
+    assert piped(OPERATIONS["undo"]) == piped(OPERATIONS["redo"]) == f"{OPERATION}\n"

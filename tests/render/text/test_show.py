@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes.history.sub_agents import SubAgent
+from scopes.model.message import Part
+from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
+from tests.render.showing import piped, seen, seen_lines
+
+SPECIFIED = """\
+Conversation: conv-001
+Participants: code-analyzer, test-runner
+Active Branch: analysis/conflict-resolution
+
+Branches:
+├─ main (3 messages)
+├─ analysis/security-review (5 messages)
+└─ analysis/conflict-resolution (2 messages) *ACTIVE*
+
+Recent Activity:
+[2m ago] code-analyzer: Security analysis complete
+[2m ago] test-runner: Test coverage recommendations ready
+[1m ago] SYSTEM: Conflict detected, creating resolution branch
+"""
+
+
+def alone(row):
+    """A branch whose own messages are all that it reaches, and which is not merged."""
+    return replace(row, total=row.messages, status="active")
+
+
+@pytest.mark.parametrize("show", [piped, seen])
+def test_show_looks_as_specified(show, at_one_moment):
+    """S4-54: the example of the specification, to the character."""
+    assert show(replace(VIEW, branches=tuple(map(alone, BRANCHES)))) == SPECIFIED
+
+
+def test_a_sub_agent_and_what_broke_a_context_are_named(at_one_moment):
+    sub_agent = SubAgent("explorer", "k3x9abcdefgh")
+    row = branch("subagent/a1", 3, 3, parent="main", compactions=1, interrupts=2, sub_agent=sub_agent)
+    assert seen(row) == "subagent/a1 (3 messages) · 1 compaction · 2 interrupts · ⮡ sub-agent explorer of k3x9abcd\n"
+    unknown = replace(row, compactions=0, interrupts=0, sub_agent=SubAgent(None, None))
+    assert seen(unknown) == "subagent/a1 (3 messages) · ⮡ sub-agent\n"
+
+
+def test_recent_activity_says_what_was_called(at_one_moment):
+    call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
+    of = head("word", "planner", "(no text)")
+    view = replace(VIEW, recent=(of,), recent_bodies=(body(of, call),))
+    assert seen_lines(view)[-1] == piped(view).splitlines()[-1] == "[2m ago] planner: → Bash make test"
+
+
+def test_the_title_stands_below_the_id():
+    assert seen_lines(replace(VIEW, title="Login fails"))[:2] == ["Conversation: conv-001", "Title: Login fails"]
+
+
+def test_a_title_with_line_breaks_stays_one_line():
+    assert seen_lines(replace(VIEW, title="two\nlines\tand tabs"))[1] == "Title: two lines and tabs"
+
+
+def test_one_message_is_no_plural(at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 1, 1, active=True),))
+    assert "└─ main (1 message) *ACTIVE*\n" in seen(view)
+
+
+def test_the_total_follows_where_it_differs(at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 3, 3), branch("fix", 2, 1234, active=True)))
+    assert seen_lines(view)[5:7] == ["├─ main (3 messages)", "└─ fix (2 messages) *ACTIVE* · 1,234 in all"]
+
+
+@pytest.mark.parametrize("status", ["merged", "abandoned"])
+def test_a_branch_that_is_not_active_any_more_says_so(status, at_one_moment):
+    view = replace(VIEW, branches=(branch("main", 3, 3, status=status),))
+    assert f"└─ main (3 messages) · {status}\n" in seen(view)
+
+
+def test_a_wide_terminal_also_tells_what_a_branch_is_for(at_one_moment):
+    line = "├─ analysis/security-review (5 messages) · 8 in all · merged"
+    assert seen_lines(VIEW, 99)[6] == line
+    assert seen_lines(VIEW, 100)[6] == f"{line} · analysis · code-analyzer · from main"
+    assert line in piped(VIEW).splitlines()
+
+
+def test_recent_activity_is_cut_to_the_terminal_and_whole_in_a_pipe(at_one_moment):
+    long = replace(VIEW, recent=(head("long", "writer", "x" * 72),))
+    assert seen_lines(long, 60)[-1] == f"[2m ago] writer: {'x' * 42}…"
+    assert piped(long).splitlines()[-1] == f"[2m ago] writer: {'x' * 72}…"
+
+
+def test_a_conversation_without_messages_has_no_recent_activity(at_one_moment):
+    shown = seen(EMPTY_VIEW)
+    assert "Recent Activity" not in shown
+    assert "Participants: none yet\n" in shown
+    assert shown.endswith("└─ main (0 messages) *ACTIVE*\n")
+
+
+def test_an_old_message_shows_its_date(at_one_moment):
+    view = replace(VIEW, recent=(head("old", "code-analyzer", "long ago", minutes=40 * 24 * 60),))
+    assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
+
+
+def test_colours_say_what_is_what(at_one_moment):
+    shown = seen(VIEW, colour=True)
+    assert "\x1b[1mConversation:\x1b[0m \x1b[33mconv-001\x1b[0m\n" in shown
+    assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
+    assert "\x1b[36manalysis/security-review\x1b[0m (5 messages)" in shown
+    assert "\x1b[2m[1m ago]\x1b[0m \x1b[35mSYSTEM\x1b[0m: Conflict" in shown
+
+
+def test_a_long_name_leaves_no_room_for_what_it_reaches():
+    name = "conflict-resolution/analysis-security-review-into-main"
+    view = replace(VIEW, branches=(branch(name, 10, 17, status="merged"),))
+    assert f"└─ {name} (10 messages) · merged" in seen_lines(view, 80)
+    assert f"└─ {name} (10 messages) · 17 in all · merged" in seen(view, 120)
+
+
+@pytest.mark.parametrize(("reason", "words"), [("synthetic", "nobody spoke"), ("interrupted", "was interrupted")])
+def test_a_branch_that_is_no_fork_says_why_it_is_there(reason, words, at_one_moment):
+    assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

@@ -1,0 +1,82 @@
+"""Writing a setting: to the byte, to the disk, and over the lock file of a writer that died."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.errors import Busy, Corrupt, Inaccessible
+from scopes.store import config_write, recovery
+from scopes.store.config import open_user_file
+from scopes.store.config_write import write_setting
+from tests.support.store import git, open_store, read_bytes, write_bytes
+
+
+def write(repository, value):
+    return write_setting(repository.config.store_level(), path_of(repository), "scopes.author", value)
+
+
+def path_of(repository):
+    return os.path.join(repository.path, "config")
+
+
+def test_a_setting_is_written_and_taken_away(repository):
+    assert write(repository, "carol") is True
+    assert open_store(repository).config.find("scopes.author") == "carol"
+    assert write(repository, None) is True
+    assert write(repository, None) is False
+    assert open_store(repository).config.find("scopes.author") is None
+
+
+@pytest.mark.parametrize(
+    "value", ["", " padded ", 'quo"te', "back\\slash", "new\nline", "# no comment", "; nor this", "é\U0001f600"]
+)
+def test_every_value_comes_back_as_it_was(repository, value):
+    write(repository, value)
+    assert open_store(repository).config.find("scopes.author") == value
+    assert git(repository, "config", "-z", "scopes.author") == value + "\0"
+
+
+def test_the_lock_file_of_a_dead_writer_is_no_obstacle(repository, monkeypatch):
+    """P4: it stays the same for a second, which no living writer's does."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
+    write_bytes(path_of(repository) + ".lock", b"half a configur")
+    assert write(repository, "carol") is True
+    assert open_store(repository).config.find("scopes.author") == "carol"
+
+
+def test_a_file_that_a_living_writer_keeps_locked_is_busy_and_stays_as_it_is(repository, monkeypatch):
+    before = read_bytes(path_of(repository))
+    write_bytes(path_of(repository) + ".lock", b"")
+    monkeypatch.setattr(config_write, "remove_orphans", lambda paths: [])
+    with pytest.raises(Busy, match=r"cannot write the setting scopes\.author"):
+        write(repository, "carol")
+    assert read_bytes(path_of(repository)) == before
+
+
+def test_the_file_is_synced_before_the_command_says_so(repository, monkeypatch):
+    """P1: an empty config after a power cut would hide every message."""
+    synced = []
+    monkeypatch.setattr(config_write, "sync", synced.append)
+    write(repository, "carol")
+    assert synced == [path_of(repository), repository.path]
+
+
+def test_a_disk_that_confirms_nothing_leaves_the_setting_and_says_so(repository, monkeypatch):
+    """P2: a failure is never silent about what happened all the same."""
+    monkeypatch.setattr(config_write, "sync", lambda path: os.stat(path + "/gone"))
+    with pytest.raises(Inaccessible, match="was recorded"):
+        write(repository, "carol")
+    assert open_store(repository).config.find("scopes.author") == "carol"
+
+
+def test_the_users_file_is_made_at_the_first_write(tmp_path):
+    write_setting(open_user_file(str(tmp_path)), str(tmp_path / ".gitconfig"), "scopes.author", "carol")
+    assert "author = carol" in (tmp_path / ".gitconfig").read_text()
+
+
+def test_a_directory_that_is_gone_is_inaccessible(tmp_path):
+    gone = tmp_path / "gone"
+    with pytest.raises((Inaccessible, Corrupt)):
+        write_setting(open_user_file(str(gone)), str(gone / ".gitconfig"), "scopes.author", "carol")

@@ -1,0 +1,114 @@
+"""Which store is meant and which names are in it, without opening anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from scopes.store.discovery import choose_store, data_home, find_project_store, list_branches, list_conversations
+
+
+def git(*words, cwd):
+    environ = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}
+    identity = ("-c", "user.name=t", "-c", "user.email=t@t")
+    return subprocess.run(
+        ["git", *identity, *words], cwd=cwd, env=environ, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Make a bare repository with two conversations, three branches."""
+    path = tmp_path / "store.git"
+    git("init", "-q", "--bare", str(path), cwd=tmp_path)
+    tree = git("hash-object", "-t", "tree", "-w", "/dev/null", cwd=path).strip()
+    commit = git("commit-tree", tree, "-m", "x", cwd=path).strip()
+    for branch in ("conv-001/main", "conv-001/analysis/security", "conv-002/main"):
+        git("update-ref", f"refs/heads/{branch}", commit, cwd=path)
+    git("update-ref", "refs/scopes/meta/conv-009", commit, cwd=path)
+    return str(path)
+
+
+def test_conversations_and_branches_are_read_from_loose_refs(store):
+    assert list_conversations(store) == ["conv-001", "conv-002"]
+    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
+
+
+def test_packed_refs_are_read_just_as_well(store):
+    git("pack-refs", "--all", cwd=store)
+    assert not os.path.exists(os.path.join(store, "refs/heads/conv-001/main"))
+    assert list_conversations(store) == ["conv-001", "conv-002"]
+    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
+
+
+def test_loose_and_packed_refs_are_joined(store):
+    git("pack-refs", "--all", cwd=store)
+    git("update-ref", "refs/heads/conv-003/fix", "conv-001/main", cwd=store)
+    git("update-ref", "refs/heads/conv-001/main", "conv-001/analysis/security", cwd=store)
+    assert list_conversations(store) == ["conv-001", "conv-002", "conv-003"]
+    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
+
+
+def test_a_lock_file_is_no_branch_and_an_empty_directory_no_conversation(store):
+    open(os.path.join(store, "refs/heads/conv-001/main.lock"), "w").close()
+    os.mkdir(os.path.join(store, "refs/heads/conv-777"))
+    assert "main.lock" not in list_branches(store, "conv-001")
+    assert "conv-777" not in list_conversations(store)
+
+
+def test_a_conversation_is_matched_whole(store):
+    assert list_branches(store, "conv-00") == []
+    git("pack-refs", "--all", cwd=store)
+    assert list_branches(store, "conv-00") == []
+
+
+def test_no_store_has_no_names(tmp_path):
+    assert list_conversations(str(tmp_path / "nothing")) == []
+    assert list_branches(str(tmp_path / "nothing"), "conv-001") == []
+
+
+def test_damaged_packed_refs_give_what_is_left(store):
+    with open(os.path.join(store, "packed-refs"), "wb") as file:
+        file.write(b"\xff\xfe\x00\n^peeled\n# comment\nshort\n" + b"0" * 40 + b" refs/heads/conv-005/main\n")
+    assert list_conversations(store) == ["conv-001", "conv-002", "conv-005"]
+
+
+CHOICE = {"explicit": None, "environment": None, "data_home": "/data"}
+
+
+def test_the_flag_wins_over_the_environment_over_everything(tmp_path):
+    cwd = str(tmp_path)
+    assert choose_store(**CHOICE | {"explicit": "a", "environment": "b"}, cwd=cwd) == str(tmp_path / "a")
+    assert choose_store(**CHOICE | {"environment": "b"}, cwd=cwd) == str(tmp_path / "b")
+    assert choose_store(**CHOICE, cwd=cwd) == "/data/scopes/store.git"
+
+
+def test_a_projects_store_counts_once_it_was_made(tmp_path):
+    git("init", "-q", cwd=tmp_path)
+    assert choose_store(**CHOICE, cwd=str(tmp_path)) == "/data/scopes/store.git"
+    (tmp_path / ".git" / "scopes" / "objects").mkdir(parents=True)
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    assert choose_store(**CHOICE, cwd=str(tmp_path / "deep" / "down")) == str(tmp_path / ".git" / "scopes")
+
+
+def test_all_worktrees_share_the_projects_store(tmp_path):
+    main, other = tmp_path / "main", tmp_path / "other"
+    main.mkdir()
+    git("init", "-q", cwd=main)
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=main)
+    git("worktree", "add", "-q", str(other), cwd=main)
+    assert find_project_store(str(other)) == str(main / ".git" / "scopes")
+
+
+def test_outside_a_repository_there_is_no_project(tmp_path):
+    assert find_project_store(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"), [("/data", "/data"), ("data", "/h/.local/share"), ("", "/h/.local/share")]
+)
+def test_a_relative_data_home_counts_as_unset(named, expected, monkeypatch):
+    monkeypatch.setenv("HOME", "/h")
+    assert data_home({"XDG_DATA_HOME": named}) == expected

@@ -1,0 +1,127 @@
+"""libgit2's and the system's failures, each brought about for real where that is possible."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pygit2
+import pytest
+
+from scopes.errors import Busy, Corrupt, Inaccessible, NotFound
+from scopes.store.error_translation import is_locked, is_moved, refusal, translated
+from tests.support.store import HEADS, MAIN, make_branch, make_store, write_bytes, write_message
+
+OID = "5ffbbbb4384b96cc9dffb03ed88ff1501fba2693"
+
+
+@pytest.fixture(params=["store.git", "already exists/is locked.git", "it's failed to lock file.git"])
+def repository(request, tmp_path):
+    """Make stores in places whose names read like libgit2's reasons."""
+    store = make_store(tmp_path / request.param)
+    make_branch(store, "one")
+    return store
+
+
+def failure_of(call, *arguments, **keywords):
+    with pytest.raises((pygit2.GitError, OSError)) as caught:
+        call(*arguments, **keywords)
+    return caught.value
+
+
+def lock(repository, ref):
+    write_bytes(f"{repository.path}/{ref}.lock", b"")
+
+
+def test_a_ref_that_moved_meanwhile_is_told(repository):
+    """E47, storage pitfall 3."""
+    first, second = (repository.git.references[MAIN] for _ in "12")
+    first.set_target(pygit2.Oid(hex=write_message(repository, "two")))
+    error = failure_of(second.set_target, pygit2.Oid(hex=write_message(repository, "three")))
+    assert (is_moved(error), is_locked(error)) == (True, False)
+    assert is_moved(failure_of(second.delete))
+    repository.git.references[MAIN].delete()
+    assert is_moved(failure_of(second.set_target, second.target))
+
+
+def test_a_ref_that_exists_already_counts_as_moved(repository):
+    tip = repository.git.references[MAIN].target
+    error = failure_of(repository.git.create_reference_direct, MAIN, tip, force=False)
+    assert (is_moved(error), is_locked(error)) == (True, False)
+
+
+def test_a_held_lock_is_told_from_everything_else(repository):
+    """E47, E48."""
+    reference = repository.git.references[MAIN]
+    other = pygit2.Oid(hex=write_message(repository, "two"))
+    lock(repository, MAIN)
+    lock(repository, HEADS + "new")
+    for error in (
+        failure_of(reference.set_target, other),
+        failure_of(reference.delete),
+        failure_of(repository.git.create_reference_direct, HEADS + "new", other, force=False),
+    ):
+        assert (is_moved(error), is_locked(error)) == (False, True), str(error)
+        assert isinstance(refusal("move it", repository.path, error), Busy)
+
+
+def test_a_lock_that_appears_between_look_and_creation_is_a_held_lock_too():
+    """libgit2 looks for the file first; the second text is rare, so it is quoted from its source."""
+    error = OSError("failed to create locked file '/a/b.lock': File exists")
+    assert (is_moved(error), is_locked(error)) == (False, True)
+    assert not is_locked(OSError("failed to create locked file '/a/b.lock': Permission denied"))
+    assert not is_locked(OSError("refs/heads/x: failed stat - '/a/b' is locked: Permission denied"))
+
+
+def test_names_in_each_others_way_are_neither_moved_nor_locked(repository):
+    tip = repository.git.references[MAIN].target
+    for name in (MAIN + "/x", HEADS.rstrip("/")):
+        error = failure_of(repository.git.create_reference_direct, name, tip, force=False)
+        assert (is_moved(error), is_locked(error)) == (False, False), str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "word"),
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EDQUOT, "disk is full"),
+        (errno.EFBIG, "disk is full"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "permission denied"),
+        (errno.EPERM, "permission denied"),
+        (errno.EIO, "Input/output error"),
+        (errno.EMFILE, "Too many open files"),
+    ],
+)
+def test_a_system_error_becomes_a_refusal_that_says_what_we_did(code, word, tmp_path):
+    """F55, F57, F58, F60, F61, F63: by its number, and by libgit2's text where there is no number."""
+    with_path = f"failed to write '/x/input/output error': {os.strerror(code)}"
+    for error in (OSError(code, os.strerror(code)), pygit2.GitError(with_path)):
+        found = refusal("save it", str(tmp_path), error)
+        assert isinstance(found, Inaccessible)
+        assert found.message.startswith("cannot save it: ")
+        assert word in found.message
+        assert found.hint
+
+
+def test_a_text_that_says_nothing_is_damage_where_the_disk_is_well(tmp_path):
+    assert isinstance(refusal("save it", str(tmp_path), pygit2.GitError("no error")), Corrupt)
+    assert "no error" not in refusal("save it", str(tmp_path), pygit2.GitError("no error")).message
+
+
+def test_a_directory_that_is_gone_is_said_to_be_gone(tmp_path):
+    found = refusal("save it", str(tmp_path / "gone"), pygit2.GitError("no error"))
+    assert "No such file or directory" in found.message
+
+
+def test_a_missing_object_is_damage(tmp_path):
+    assert "missing" in refusal("save it", str(tmp_path), KeyError(OID)).message
+
+
+def test_translated_keeps_the_cause_and_lets_our_own_refusals_pass(tmp_path):
+    cause = OSError(errno.EACCES, "no")
+    with pytest.raises(Inaccessible) as caught, translated("save it", str(tmp_path)):
+        raise cause
+    assert caught.value.__cause__ is cause
+    with pytest.raises(NotFound), translated("save it", str(tmp_path)):
+        raise NotFound("there is none")

@@ -1,0 +1,320 @@
+"""One defect a test, as git's own t1450 does it: each is found and named, and looking changes nothing."""
+
+from __future__ import annotations
+
+import glob
+import os
+import random
+
+import pytest
+
+from scopes.conversation.append import append, plain_message
+from scopes.conversation.branch import branch
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
+from scopes.errors import Inaccessible
+from scopes.store import refs, transaction
+from scopes.store.expire import expire
+from scopes.store.maintenance import pack
+from scopes.store.transaction import exclusive_write
+from tests.support.store import (
+    MAIN,
+    assert_sound,
+    files_of,
+    git,
+    loose_path,
+    make_store,
+    move,
+    open_store,
+    read_bytes,
+    run,
+    write_bytes,
+)
+
+LOOK = """
+from scopes.conversation.verify import verify
+for finding in verify(open_store(path)).findings:
+    print(finding.severity, finding.where, finding.problem, finding.cure, sep="|")
+"""
+SIDE = "refs/heads/conv-001/side"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Make a conversation of two branches, nine messages."""
+    store = make_store(tmp_path / "store.git")
+    new(store, title="a title", participants=["carol"])
+    for number in range(6):
+        append(store, "conv-001", plain_message("carol", f"message {number} " * 20))
+    branch(store, "conv-001", purpose="analysis", name="side", start="conv-001~2")
+    for number in range(3):
+        append(store, "conv-001", plain_message("dave", f"beside {number}"), branch="side")
+    assert verify(store).findings == ()
+    return store
+
+
+def findings(repository):
+    """Look in a process of its own, since libgit2 remembers; looking must change nothing."""
+    before = files_of(repository.path)
+    found = [tuple(line.split("|")) for line in run(LOOK, repository.path).splitlines()]
+    assert files_of(repository.path) == before
+    return found
+
+
+def problems(repository):
+    return {(where, problem) for _, where, problem, _ in findings(repository)}
+
+
+def packed(repository):
+    with exclusive_write(repository):
+        pack(repository)
+    return glob.glob(os.path.join(repository.path, "objects", "pack", "*.pack"))[0]
+
+
+def flip(path, place, bit=0):
+    data = bytearray(read_bytes(path))
+    data[place] ^= 1 << bit
+    write_bytes(path, bytes(data))
+
+
+def blob_of(repository, revision):
+    return git(repository, "rev-parse", f"{revision}:message.json").strip()
+
+
+def test_a_sound_store_has_no_findings_loose_or_packed(repository):
+    assert findings(repository) == []
+    packed(repository)
+    assert findings(repository) == []
+    assert_sound(repository)
+
+
+# Objects
+
+
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "empty"])
+@pytest.mark.parametrize("revision", [f"{MAIN}~1", f"{MAIN}~1^{{tree}}", f"{MAIN}~1:message.json", f"{MAIN}:state"])
+def test_a_damaged_loose_object_is_named(repository, revision, damage):
+    """D36, D37, P10: and the message that it belongs to."""
+    oid = git(repository, "rev-parse", revision).strip()
+    path = loose_path(repository, oid)
+    stored = read_bytes(path)
+    write_bytes(path, {"flipped": stored, "truncated": stored[:-9], "empty": b""}[damage])
+    if damage == "flipped":
+        flip(path, len(stored) // 2)
+    found = problems(repository)
+    assert any(oid in where and problem.endswith("is damaged") for where, problem in found), found
+    assert any(where.startswith("conv-001/") for where, _ in found)
+
+
+@pytest.mark.parametrize("revision", [f"{MAIN}~2", f"{MAIN}~2^{{tree}}", f"{MAIN}~2:message.json"])
+def test_a_missing_object_is_named(repository, revision):
+    """D40: a parent, a tree, a blob."""
+    oid = git(repository, "rev-parse", revision).strip()
+    os.unlink(loose_path(repository, oid))
+    assert any(f"object {oid} is not in the store" in problem for _, problem in problems(repository))
+
+
+def test_a_message_whose_bytes_are_damaged_is_named_by_its_id(repository):
+    """P10."""
+    identifier = git(repository, "log", "-1", "--format=%(trailers:key=Scopes-Message,valueonly)", f"{MAIN}~1").strip()
+    write_bytes(loose_path(repository, blob_of(repository, f"{MAIN}~1")), b"")
+    assert any(where == f"conv-001/main: message {identifier}" for where, _ in problems(repository))
+
+
+@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "git index-pack")])
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_a_flipped_bit_in_a_pack_or_its_index_is_found(repository, suffix, cure, place):
+    """D36: libgit2 verifies nothing that comes out of a pack."""
+    path = packed(repository).removesuffix("pack") + suffix
+    size = os.path.getsize(path)
+    flip(path, {"first": 0, "middle": size // 2, "last": size - 1}[place])
+    where = os.path.relpath(path, repository.path)
+    assert [(w, p) for _, w, p, c in findings(repository) if w == where and cure in c] == [
+        (where, "its checksum does not match")
+    ]
+
+
+@pytest.mark.parametrize("rest", [0, 10, 40, 500])
+def test_a_truncated_pack_is_found(repository, rest):
+    path = packed(repository)
+    write_bytes(path, read_bytes(path)[:rest])
+    assert any(where.endswith(".pack") for where, _ in problems(repository))
+
+
+def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_heals_it(repository):
+    """Derived data: git itself stops at it."""
+    packed(repository)
+    path = os.path.join(repository.path, "objects", "info", "commit-graph")
+    flip(path, os.path.getsize(path) // 2)
+    assert ("objects/info/commit-graph", "its checksum does not match") in problems(repository)
+    packed(open_store(repository))
+    assert findings(repository) == []
+    assert_sound(repository)
+
+
+def test_no_bit_of_a_pack_can_turn_without_being_found(repository):
+    """P10."""
+    path = packed(repository)
+    sound = read_bytes(path)
+    for _ in range(100):
+        flip(path, random.randrange(len(sound)), random.randrange(8))
+        assert [f for f in verify(open_store(repository)).findings if f.where.endswith(".pack")]
+        write_bytes(path, sound)
+
+
+# Refs
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage\n", b"1234567\n", b"\0" * 41])
+def test_a_truncated_or_garbage_ref_is_named_with_a_cure_that_works(repository, content):
+    """D38: git and libgit2 leave it out of every listing."""
+    tip = repository.find_ref(SIDE)
+    write_bytes(f"{repository.path}/{SIDE}", content)
+    ((severity, where, problem, cure),) = findings(repository)
+    assert (severity, where, problem) == ("error", "conv-001/side", "its file is damaged")
+    assert os.system(cure) == 0
+    assert open_store(repository).find_ref(SIDE) == tip
+    assert findings(repository) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"conv-001/maio", b"conv-003/main"])
+def test_a_branch_that_vanished_from_packed_refs_is_named_though_git_is_content(repository, damage):
+    """D39: packed-refs has no checksum; the messages since the last operation are not lost to the cure."""
+    git(repository, "pack-refs", "--all")
+    tip = repository.find_ref(MAIN)
+    path = f"{repository.path}/packed-refs"
+    lines = read_bytes(path).split(b"\n")
+    kept = [line.replace(b"conv-001/main", damage) for line in lines if damage or b"conv-001/main" not in line]
+    write_bytes(path, b"\n".join(kept))
+    git(repository, "fsck", "--strict")
+    ((severity, _, problem, cure),) = [finding for finding in findings(repository) if finding[1] == "conv-001/main"]
+    assert (severity, problem) == ("error", "it is gone, and no operation removed it")
+    assert os.system(cure) == 0
+    assert open_store(repository).find_ref(MAIN) == tip
+
+
+@pytest.mark.parametrize("name", ["refs/heads/sonv-001/main", "refs/scopes/meta/sonv-001"])
+def test_a_ref_that_came_from_nowhere_is_named(repository, name):
+    """D39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
+    path = f"{repository.path}/packed-refs"
+    git(repository, "pack-refs", "--all")
+    head, *lines = read_bytes(path).decode().splitlines(keepends=True)
+    lines.append(f"{repository.find_ref(MAIN)} {name}\n")
+    write_bytes(path, "".join([head, *sorted(lines, key=lambda line: line[41:])]).encode())
+    assert (name.removeprefix("refs/heads/"), "nothing tells where it comes from: is packed-refs damaged?") in problems(
+        repository
+    )
+
+
+def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
+    path = f"{repository.path}/packed-refs"
+    git(repository, "pack-refs", "--all")
+    head, *lines = read_bytes(path).splitlines(keepends=True)
+    write_bytes(path, b"".join([head, *lines[::-1]]))
+    assert any("packed-refs is out of order" in problem for _, problem in problems(repository))
+
+
+def test_packed_refs_that_are_gone_altogether_are_every_ref_gone(repository):
+    git(repository, "pack-refs", "--all")
+    os.unlink(f"{repository.path}/packed-refs")
+    gone = {where for where, problem in problems(repository) if "it is gone" in problem}
+    assert {"conv-001/main", "conv-001/side"} <= gone
+
+
+def test_a_vanished_branch_is_found_after_the_log_was_let_go(repository):
+    """Nothing but its reflog remembers it."""
+    with exclusive_write(repository):
+        expire(repository, 2**63)
+    assert findings(repository) == []
+    os.unlink(f"{repository.path}/{SIDE}")
+    assert ("conv-001/side", "it is gone, and no operation removed it") in problems(repository)
+
+
+def test_a_missing_symbolic_ref_is_named_with_a_cure_that_works(repository):
+    active = refs.active_ref("conv-001")
+    value = repository.find_ref(active)
+    os.unlink(f"{repository.path}/{active}")
+    ((_, where, _, cure),) = findings(repository)
+    assert where == active
+    assert os.system(cure) == 0
+    assert open_store(repository).find_ref(active) == value
+
+
+def test_a_ref_that_was_turned_back_is_named(repository):
+    """D43: a file restored from yesterday's backup."""
+    write_bytes(f"{repository.path}/{MAIN}", git(repository, "rev-parse", f"{MAIN}~2").encode())
+    assert ("conv-001/main", "it does not stand where its reflog says") in problems(repository)
+
+
+def test_a_ref_to_nothing_is_named(repository):
+    write_bytes(f"{repository.path}/{MAIN}", b"1" * 40 + b"\n")
+    assert any(
+        where.startswith("conv-001/main") and "is not in the store" in problem
+        for where, problem in problems(repository)
+    )
+
+
+def test_a_branch_that_git_made_is_a_warning_and_one_that_git_deleted_an_error(repository):
+    """D43."""
+    git(repository, "update-ref", "refs/heads/conv-001/byhand", MAIN)
+    assert findings(repository) == [("warning", "conv-001/byhand", "no operation made it: a git command did", "None")]
+    assert verify(open_store(repository)).sound
+    git(repository, "update-ref", "-d", SIDE)
+    assert ("conv-001/side", "it is gone, and no operation removed it") in problems(repository)
+
+
+def test_a_tag_that_git_made_is_no_defect(repository):
+    git(repository, "tag", "-a", "-m", "x", "v1", MAIN)
+    assert findings(repository) == []
+
+
+# The operation log and leftovers
+
+
+def test_a_log_that_is_gone_is_named(repository):
+    """D41: nothing else is lost with it."""
+    os.unlink(f"{repository.path}/{refs.OPERATIONS}")
+    assert (refs.OPERATIONS, "it is gone, and no operation removed it") in problems(repository)
+
+
+def test_a_log_that_breaks_off_is_named(repository):
+    """D42."""
+    oid = git(repository, "rev-parse", f"{refs.OPERATIONS}^:operation.json").strip()
+    os.unlink(loose_path(repository, oid))
+    assert any(where == refs.OPERATIONS and oid in problem for where, problem in problems(repository))
+
+
+def test_leftovers_and_a_pending_operation_are_warnings(repository):
+    """P4."""
+    for name in (f"{MAIN}.lock", "objects/pack/tmp_pack_x"):
+        write_bytes(f"{repository.path}/{name}", b"")
+    marker = repository.find_ref(refs.OPERATIONS)
+    git(repository, "update-ref", refs.PENDING, marker)
+    found = findings(repository)
+    assert {severity for severity, *_ in found} == {"warning"}
+    assert {where for _, where, *_ in found} == {f"{MAIN}.lock", "objects/pack/tmp_pack_x", refs.PENDING}
+    assert verify(open_store(repository)).sound
+
+
+def test_a_store_copied_in_the_middle_of_an_operation_shows_no_false_alarm(repository, monkeypatch):
+    """E54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
+    tip = repository.find_ref(MAIN)
+    what = [(SIDE, repository.find_ref(SIDE), tip), (MAIN, tip, None), ("refs/heads/conv-001/new", None, tip)]
+    monkeypatch.setattr(transaction, "move_refs", raising(Inaccessible("the disk is full")))
+    move(repository, *what)
+    assert repository.raw_ref(SIDE) != repository.find_ref(SIDE)
+    assert findings(repository) == [
+        (
+            "warning",
+            refs.PENDING,
+            "an operation is committed, and its refs still have to move",
+            "the next command that writes finishes it",
+        )
+    ]
+
+
+def raising(error):
+    def call(*arguments):
+        raise error
+
+    return call

@@ -1,0 +1,138 @@
+"""Refs read from their files, compared with what the git program and libgit2 see in the same store."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.errors import Corrupt
+from scopes.store.raw_refs import read_ref_files
+from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain
+
+ACTIVE = "refs/scopes/active/conv-001"
+names = st.sampled_from(
+    ["refs/heads/a/main", "refs/heads/a/x/y", "refs/heads/ab/main", "refs/scopes/meta/a", "refs/scopes/meta/ab"]
+)
+steps = st.lists(st.tuples(st.sampled_from(["set", "delete", "pack", "point"]), names), max_size=8)
+
+
+@pytest.fixture
+def tips(repository):
+    return write_chain(repository, "one", "two")
+
+
+def as_git_sees_them(repository, prefix=""):
+    """Ask the git program, which shows a symbolic ref only with what it points at."""
+    lines = git(repository, "for-each-ref", "--format=%(refname) %(objectname) %(symref)").splitlines()
+    rows = [line.split(" ") for line in lines if line.startswith(prefix)]
+    return {name: f"ref: {target}" if target else oid for name, oid, target in rows}
+
+
+def listed(store, prefixes):
+    return read_ref_files(store, prefixes).list_refs(prefixes)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_files_and_packed_refs_together_are_what_git_sees(repository, tips, steps):
+    for number, (step, name) in enumerate(steps):
+        if step == "set":
+            git(repository, "update-ref", "--no-deref", name, tips[number % 2])
+        elif step == "delete":
+            git(repository, "update-ref", "--no-deref", "-d", name)
+        elif step == "point" and MAIN in as_git_sees_them(repository):
+            git(repository, "symbolic-ref", ACTIVE, MAIN)
+        else:
+            git(repository, "pack-refs", "--all")
+    assert listed(repository.path, ("refs/",)) == as_git_sees_them(repository)
+    assert listed(repository.path, ("refs/heads/a/",)) == as_git_sees_them(repository, "refs/heads/a/")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_prefix_may_end_inside_a_name_and_several_are_one_sorted_list(repository, tips, packed):
+    for name in (
+        "refs/heads/b/main",
+        "refs/heads/a/main",
+        "refs/scopes/meta/a",
+        "refs/scopes/meta/ab",
+        "refs/scopes/other",
+    ):
+        git(repository, "update-ref", name, tips[0])
+    if packed:
+        git(repository, "pack-refs", "--all")
+    assert list(listed(repository.path, ("refs/scopes/meta/a", "refs/heads/"))) == [
+        "refs/heads/a/main", "refs/heads/b/main", "refs/scopes/meta/a", "refs/scopes/meta/ab",
+    ]  # fmt: skip
+    assert listed(repository.path, ("refs/nothing/", "refs/heads/a/main/")) == {}
+
+
+def test_a_file_wins_over_packed_refs(repository, tips):
+    git(repository, "update-ref", MAIN, tips[0])
+    git(repository, "pack-refs", "--all")
+    git(repository, "update-ref", MAIN, tips[1])
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[1]}
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
+def test_a_damaged_file_hides_the_older_value_and_nothing_else(repository, tips, content):
+    """D38: an empty file is what a power cut leaves; the packed value is from before."""
+    git(repository, "update-ref", MAIN, tips[0])
+    git(repository, "update-ref", HEADS + "other", tips[1])
+    git(repository, "pack-refs", "--all")
+    write_bytes(f"{repository.path}/{MAIN}", content)
+    assert listed(repository.path, (HEADS,)) == {HEADS + "other": tips[1]}
+
+
+def test_lock_files_and_empty_directories_are_no_refs(repository, tips):
+    git(repository, "update-ref", MAIN, tips[0])
+    write_bytes(f"{repository.path}/{MAIN}.lock", b"")
+    os.makedirs(f"{repository.path}/{HEADS}empty/deep")
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[0]}
+
+
+@pytest.mark.parametrize("end", ["", "\n", "  \n", "\r\n", "\nmore\n"])
+def test_what_follows_the_value_is_read_as_libgit2_reads_it(repository, tips, end):
+    write_bytes(f"{repository.path}/{MAIN}", f"{tips[0]}{end}".encode())
+    assert str(repository.git.references[MAIN].target) == tips[0]
+    assert listed(repository.path, (HEADS,)) == {MAIN: tips[0]}
+
+
+@pytest.mark.parametrize(
+    "line", ["garbage\n", "zz refs/heads/x\n", "0" * 40 + "\n", "0" * 40 + " \n", "é" * 40 + " refs/x\n"]
+)
+def test_a_line_of_packed_refs_that_is_none_is_damage(repository, tips, line):
+    git(repository, "update-ref", MAIN, tips[0])
+    git(repository, "pack-refs", "--all")
+    with open(f"{repository.path}/packed-refs", "a", encoding="utf-8") as file:
+        file.write(line)
+    with pytest.raises(Corrupt, match="a ref of the store is damaged"):
+        listed(repository.path, (HEADS,))
+
+
+def test_packed_refs_that_end_inside_a_line_are_damage(repository, tips):
+    """D39: the name of the last branch would be another one."""
+    git(repository, "update-ref", MAIN, tips[0])
+    git(repository, "pack-refs", "--all")
+    whole = files_of(repository.path)["packed-refs"]
+    for cut in (1, 2, len(MAIN)):
+        write_bytes(f"{repository.path}/packed-refs", whole[:-cut])
+        with pytest.raises(Corrupt):
+            listed(repository.path, (HEADS,))
+
+
+def test_peeled_tags_in_packed_refs_are_passed_over(repository, tips):
+    git(repository, "tag", "-a", "-m", "v", "v1", tips[0])
+    git(repository, "pack-refs", "--all")
+    assert b"^" in files_of(repository.path)["packed-refs"]
+    assert listed(repository.path, ("refs/",)) == as_git_sees_them(repository)
+
+
+def test_a_name_that_is_no_text_is_read_all_the_same(repository, tips):
+    name = HEADS + os.fsdecode(b"\xff")
+    write_bytes(f"{repository.path}/{name}", tips[0].encode())
+    assert listed(repository.path, (HEADS,)) == {name: tips[0]}
+    git(repository, "pack-refs", "--all")
+    assert listed(repository.path, (HEADS,)) == {name: tips[0]}

@@ -1,0 +1,88 @@
+"""Which row of the table a model falls under, and how settings extend it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.errors import Invalid
+from scopes.store.config import Setting, check_key, check_value
+from scopes.tokens.models import MODELS, find_model
+
+
+def setting(key, value):
+    return Setting(key, value, "store")
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("gpt-4o-mini", "gpt-4o"), ("openai/gpt-4.1-nano", "gpt-4.1"), ("GPT-4", "gpt-4"), ("claude-opus-4-5", "claude"),
+        ("gpt-4-turbo-2024", "gpt-4-turbo"), ("gpt-5.4", "gpt-5"),
+    ],
+)  # fmt: skip
+def test_the_longest_name_that_begins_a_model_counts(name, row):
+    assert find_model(name).name == row
+
+
+@pytest.mark.parametrize("name", ["", "gtp-4o", "llama-3", "/"])
+def test_an_unknown_model_is_refused_with_the_way_to_add_it(name):
+    with pytest.raises(Invalid) as refusal:
+        find_model(name)
+    assert "scopes config set scopes.model." in (refusal.value.hint or "")
+
+
+def test_a_near_miss_is_named():
+    with pytest.raises(Invalid) as refusal:
+        find_model("gtp-4o")
+    assert "gpt-4o" in (refusal.value.hint or "")
+
+
+def test_a_setting_adds_a_model():
+    rows = [setting("scopes.model.llama-3.window", "8192"), setting("scopes.model.llama-3.factor", "1.15")]
+    assert find_model("llama-3-70b", rows)[1:] == (8192, "o200k_base", 115, True)
+
+
+def test_a_setting_changes_a_model():
+    rows = [setting("scopes.model.claude.window", "1000000"), setting("scopes.model.gpt-4.1.encoding", "cl100k_base")]
+    assert find_model("claude-sonnet-4-5", rows).window == 1_000_000
+    assert find_model("gpt-4.1", rows).encoding == "cl100k_base"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("window", "many"),
+        ("window", "0"),
+        ("factor", "-1"),
+        ("factor", "nan"),
+        ("factor", "inf"),
+        ("encoding", "morse"),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused_by_name(field, value):
+    with pytest.raises(Invalid, match=rf"scopes\.model\.x\.{field}"):
+        find_model("x", [setting(f"scopes.model.x.{field}", value)])
+
+
+def test_a_factor_alone_does_not_make_a_window():
+    with pytest.raises(Invalid):
+        find_model("x", [setting("scopes.model.x.factor", "2")])
+
+
+def test_no_row_is_shadowed_by_a_shorter_one():
+    assert [row for row in MODELS if find_model(row.name) != row] == []
+
+
+@pytest.mark.parametrize("key", ["scopes.model.gpt-4.1.window", "scopes.model.x.factor", "SCOPES.MODEL.x.Encoding"])
+def test_the_rows_are_settings(key):
+    assert check_key(key) == key
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("scopes.model.x.window", "0"), ("scopes.model.x.factor", "a"), ("scopes.model.x.encoding", "morse")],
+)
+def test_a_row_that_means_nothing_is_not_written(key, value):
+    with pytest.raises(Invalid) as refusal:
+        check_value(key, value)
+    assert (refusal.value.hint or "").startswith("it is ")
