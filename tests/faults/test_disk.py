@@ -34,7 +34,7 @@ for number in range(100_000):
 """
 IMPORTER = """
 import sys, time
-from scopes.store import bulk
+from scopes.store.packs import bulk
 original = bulk.BulkObjects.write
 def write(self, kind, data):
     print("writing", flush=True)

@@ -283,14 +283,14 @@ def files(repository):
 def test_an_import_that_was_overtaken_by_another_looks_again(repository, tmp_path, monkeypatch):
     """Two of one folder at once: the second one finds nothing new, and that is no error."""
     source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    take = run.writing
+    take = run.exclusive_write
 
     def overtaken(store):
-        monkeypatch.setattr(run, "writing", take)
+        monkeypatch.setattr(run, "exclusive_write", take)
         bring(open_repository(repository.path), source)
         return take(store)
 
-    monkeypatch.setattr(run, "writing", overtaken)
+    monkeypatch.setattr(run, "exclusive_write", overtaken)
     done = bring(repository, source)
     assert (done.operation, words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
 

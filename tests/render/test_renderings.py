@@ -19,6 +19,7 @@ import scopes.exporters
 import scopes.importers
 import scopes.memory
 import scopes.search
+import scopes.tokens
 from scopes.render.dispatch import NOUN_OF, load_renderings
 from scopes.render.json_line import result_line
 from scopes.render.text.dispatch import render_text
@@ -37,6 +38,7 @@ MODULES = [
         scopes.importers,
         scopes.memory,
         scopes.search,
+        scopes.tokens,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]
@@ -50,7 +52,7 @@ KINDS = [
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
     if not issubclass(thing, Document)  # which is its own rendering
 ]
-NULLS = {"context", "change", "cherry_pick", "conflict", "merge", "rebase"}
+NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 

@@ -50,8 +50,8 @@ def test_a_real_terminal_tells_its_size():
 
 def test_utf8_is_written_whatever_the_locale():
     code = (
-        "import sys; from scopes.render.stream import Channel\n"
-        "Channel(sys.stdout, {}, 'auto').write('\\xe9\\u65e5\\udcff\\n')"
+        "import sys; from scopes.render.stream import OutputStream\n"
+        "OutputStream(sys.stdout, {}, 'auto').write('\\xe9\\u65e5\\udcff\\n')"
     )
     environment = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": "."}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)

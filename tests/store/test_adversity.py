@@ -293,7 +293,7 @@ def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, seal
     assert subprocess.run(command.split(), check=True, env={**os.environ, "HOME": str(sealed_world)}).returncode == 0
     assert run(READ, repository.path) == "1 commit"
     assert run(WRITE, repository.path) == "written"
-    code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith writing(repository): pack(repository)"
+    code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith exclusive_write(repository): pack(repository)"
     assert run(code, repository.path) == ""
 
 

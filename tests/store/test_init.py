@@ -75,7 +75,7 @@ os.umask({umask})
 repository = make_store(path)
 make_branch(repository, "one")
 append(repository, MAIN, lambda tip: write_message(repository, "two", tip), "append")
-with writing(repository): pack(repository)
+with exclusive_write(repository): pack(repository)
 append(repository, MAIN, lambda tip: write_message(repository, "three", tip), "append")
 """
     path = str(tmp_path / "store.git")

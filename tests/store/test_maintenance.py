@@ -79,7 +79,7 @@ def test_what_nothing_refers_to_yet_survives(repository):
 
 def test_an_open_repository_reads_on_after_another_has_packed(repository):
     commits = make_branch(repository, "one", "two")
-    code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith writing(repository): pack(repository)"
+    code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith exclusive_write(repository): pack(repository)"
     Process(code, repository.path).finish()
     assert [repository.read(oid)[0] for oid in commits] == ["commit", "commit"]
     append(repository, MAIN, lambda tip: write_message(repository, "three", tip), "append")
@@ -221,7 +221,7 @@ def test_whatever_is_in_the_way_of_packing_leaves_the_store_as_it_is(repository,
         gone.setenv("PATH", "/nowhere")
         assert pack_when_needed(repository) is False
     with monkeypatch.context() as busy:
-        busy.setattr(maintenance, "writing", raising(Busy("no")))
+        busy.setattr(maintenance, "exclusive_write", raising(Busy("no")))
         assert pack_when_needed(repository) is False
     git(repository, "config", "scopes.formatVersion", "99")
     newer = open_store(repository)

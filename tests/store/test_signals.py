@@ -91,10 +91,10 @@ def test_another_thread_holds_nothing():
 
 THREADED = """
 import signal, threading
-from scopes.store.signals import held_signals
+from scopes.store.signals import defer_signals
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 try:
-    with held_signals():
+    with defer_signals():
         os.kill(os.getpid(), int(sys.argv[2]))
         for _ in range(100): time.sleep(0.001)
         print("inside", end=" ")

@@ -171,7 +171,7 @@ PACKER = """
 from scopes.store.maintenance import pack
 repository = open_store(path)
 for turn in range(6):
-    with writing(repository): pack(repository)
+    with exclusive_write(repository): pack(repository)
     time.sleep(0.05)
 print("packed")
 """

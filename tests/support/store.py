@@ -31,7 +31,7 @@ PRELUDE = """
 import os, sys, time
 from scopes.errors import ScopesError
 from scopes.store import refs
-from scopes.store.transaction import append, commit_operation, writing
+from scopes.store.transaction import append, commit_operation, exclusive_write
 from tests.support.store import *
 path = sys.argv[1]
 """

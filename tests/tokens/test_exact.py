@@ -62,9 +62,9 @@ def test_pieces_that_end_in_a_newline_and_begin_with_a_mark_add_up(exact, texts)
 def test_nothing_is_loaded_before_the_first_text():
     program = """
 import sys
-from scopes.tokens.rank_files import Places
+from scopes.tokens.rank_files import RankFilePaths
 from scopes.tokens.choose import choose_tokenizer
-tokenizer = choose_tokenizer(Places("/nowhere", None, tuple(filter(None, sys.path)))).tokenizer
+tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, tuple(filter(None, sys.path)))).tokenizer
 tokenizer.count("")
 print("tiktoken" in sys.modules)
 """

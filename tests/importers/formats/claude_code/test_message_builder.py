@@ -155,8 +155,8 @@ def test_every_prompt_is_a_message_of_its_own():
 
 def test_a_message_that_grows_too_large_is_split(monkeypatch):
     """Reliability P15: a message is held in memory while its lines come."""
-    monkeypatch.setattr("scopes.importers.formats.claude_code.message_builder.MAX_BYTES", 2500)
     assert message_builder.MAX_BYTES == 32 << 20
+    monkeypatch.setattr("scopes.importers.formats.claude_code.message_builder.MAX_BYTES", 2500)
     log = Log()
     for _ in range(4):
         log.answer("m1", text("x" * 500), tokens=9)
