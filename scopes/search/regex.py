@@ -54,7 +54,7 @@ def compile_regex(pattern: str) -> Find:
 
 def advice() -> str | None:
     """Say what else helps against a slow pattern than a simpler one; None where RE2 is installed and could not."""
-    return "pip install 'scopes[regex]'" if _re2_options() is None else None
+    return "pip install 'scopes-ai[regex]'" if _re2_options() is None else None
 
 
 def _re2_options() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -62,7 +63,7 @@ def fill(repository, directory):
 
 def rows_in(directory):
     """Return what the file of the index says, past all checks."""
-    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
         return connection.execute("SELECT id, title, messages, opening FROM conversation ORDER BY id").fetchall()
 
 
@@ -167,7 +168,7 @@ def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_pa
 
 def test_what_was_changed_in_the_file_is_made_anew_with_a_note(two, directory):
     fill(two, directory)
-    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection, connection:
         connection.execute("UPDATE conversation SET title = 'false'")
     assert find_cached_list(two.path, directory, complete=False) is None
     found = list_conversations(two, directory)

@@ -147,7 +147,7 @@ def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes[regex]'")]
+    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes-ai[regex]'")]
 )
 def test_re2_is_advised_only_where_it_is_missing(repository, directory, monkeypatch, installed, hint):
     monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.05)
