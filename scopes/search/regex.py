@@ -54,7 +54,7 @@ def compile_regex(pattern: str) -> Matcher:
 
 def install_hint() -> str | None:
     """Return how to install RE2, which may make a slow pattern fast; None if it is installed."""
-    return "pip install 'scopes[regex]'" if _re2_options() is None else None
+    return "pip install 'scopes-ai[regex]'" if _re2_options() is None else None
 
 
 def _re2_options() -> Any:

@@ -147,7 +147,7 @@ def test_a_stopped_search_names_the_message(repository, directory, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes[regex]'")]
+    ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes-ai[regex]'")]
 )
 def test_installing_re2_is_suggested_only_if_it_is_missing(repository, directory, monkeypatch, installed, hint):
     monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.05)
