@@ -14,8 +14,8 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.rename import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
+from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
-from scopes.exporters.run import export
 from scopes.history.operation_record import record_operation
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
 from scopes.ids import Oid
@@ -43,12 +43,12 @@ def bring(repository, *sources):
 
 def original(repository, where="conv-001", **options):
     """Return the bytes of an export."""
-    return b"".join(export(repository, where, form="original", **options).pieces)
+    return b"".join(export(repository, where, format_name="original", **options).pieces)
 
 
 def names(repository, **options):
     """Return the names of the files that an export would write."""
-    return [file.name for file in export(repository, "conv-001", form="original", **options).files]
+    return [file.name for file in export(repository, "conv-001", format_name="original", **options).files]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def session(repository, tmp_path):
 
 def test_one_source_comes_back_byte_for_byte(repository, session):
     assert original(repository, "conv-002") == session["other.jsonl"]
-    exported = export(repository, "conv-002", form="original")
+    exported = export(repository, "conv-002", format_name="original")
     assert (exported.conversation, exported.messages) == ("conv-002", None)
 
 
@@ -93,7 +93,7 @@ def test_a_large_source_comes_in_pieces(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d e f"))
     bring(repository, source)
-    pieces = list(export(repository, "conv-001", form="original").pieces)
+    pieces = list(export(repository, "conv-001", format_name="original").pieces)
     assert len(pieces) > 3
     assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
 
@@ -123,7 +123,7 @@ def test_what_was_done_with_the_conversation_since_does_not_matter(repository, t
 
 
 def test_several_sources_are_several_files(repository, session):
-    exported = export(repository, "conv-001", form="original")
+    exported = export(repository, "conv-001", format_name="original")
     assert [file.source for file in exported.files] == ["s1", "s1/helper-1", "s1/helper-2"]
     assert [file.name for file in exported.files] == ["s1.jsonl", "s1.helper-1.jsonl", "s1.helper-2.jsonl"]
     assert [b"".join(file.pieces) for file in exported.files] == list(session.values())[:3]
@@ -209,7 +209,7 @@ def test_a_file_name_is_safe_whatever_the_source_was_called(repository, tmp_path
 
 
 def test_file_names_differ_also_where_case_does_not_count(repository, session):
-    files = export(repository, "conv-001", form="original").files
+    files = export(repository, "conv-001", format_name="original").files
     assert len({file.name.casefold() for file in files}) == 3
     records = [read_source_record(repository, Oid(oid)) for oid in repository.list_refs(SOURCES).values()]
     assert {record.native_id for record in records} == {"s1", "s2"}
@@ -240,7 +240,7 @@ def test_a_backup_of_a_session_and_its_sub_agent_is_imported_to_the_same_branche
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(written.data())
-    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), form="original"), f"{tmp_path}/out/")
+    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
     assert sorted(saved.files) == sorted(lie)
     bring_folder(again, tmp_path / "out", lie)
     assert again.list_refs("refs/heads/") == first.list_refs("refs/heads/")

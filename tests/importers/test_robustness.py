@@ -129,7 +129,7 @@ def check_printing(repository, done):
     """Assert that nothing of what was imported can act on a terminal."""
     shown = [done, stats(repository)]
     for conversation in conversation_ids(repository):
-        shown += [show(repository, conversation), log(repository, conversation, every_branch=True)]
+        shown += [show(repository, conversation), log(repository, conversation, all_branches=True)]
     for result in shown:
         assert forbidden(seen(result, 80)) == []
         assert forbidden(piped(result).replace("\t", "")) == []
@@ -255,7 +255,7 @@ def talk(*words, session="s1", **fields):
 
 def texts(repository, conversation="conv-001"):
     """Return the texts of every message, oldest first."""
-    return [entry.message.text for entry in log(repository, conversation, every_branch=True, oldest_first=True).items]
+    return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
 
 
 @pytest.fixture
