@@ -12,7 +12,7 @@ from scopes.history.messages import MessageHead, head_of
 from scopes.history.revparse import Revision, resolve_revision
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import FILES, agent_of, shown_key, subject_of
+from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import canonical
@@ -73,7 +73,7 @@ def _walk_rows(repository: Repository, tip: Oid, wanted: Mapping[str, Oid]) -> I
                 below = blob_at(repository, state_of(repository, parent), path)
                 yield from _walk_rows(repository, parent, {} if below is None else {path: below})
         else:
-            key = subject_of(path)
+            key = key_of_path(path)
             yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
 
 
@@ -83,7 +83,7 @@ def _named(known: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     spelled = "/".join(map(encode_component, wanted.split("/")))
     found: dict[str, Oid] = {}
     for path, blob in known.items():
-        subject = subject_of(path)
+        subject = key_of_path(path)
         whole = path.removesuffix("=")
         for name in (subject, shown_key(subject), whole, shown_key(whole)):
             if name in (wanted, spelled) or name.startswith((f"{wanted}/", f"{spelled}/")):

@@ -8,8 +8,8 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
+from scopes.conversation.merge import abort_merge, continue_merge
 from scopes.conversation.merge import merge as join
-from scopes.conversation.merge_continue import abort_merge, continue_merge
 from scopes.errors import Invalid
 
 
@@ -62,7 +62,7 @@ def merge(
     if go_on:
         return call.show(continue_merge(call.repository(), conversation, branch))
     if abort:
-        return call.show(abort_merge(call.repository(), conversation, branch, "merge"))
+        return call.show(abort_merge(call.repository(), conversation, branch))
     return call.show(
         join(
             call.repository(),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_continue import MergeAborted
+from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.text.conflict_phrases import say_conflict_lines
 from scopes.render.text.dispatch import render_text
@@ -46,8 +45,8 @@ def merged(result: Merged, view: View) -> None:
             say_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(Conflicted)
-def conflicted(result: Conflicted, view: View) -> None:
+@render_text.register(MergeConflicted)
+def conflicted(result: MergeConflicted, view: View) -> None:
     """Say what both sides disagree on, and the three commands that lead out of it."""
     waiting = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
     if not view.terminal:
@@ -76,7 +75,7 @@ def aborted(result: MergeAborted, view: View) -> None:
     say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
-def _say_ways_out(result: Conflicted, first: str, view: View) -> None:
+def _say_ways_out(result: MergeConflicted, first: str, view: View) -> None:
     chosen = result.conversation
     view.line()
     say_hint(view, f"look at one:     scopes conflicts show {chosen} {first[:8]}")

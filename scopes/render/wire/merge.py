@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_continue import MergeAborted
+from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 from scopes.render.wire.conflict_shape import conflict_object
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
@@ -28,8 +27,8 @@ def merged(result: Merged) -> dict[str, object]:
     return _outcome(result, "merged") | known(message=result.message)
 
 
-@to_wire.register(Conflicted)
-def conflicted(result: Conflicted) -> dict[str, object]:
+@to_wire.register(MergeConflicted)
+def conflicted(result: MergeConflicted) -> dict[str, object]:
     """Say what has to be resolved, and on which branch."""
     return _outcome(result, "conflict") | {"resolution_required": True}
 
