@@ -71,8 +71,8 @@ from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
-from scopes.search.hits import Neighbour
-from scopes.search.search import Search, SearchCoverage, SearchHit
+from scopes.search.hits import Neighbour, SearchHit
+from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
