@@ -34,9 +34,9 @@ def list_(
             found = ConversationList(conversations=(), notes=call.no_store_notes())
         else:
             listing = load("scopes.conversation.list:list_conversations")
-            with load("scopes.render.progress:progress")(call.output(), "looking at conversations") as advance:
+            with load("scopes.render.progress:progress")(call.output(), "looking at conversations") as on_progress:
                 found = listing(
                     repository, call.index_directory,
-                    openings=not piped and not complete, complete=complete, advance=advance,
+                    openings=not piped and not complete, complete=complete, on_progress=on_progress,
                 )  # fmt: skip
     return call.show(found, nul=nul, template=template)
