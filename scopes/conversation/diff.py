@@ -70,7 +70,6 @@ class Difference(Result):
     only_right: tuple[MessageHead, ...]
     changed: tuple[MessageDiffers, ...]
     claims: tuple[ClaimDiffers, ...]
-    stat: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -78,7 +77,7 @@ class Difference(Result):
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None, *, stat: bool = False) -> Difference:
+def diff(repository: Repository, left: str, right: str | None = None) -> Difference:
     """Compare two places: `CONV` with `A..B`, or two places anywhere in the store.
 
     Raises:
@@ -99,7 +98,6 @@ def diff(repository: Repository, left: str, right: str | None = None, *, stat: b
         only_right=tuple(head for name, head in theirs.items() if name not in ours),
         changed=tuple(_changed(repository, [(ours[name], theirs[name]) for name in ours if name in theirs])),
         claims=tuple(_claims(repository, first.place.oid, second.place.oid)),
-        stat=stat,
     )
 
 
