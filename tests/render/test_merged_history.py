@@ -43,7 +43,7 @@ def merged(repository):
 
 def test_the_graph_shows_both_sides_of_every_merge(merged):
     lines = seen_lines(
-        Shown(log(merged, "conv-001", every_branch=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
+        Shown(log(merged, "conv-001", all_branches=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
     )
     drawn = [line.split("SYSTEM: " if "SYSTEM: " in line else "carol: ")[-1] for line in lines if "●" in line]
     assert drawn[:4] == [
