@@ -238,7 +238,7 @@ def _add_file_states(repository: Repository, revision: Revision, collected: Coll
 
 
 def _walk_tips(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
-    """Yield every branch tip and whether its branch is active; sorted by conversation, each commit once, active first."""
+    """Yield every branch tip, each commit once, and whether its branch is active; active branches come first."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
         name = split_branch_ref(ref)

@@ -52,7 +52,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     notes = [Note(warning) for warning in result.warnings]
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
-    return replace(result, notes=(*result.notes, *notes), explain=request.explain)
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def check_layout(layout: str) -> str:

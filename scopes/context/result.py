@@ -52,7 +52,7 @@ class Explained(NamedTuple):
 class Context(Result):
     """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
 
-    `explained` is filled on request. `layout`, `explain` and `stats` select what is shown.
+    `explained` is filled on request.
     """
 
     context_id: str
@@ -75,9 +75,6 @@ class Context(Result):
     turns_excluded: int
     warnings: tuple[str, ...]
     explained: tuple[Explained, ...] = field(default=())
-    layout: str = "markdown"
-    explain: bool = False
-    stats: bool = False
 
     @property
     def utilisation(self) -> float:

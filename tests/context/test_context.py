@@ -318,8 +318,7 @@ def test_the_share_of_files_can_be_said(repository, exact, tmp_path):
     say(repository, "conv-001", "x", files=[{"path": "a.txt", "op": "edit"}])
     talk(repository, 40, length=900)
     kept = [
-        len(built(repository, exact, tmp_path, max_tokens=8000, file_share=share).files_embedded)
-        for share in (10, 70)
+        len(built(repository, exact, tmp_path, max_tokens=8000, file_share=share).files_embedded) for share in (10, 70)
     ]
     assert kept == [0, 1]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -20,6 +19,7 @@ from scopes.cli.token_options import (
 from scopes.context.context import check_layout
 from scopes.context.context import context as build
 from scopes.context.request import CACHE_SECONDS, TIGHT_BELOW, Request
+from scopes.render.view_options import ViewOptions
 
 
 def context(
@@ -45,9 +45,7 @@ def context(
     include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show instead what was kept or dropped, and why")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show instead how the budget is used")] = False,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")
-    ] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
         int | None, typer.Option("--candidates", metavar="N", help="Consider at most so many turns for the task (all)")
     ] = None,
@@ -79,6 +77,7 @@ def context(
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
         cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
     )  # fmt: skip
+    options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = build(invocation.repository(), request, tokenizer, cache_directory(invocation))
-    return invocation.show(replace(result, layout=check_layout(layout), stats=stats))
+    return invocation.show(result, options=options)

@@ -17,9 +17,7 @@ from scopes.errors import Invalid
 def history(
     context: typer.Context,
     conversation: ConversationOrBranch,
-    for_prompt: Annotated[
-        bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")
-    ] = False,
+    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
         int, typer.Option("-n", "--history-messages", metavar="N", help="At most so many messages")
