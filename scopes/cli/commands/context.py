@@ -50,7 +50,7 @@ def context(
     ] = None,
     strict: Strict = False,
 ) -> int:
-    """Give what fits into a number of tokens.
+    """Build context within a token budget.
 
     The newest turns in one piece, oldest first, from the last compaction on; and the files that they touched, as they
     are now in the project around the current directory, from a share of their own. With --task the most relevant turns

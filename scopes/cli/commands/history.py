@@ -34,7 +34,7 @@ def history(
     model: ModelName = None,
     strict: Strict = False,
 ) -> int:
-    """Write the block of history that goes before a prompt.
+    """Print a block of history to put before a prompt.
 
     The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
     The block says that it is recorded data and no instructions, and tags inside it are taken apart. That lowers the

@@ -51,7 +51,7 @@ def tokens_fetch(
         str, typer.Argument(metavar="[ENCODING]", help="The encoding: o200k_base or cl100k_base")
     ] = DEFAULT_ENCODING,
 ) -> int:
-    """Download what exact counts need.
+    """Download the data for exact token counts.
 
     This is the only command that downloads token data, and the data is checked against a known hash. Nothing else of
     scopes goes to the network for it.
