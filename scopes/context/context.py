@@ -73,9 +73,9 @@ def context(
     found = kept.find(key)
     if found is None:
         asked = _Asked(places, wanted, ReadLimits(every, work_item), options, project, explain)
-        counts = FileCountCache(cache)
-        found, files = _build(repository, asked, with_cache(chosen, counts))
-        counts.save()
+        with FileCountCache(cache) as counts:
+            found, files = _build(repository, asked, with_cache(chosen, counts))
+            counts.save()
         if found.metadata["messages"]:  # a title may change without any message
             kept.keep(key, found, stat_files(os.path.join(project, path) for path in files))
     found = _with_limits(repository, places[-1], found, limits)

@@ -37,7 +37,7 @@ class BlameRow:
 class BlameList(Result):
     """The claims of one subject, or below a group of subjects, sorted by key."""
 
-    place: Revision
+    revision: Revision
     rows: tuple[BlameRow, ...]
 
 
@@ -57,7 +57,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     if not wanted:
         subject = key if key is not None else file
         raise NotFound(f"nothing is said about {subject!a} in {where}", hint=_nearby(known))
-    return BlameList(place=place, rows=tuple(_walk_rows(repository, place.oid, wanted)))
+    return BlameList(revision=place, rows=tuple(_walk_rows(repository, place.oid, wanted)))
 
 
 def _walk_rows(repository: Repository, tip: Oid, wanted: Mapping[str, Oid]) -> Iterator[BlameRow]:

@@ -86,7 +86,7 @@ def branch(
         tips = list_branch_tips(repository, chosen)
         active = find_active_branch(repository, chosen)
         place = resolve_revision(repository, start if start is not None else active, chosen)
-        branch_name = parse_branch_name(name) if name is not None else default_name(tips, aim, who)
+        branch_name = parse_branch_name(name) if name is not None else default_branch_name(tips, aim, who)
         if branch_name in tips:
             raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
         entry = BranchEntry(
@@ -106,7 +106,7 @@ def branch(
     )
 
 
-def default_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
+def default_branch_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
     """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose.
 
     `agent` stands in for a slug that no ref may have, such as `con` or `build.lock`.

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
-from scopes.model.conflict import SEVERITIES
+from scopes.model.conflict import CONFLICT_TYPES
 from scopes.result import Result
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.config_write import write_setting
@@ -58,8 +58,8 @@ def list_settings(config: Config, *, show_origin: bool = False) -> ConfigList:
 def _check_rule(key: str) -> None:
     """Refuse a rule for a type of conflict that there is not."""
     kind = key.lower().removeprefix(_RULE)
-    if kind != key.lower() and kind not in SEVERITIES:
-        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(SEVERITIES))
+    if kind != key.lower() and kind not in CONFLICT_TYPES:
+        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
 
 
 def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:

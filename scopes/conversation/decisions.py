@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revparse import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
@@ -19,12 +19,12 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
-    """One decision; it `stands` when the active branch still holds it."""
+    """One decision; it is `current` if the active branch still holds it."""
 
     topic: str
     decision: str
     head: MessageHead
-    stands: bool
+    current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class DecisionList(Result):
 
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
-    chosen, messages = messages_of(repository, conversation)
+    chosen, messages = walk_all_messages(repository, conversation)
     tip = resolve_revision(repository, find_active_branch(repository, chosen), chosen).oid
     tree = read_commit(repository, tip).tree
     rows = []
@@ -47,7 +47,7 @@ def decisions(repository: Repository, conversation: str) -> DecisionList:
             topic, decision = found
             held = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
             stands = held is not None and _holds(canonical.load(held), decision)
-            rows.append(DecisionRow(topic=topic, decision=decision, head=head, stands=stands))
+            rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=stands))
     return DecisionList(conversation=chosen, decisions=tuple(rows))
 
 

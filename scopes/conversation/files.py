@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import known_seconds
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.ids import AgentName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
@@ -44,12 +44,12 @@ class _Tally:
 
 def files(repository: Repository, conversation: str) -> FileList:
     """Collect every file that a message of any branch read, changed or named."""
-    chosen, messages = messages_of(repository, conversation)
+    chosen, messages = walk_all_messages(repository, conversation)
     tallies: dict[str, _Tally] = {}
     callers: dict[Oid, AgentName] = {}
     for head, message in messages:
         callers[head.oid] = _caller(head, callers)
-        for path, operation in touches_of(message):
+        for path, operation in file_operations(message):
             tally = tallies.setdefault(path, _Tally(head, operation))
             tally.operations[operation] = tally.operations.get(operation, 0) + 1
             if head.time >= tally.last.time:
@@ -61,7 +61,7 @@ def files(repository: Repository, conversation: str) -> FileList:
     return FileList(conversation=chosen, files=tuple(rows))
 
 
-def touches_of(message: Message) -> list[tuple[str, str]]:
+def file_operations(message: Message) -> list[tuple[str, str]]:
     """Return path and operation of every file that a message touched, in its order."""
     found = [(touch.path, touch.op) for touch in message.files]
     found += [(t.source, "delete") for t in message.files if t.op == "rename" and t.source is not None]

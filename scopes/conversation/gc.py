@@ -17,7 +17,7 @@ from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected(Result):
+class GarbageCollected(Result):
     """The size of the object database before and after, in bytes, and what was let go."""
 
     path: str
@@ -27,7 +27,7 @@ class Collected(Result):
     expired_refs: int
 
 
-def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> Collected:
+def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> GarbageCollected:
     """Pack everything under the exclusive lock; what nothing refers to stays two more weeks.
 
     `expire_before` is a moment: operations before it can no longer be undone, and what they deleted is let go. With it
@@ -47,7 +47,7 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
     if cutoff is not None:
         kept = [trouble for directory in caches for trouble in forget(directory)]
         notes += [Note(f"a cache may still hold what was deleted: {trouble}", "remove it yourself") for trouble in kept]
-    return Collected(
+    return GarbageCollected(
         path=repository.path,
         bytes_before=before,
         bytes_after=after,

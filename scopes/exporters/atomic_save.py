@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scopes.clock import new_id
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
-from scopes.exporters.run import Exported
+from scopes.exporters.export import Exported
 from scopes.ids import ConversationId
 from scopes.result import Result
 
@@ -21,7 +21,7 @@ class ExportSaved(Result):
 
     conversation: ConversationId
     path: str
-    form: str
+    format: str
     messages: int | None
     size_bytes: int
     files: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
     return ExportSaved(
         conversation=exported.conversation,
         path=path,
-        form=exported.form,
+        format=exported.format,
         messages=exported.messages,
         size_bytes=size,
         files=tuple(file.name for file in exported.files) if inside else (),

@@ -31,7 +31,7 @@ class _Fence:
 
 
 @dataclass(slots=True)
-class CodeLines:
+class CodeLineScanner:
     """Reads a text line by line."""
 
     _containers: list[int] = field(default_factory=list)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from scopes.exporters.markdown_blocks import CodeLines
+from scopes.exporters.markdown_blocks import CodeLineScanner
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _HAZARD = re.compile(r"[<\r]|\]:|```|~~~")
@@ -35,7 +35,7 @@ _ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 _PICTURES = 0x2400  # where the signs for the control characters begin
 
 
-def visible(text: str) -> str:
+def show_controls(text: str) -> str:
     """Write signs for what would act on a terminal or turn the direction of writing: `␛`, `[U+202E]`."""
     return _ACTING.sub(_sign, text.replace("\r\n", "\n"))
 
@@ -45,17 +45,17 @@ def _sign(found: re.Match[str]) -> str:
     return f"[U+{code:04X}]" if code > 0x7F else "␡" if code == 0x7F else chr(_PICTURES + code)
 
 
-def contain(text: str) -> str:
+def escape_block(text: str) -> str:
     """Make a text safe to stand between other parts of a document, changing as little as possible."""
     if _HAZARD.search(text) is None:
         return text
-    reader = CodeLines()
+    reader = CodeLineScanner()
     written: list[str] = []
     together: list[str] = []  # lines that may be one paragraph
     for line in _LINE_END.split(text):
         kind = reader.read(line)
         if reader.too_deep:
-            return fenced(text)
+            return code_block(text)
         if kind == "text" and line.strip(" \t>"):
             together.append(line)
             continue
@@ -71,12 +71,12 @@ def contain(text: str) -> str:
     return "\n".join(written)
 
 
-def plain(text: str) -> str:
+def escape_inline(text: str) -> str:
     """Write a text as one line without any markup: a name, a title."""
     return _MARKUP.sub(r"\\\g<0>", _one_line(text))
 
 
-def hypertext(text: str) -> str:
+def escape_html(text: str) -> str:
     """Write a text as one line inside an HTML element."""
     return _one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -88,7 +88,7 @@ def code_span(text: str) -> str:
     return f"{mark} {shown} {mark}" if "`" in shown or not shown else f"{mark}{shown}{mark}"
 
 
-def fenced(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """Write a text as a block of code that none of its lines can end."""
     mark = "`" * max(3, _longest_run(text) + 1)
     end = "" if not text or text.endswith("\n") else "\n"

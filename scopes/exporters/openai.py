@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from scopes.exporters.json_text import json_text, utf8
+from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.selection import Selection
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.messages import read_message
@@ -49,7 +49,7 @@ def _kinds_of_many(extent: Selection) -> set[str]:
 
 def _walk_current(repository: Repository, extent: Selection) -> Iterator[Message]:
     """Yield the messages as they are to be read now."""
-    revisions = find_amendments(repository, extent.stretches[0].tip, extent.heads)
+    revisions = find_amendments(repository, extent.slices[0].tip, extent.heads)
     known = set(extent.ids.values())
     withdrawn: set[object] = set()  # calls that were never made, so that nothing may answer them
     for head in extent.heads:

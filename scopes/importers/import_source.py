@@ -15,7 +15,7 @@ from scopes.importers.commits import ImportedSession, Segment, write_commits
 from scopes.importers.fork_points import ForkPoints
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Event, Session, Span
-from scopes.importers.identity import PARSER_VERSION, key_of
+from scopes.importers.identity import PARSER_VERSION, source_key_of
 from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import UNDATED, CommittedSession, ImportTargets, StoredRecord, TargetMatch
@@ -99,7 +99,7 @@ def _account_for_copy(work: QueuedSource, copy: Source, segments: Sequence[Segme
 
 
 def _arrive(run: ImportRun, work: QueuedSource) -> SourceStatus:
-    key = key_of(work.session)
+    key = source_key_of(work.session)
     joined = run.homes.join(work.session, run.notes)
     stored = run.homes.stored(key)
     size = 0 if stored is None else stored.record.size
@@ -143,7 +143,7 @@ def _weave_all(run: ImportRun, arrival: SourceStatus) -> list[Segment]:
     events = work.format.walk_events(work.source)
     while isinstance(opening := next(events, None), Session):
         session = replace(opening, part=work.session.part) if threads else work.session
-        thread = threads[key_of(session)] = _weave(run, arrival, session, events)
+        thread = threads[source_key_of(session)] = _weave(run, arrival, session, events)
         segments += thread.segments
     roots = [(key, thread.root) for key, thread in threads.items()]
     record = SourceRecord(
@@ -166,7 +166,7 @@ def _weave_all(run: ImportRun, arrival: SourceStatus) -> list[Segment]:
 
 
 def _weave(run: ImportRun, arrival: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
-    key = key_of(session)
+    key = source_key_of(session)
     joined = arrival.joined if key == arrival.key else run.homes.join(session, run.notes)
     home, record = joined.home, None if arrival.stored is None else arrival.stored.record
     other_parser = record is not None and record.parser != PARSER_VERSION

@@ -10,7 +10,7 @@ from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
-from scopes.exporters.run import export as run_export
+from scopes.exporters.export import export as run_export
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
 _STANDARD_OUTPUT = "-"
@@ -55,8 +55,8 @@ def export(
     """
     invocation: Invocation = context.obj
     to_stdout = output == _STANDARD_OUTPUT
-    form_name = form or ("json" if invocation.json and to_stdout else "markdown")
-    if invocation.json and to_stdout and form_name not in _JSON_FORMS:
-        raise Invalid(f"{form_name} is not JSON", hint="leave out --json, or write to a file with --output")
-    exported = run_export(invocation.repository(), where, form=form_name, every_branch=include_all, source=source)
+    export_format = form or ("json" if invocation.json and to_stdout else "markdown")
+    if invocation.json and to_stdout and export_format not in _JSON_FORMS:
+        raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    exported = run_export(invocation.repository(), where, format_name=name, all_branches=include_all, source=source)
     return invocation.show(exported if to_stdout else save(exported, output, force=force))

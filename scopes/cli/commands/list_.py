@@ -6,7 +6,7 @@ import typer
 
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list_cached import ConversationList, find_listed
+from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.loading import load
 
 
@@ -27,7 +27,7 @@ def list_(
     """
     invocation: Invocation = context.obj
     piped, complete = not invocation.stdout.isatty(), invocation.json or template is not None
-    result = find_listed(invocation.store_path, invocation.index_directory, complete=complete) if piped else None
+    result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete) if piped else None
     if result is None:
         repository = invocation.find_repository()
         if repository is None:

@@ -54,7 +54,7 @@ def log(
     log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     on_terminal = invocation.stdout.isatty() and not invocation.json
     result = run_log(
-        invocation.repository(), where, every_branch=include_all, graph=graph, oneline=oneline, oldest_first=reverse,
+        invocation.repository(), where, all_branches=include_all, graph=graph, oneline=oneline, oldest_first=reverse,
         limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal, full=full,
     )  # fmt: skip
     return invocation.show(result, nul=nul, template=template)

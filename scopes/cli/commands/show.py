@@ -36,6 +36,6 @@ def show(
     """
     invocation: Invocation = context.obj
     view = run_show(
-        invocation.repository(), conversation, recent=recent, abandoned=abandoned, wordless=form == "mermaid"
+        invocation.repository(), conversation, recent=recent, abandoned=abandoned, without_subject=form == "mermaid"
     )
     return invocation.show(as_mermaid(view) if form == "mermaid" else view)
