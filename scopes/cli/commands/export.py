@@ -58,5 +58,7 @@ def export(
     export_format = form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
-    exported = run_export(invocation.repository(), where, format_name=name, all_branches=include_all, source=source)
+    exported = run_export(
+        invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
+    )
     return invocation.show(exported if to_stdout else save(exported, output, force=force))
