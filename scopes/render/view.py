@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
+from scopes.sanitize import clean, clean_line
 
 Write: TypeAlias = Callable[[str], object]
 
