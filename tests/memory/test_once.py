@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
@@ -38,7 +38,9 @@ def spoken(repository):
     """The ids of everything that says something."""
     return {
         each.head.id
-        for each in read_source_messages(repository, [head for head, _ in messages_of(repository, CONVERSATION)[1]])
+        for each in read_source_messages(
+            repository, [head for head, _ in walk_all_messages(repository, CONVERSATION)[1]]
+        )
     }
 
 

@@ -24,10 +24,10 @@ from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
-from scopes.conversation.diff import ClaimDiffers, Compared, Difference, MessageDiffers
+from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
-from scopes.conversation.gc import Collected
+from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
@@ -71,8 +71,8 @@ from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Note
-from scopes.search.hits import Neighbour
-from scopes.search.search import Search, SearchCoverage, SearchHit
+from scopes.search.hits import Neighbour, SearchHit
+from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
@@ -299,20 +299,20 @@ CHANGES = (
     ),
 )
 
-_MAIN, _FIX = (Compared(name=name, place=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
+_MAIN, _FIX = (DiffSide(name=name, revision=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
 DIFFERENCE = Difference(
     left=_MAIN,
     right=_FIX,
     only_left=(PROMPT,),
     only_right=(SECURE, LONG),
-    changed=(MessageDiffers(head=CALL, left=body(PROMPT), right=CALL_BODY),),
+    changed=(ChangedMessage(head=CALL, left=body(PROMPT), right=CALL_BODY),),
     claims=(
-        ClaimDiffers(key="analyses/login/risk", agent="planner", left=None, right="high", in_left=False, in_right=True),
-        ClaimDiffers(
+        ChangedClaim(key="analyses/login/risk", agent="planner", left=None, right="high", in_left=False, in_right=True),
+        ChangedClaim(
             key="decisions/data%2Fbase", agent=None, left="one table for all", right="one table each",
             in_left=True, in_right=True,
         ),
-        ClaimDiffers(
+        ChangedClaim(
             key="files/src/app.py", agent=None, left={"operation": "edit", "unknown": PROMPT.id},
             right={"both": [{"content": "sha256:0123456789abcdef", "operation": "edit"}, {"operation": "delete"}]},
             in_left=True, in_right=True,
@@ -478,7 +478,7 @@ SAMPLES = {
     },
     "blame": {
         "blame": BlameList(
-            place=Revision(CONVERSATION, "main", oid("main")),
+            revision=Revision(CONVERSATION, "main", oid("main")),
             rows=(
                 BlameRow(key="analyses/login/risk", agent="planner", value="high", head=SECURE),
                 BlameRow(key="decisions/cookies", agent=None, value="SameSite=Lax", head=DECIDED),
@@ -599,10 +599,10 @@ SAMPLES = {
         ),
     },
     "export": {
-        "file": ExportSaved(conversation=CONVERSATION, path="login.md", form="markdown", messages=24, size_bytes=6465),
-        "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", form="original", messages=None, size_bytes=12_582_912),
+        "file": ExportSaved(conversation=CONVERSATION, path="login.md", format="markdown", messages=24, size_bytes=6465),
+        "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", format="original", messages=None, size_bytes=12_582_912),
         "directory": ExportSaved(
-            conversation=CONVERSATION, path="backup", form="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
+            conversation=CONVERSATION, path="backup", format="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
         ),
     },
     "changes": {
@@ -688,8 +688,8 @@ SAMPLES = {
         "decisions": DecisionList(
             conversation=CONVERSATION,
             decisions=(
-                DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, stands=False),
-                DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, stands=True),
+                DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, current=False),
+                DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
@@ -789,8 +789,8 @@ SAMPLES = {
                 Finding("warning", "conv-002/main", "no operation made it: a git command did"),
             ),
         ),
-        "gc": Collected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
-        "gc-expired": Collected(
+        "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
+        "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,
             notes=(Note("git deletes later", "wait"), Note("only so")),
         ),

@@ -40,7 +40,7 @@ def merged(repository):
 
 
 def test_the_graph_shows_both_sides_of_every_merge(merged):
-    lines = seen_lines(log(merged, "conv-001", every_branch=True, oneline=True, graph=True), 100)
+    lines = seen_lines(log(merged, "conv-001", all_branches=True, oneline=True, graph=True), 100)
     drawn = [line.split("SYSTEM: " if "SYSTEM: " in line else "carol: ")[-1] for line in lines if "●" in line]
     assert drawn[:4] == [
         "Merge docs into main",

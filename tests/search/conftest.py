@@ -1,4 +1,4 @@
-"""A store for every test, and a directory that its index is kept in."""
+"""Fixtures: an empty store, and the directory of its index."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def log(
     wanted = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     seen = call.stdout.isatty() and not call.json
     found = walk(
-        call.repository(), where, every_branch=every, graph=graph, oneline=oneline, oldest_first=reverse, limit=count,
+        call.repository(), where, all_branches=every, graph=graph, oneline=oneline, oldest_first=reverse, limit=count,
         only=wanted, bodies=call.json or seen or None, results=seen, full=full,
     )  # fmt: skip
     return call.show(found, nul=nul, template=template)

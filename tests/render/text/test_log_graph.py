@@ -84,6 +84,6 @@ def test_each_column_has_its_colour():
 
 def test_a_real_history_is_drawn(repository):
     drawing = history(repository, "main: a b c", "fix@b: d e")
-    found = log(repository, drawing.conversation, every_branch=True, graph=True, oneline=True)
+    found = log(repository, drawing.conversation, all_branches=True, graph=True, oneline=True)
     lines = [re.sub(r"[a-z2-7]{8} ", "", line) for line in seen_lines(found)]
     assert lines == ["● (fix) carol: e", "● carol: d", "│ ● (main) carol: c", "├─╯", "● carol: b", "● carol: a"]
