@@ -17,7 +17,7 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflict import Position
-from scopes.render.clean import clean
+from scopes.sanitize import clean
 
 Take: TypeAlias = Annotated[
     str | None, typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base or both")

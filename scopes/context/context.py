@@ -82,7 +82,7 @@ def context(
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
         said = (Note("the kept context was damaged: it was made anew"), *said)
-    return replace(found, notes=(*found.notes, *said), explain=explain)
+    return replace(found, notes=(*found.notes, *said))
 
 
 def _with_limits(repository: Repository, place: Revision, found: Context, limits: Limits) -> Context:

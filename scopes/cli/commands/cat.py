@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as run_cat
 from scopes.conversation.cat import read_original
 from scopes.errors import Invalid
+from scopes.render.view_options import ViewOptions
 
 
 def cat(
@@ -38,4 +39,6 @@ def cat(
         raise Invalid("--raw and --original cannot be combined", hint="leave out one of them")
     if original:
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
-    return invocation.show(run_cat(invocation.repository(), message, conversation=conversation, raw=raw))
+    return invocation.show(
+        run_cat(invocation.repository(), message, conversation=conversation), options=ViewOptions(raw=raw)
+    )

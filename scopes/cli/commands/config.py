@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.config import get_setting, list_settings, set_setting
+from scopes.render.view_options import ViewOptions
 
 Level: TypeAlias = Annotated[
     str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
@@ -70,4 +71,4 @@ def config_list(
       scopes config list --show-origin
     """
     invocation: Invocation = context.obj
-    return invocation.show(list_settings(invocation.config(), show_origin=show_origin))
+    return invocation.show(list_settings(invocation.config()), options=ViewOptions(show_origin=show_origin))

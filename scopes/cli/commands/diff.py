@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
+from scopes.render.view_options import ViewOptions
 
 
 def diff(
@@ -31,4 +32,4 @@ def diff(
       scopes conv diff conv-001 main~5..main
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_diff(invocation.repository(), left, right, stat=stat))
+    return invocation.show(run_diff(invocation.repository(), left, right), options=ViewOptions(stat=stat))

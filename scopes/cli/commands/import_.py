@@ -14,6 +14,7 @@ from scopes.conversation.import_sample import import_sample
 from scopes.errors import Invalid
 from scopes.history.dates import parse_moment
 from scopes.importers.run import ImportOptions
+from scopes.render.view_options import ViewOptions
 
 
 def import_(
@@ -63,5 +64,5 @@ def import_(
         return invocation.show(import_sample(invocation.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
     collected = collect_sources(invocation, paths or [])
-    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start)
-    return invocation.show(import_all(invocation, collected, options))
+    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start)
+    return invocation.show(import_all(invocation, collected, options), options=ViewOptions(report=report))

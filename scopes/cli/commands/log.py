@@ -10,6 +10,7 @@ from scopes.cli.arguments import NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
+from scopes.render.view_options import ViewOptions
 
 
 def log(
@@ -54,7 +55,8 @@ def log(
     log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     on_terminal = invocation.stdout.isatty() and not invocation.json
     result = run_log(
-        invocation.repository(), where, all_branches=include_all, graph=graph, oneline=oneline, oldest_first=reverse,
-        limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal, full=full,
+        invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
+        limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal,
     )  # fmt: skip
-    return invocation.show(result, nul=nul, template=template)
+    options = ViewOptions(graph=graph, oneline=oneline, full=full)
+    return invocation.show(result, nul=nul, template=template, options=options)
