@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
+from hashlib import sha256
 
 import pytest
 
 from scopes import clock
 
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+
+
+def pytest_configure(config):
+    """Handle SIGINT and SIGQUIT even if the parent ignored them.
+
+    A background job or a service starts the suite with both ignored. Child processes would inherit that, and a command
+    that ignores SIGINT never ends at Ctrl-C.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", default="1/1", help="run the K-th of N parts of the suite, chosen by test name: K/N")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep one part of the tests; every test belongs to exactly one part, whatever the order of collection."""
+    part, parts = map(int, config.getoption("--part").split("/"))
+    kept = [item for item in items if int(sha256(item.nodeid.encode()).hexdigest(), 16) % parts == part - 1]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)
