@@ -67,7 +67,7 @@ def sealed_world(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("SCOPES_STORE", str(home / "store.git"))
     seconds = itertools.count(START_NANOSECONDS, 1_000_000_000)
-    rolls = itertools.count(1)
+    numbers = itertools.count(1)
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
-    monkeypatch.setattr(clock, "roll", lambda size: next(rolls).to_bytes(size, "big"))
+    monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
     return home

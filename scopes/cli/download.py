@@ -21,6 +21,6 @@ def download(url: str) -> bytes:
         with urllib.request.urlopen(url, timeout=_SECONDS) as response:  # noqa: S310  the address is one of our own
             data: bytes = response.read(_LARGEST_BYTES)
     except (urllib.error.URLError, OSError) as error:
-        hint = "check the network, or install scopes[tokens], which carries the data"
+        hint = "check the network, or: pip install 'scopes-ai[tokens]', which includes the data"
         raise Inaccessible(f"cannot download {url}: {getattr(error, 'reason', error)}", hint=hint) from error
     return data

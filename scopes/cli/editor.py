@@ -8,7 +8,7 @@ import tempfile
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Refused
-from scopes.render.clean import clean
+from scopes.sanitize import clean
 
 # The environment is the user's own. A store may have come from somebody else, so its settings name no program to run.
 _VARIABLES = ("GIT_EDITOR", "VISUAL", "EDITOR")

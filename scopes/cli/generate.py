@@ -14,7 +14,7 @@ from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.description import describe
 from scopes.cli.man_pages import page_name, root_page, verb_page
 from scopes.cli.table import TABLE, Table
-from scopes.model.conflict import SEVERITIES
+from scopes.model.conflict import CONFLICT_TYPES
 from scopes.store.config import SETTINGS
 
 PAGES = "man/man1"
@@ -40,7 +40,7 @@ def _keys(name: str) -> list[str]:
     """Return the settings of a name: one for each type of conflict where it leaves the type open; no model's."""
     if "<name>" in name:
         return []
-    return [name.replace("<type>", kind) for kind in SEVERITIES] if "<type>" in name else [name]
+    return [name.replace("<type>", kind) for kind in CONFLICT_TYPES] if "<type>" in name else [name]
 
 
 def _rows(path: str, verb: Description) -> list[str]:

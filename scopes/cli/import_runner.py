@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.importers.discovery import gather, links_out_of, spool, standard_places
+from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Imported, Skipped
@@ -40,14 +40,16 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
         Inaccessible: a path cannot be read.
     """
     skipped: list[Skipped] = []
-    places = {} if paths else standard_places(call.environ, call.home)
+    places = {} if paths else find_standard_folders(call.environ, call.home)
     found = [source for path in paths for source in _gather_named(call, path, skipped)]
     if not paths:
         found = _gather_histories(call, places, skipped)
     folders = [path for path in paths if os.path.isdir(path)]
     folders += [folder for each in places.values() for folder in each]
     hint = "name the file or folder it leads to"
-    notes = tuple(Note(f"{link} leads out of the folder and was not followed", hint) for link in links_out_of(folders))
+    notes = tuple(
+        Note(f"{link} leads out of the folder and was not followed", hint) for link in find_outside_links(folders)
+    )
     found.sort(key=lambda source: source.named)  # of one that is also in a folder it counts that it was named
     unique = list({source.path: source for source in found}.values())
     return Collected(unique, tuple(skipped), notes)
@@ -56,11 +58,11 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
 def _gather_named(call: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
     """Return what a path means: `-` is standard input, and a pipe with a name is read like it."""
     if path == "-":
-        return [spool(call.stdin.buffer, path)]
+        return [spool_stream(call.stdin.buffer, path)]
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         with open(path, "rb") as stream:
-            return [spool(stream, path)]
-    return gather(path, skipped)
+            return [spool_stream(stream, path)]
+    return find_sources(path, skipped)
 
 
 def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
@@ -78,7 +80,7 @@ def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped
 
 def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
-        return gather(folder, skipped)
+        return find_sources(folder, skipped)
     except (CannotImport, Inaccessible):
         return []
 

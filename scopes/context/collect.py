@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
 from scopes.context.turns import Turn, make_turn, may_speak
-from scopes.conversation.files import touches_of
+from scopes.conversation.files import file_operations
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -202,7 +202,7 @@ def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int | No
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
     """Move the files of a message to the end; of one message, the first named comes to stand last (S1-3)."""
     touched = {touch.path: touch for touch in message.files}
-    for path in reversed(dict.fromkeys(path for path, _ in touches_of(message))):
+    for path in reversed(dict.fromkeys(path for path, _ in file_operations(message))):
         before, touch = files.pop(path, None), touched.get(path)
         unchanged = before is not None and (touch is None or touch.op in _READING)
         known = None if touch is None else touch.content_hash

@@ -73,16 +73,16 @@ def context(
     found = kept.find(key)
     if found is None:
         asked = _Asked(places, wanted, ReadLimits(every, work_item), options, project, explain)
-        counts = FileCountCache(cache)
-        found, files = _build(repository, asked, with_cache(chosen, counts))
-        counts.save()
+        with FileCountCache(cache) as counts:
+            found, files = _build(repository, asked, with_cache(chosen, counts))
+            counts.save()
         if found.metadata["messages"]:  # a title may change without any message
             kept.keep(key, found, stat_files(os.path.join(project, path) for path in files))
     found = _with_limits(repository, places[-1], found, limits)
     said = tuple(Note(warning) for warning in found.warnings)
     if kept.damaged:
         said = (Note("the kept context was damaged: it was made anew"), *said)
-    return replace(found, notes=(*found.notes, *said), explain=explain)
+    return replace(found, notes=(*found.notes, *said))
 
 
 def _with_limits(repository: Repository, place: Revision, found: Context, limits: Limits) -> Context:

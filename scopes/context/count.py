@@ -55,17 +55,17 @@ def count_conversation(repository: Repository, where: str, chosen: TokenizerChoi
     place = resolve_revision(repository, where)
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
-    counts = FileCountCache(cache)
-    tokenizer, notes = calibrate(repository, place, with_cache(chosen, counts))
-    heads = walk_heads_newest_first(repository, [place.oid])
-    while batch := list(islice(heads, _BATCH)):
-        messages += len(batch)
-        texts = [found for head in batch for found in texts_of(read_message(repository, head.oid))]
-        tokenizer.prepare(text for _, text in texts)
-        for category, text in texts:
-            parts[category] += tokenizer.count(text)
-            characters += len(text)
-    counts.save()
+    with FileCountCache(cache) as counts:
+        tokenizer, notes = calibrate(repository, place, with_cache(chosen, counts))
+        heads = walk_heads_newest_first(repository, [place.oid])
+        while batch := list(islice(heads, _BATCH)):
+            messages += len(batch)
+            texts = [found for head in batch for found in texts_of(read_message(repository, head.oid))]
+            tokenizer.prepare(text for _, text in texts)
+            for category, text in texts:
+                parts[category] += tokenizer.count(text)
+                characters += len(text)
+        counts.save()
     return TokenCount(
         what=f"{place.conversation}/{place.branch}" if place.branch else where,
         tokens=sum(parts.values()),

@@ -51,10 +51,7 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Result):
-    """A context of at most `max_tokens`; `formatted_history` is the whole of it, and messages are oldest first.
-
-    `layout`, `explain` and `stats` are how it is to be shown.
-    """
+    """A context of at most `max_tokens`; `formatted_history` is the whole of it, and messages are oldest first."""
 
     context_id: str
     conversation: ConversationId
@@ -76,9 +73,6 @@ class Context(Result):
     turns_excluded: int
     warnings: tuple[str, ...]
     explained: tuple[Explained, ...] = field(default=())
-    layout: str = "markdown"
-    explain: bool = False
-    stats: bool = False
 
     @property
     def utilisation(self) -> float:

@@ -69,7 +69,7 @@ def changes(
         raise Invalid(f"{operation!a} is no operation", hint="operations: " + ", ".join(OPERATIONS))
     chosen = find_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
-    lineage = list(walk_own_operations(repository, chosen))
+    lineage = list(walk_conversation_operations(repository, chosen))
     found = [*_message_changes(repository, _every_tip(repository, chosen, lineage))]
     for own in reversed(lineage):
         found += _operation_changes(repository, own)
@@ -242,7 +242,9 @@ class ConversationOperation(NamedTuple):
     former: ConversationId | None = None
 
 
-def walk_own_operations(repository: Repository, conversation: ConversationId) -> Iterator[ConversationOperation]:
+def walk_conversation_operations(
+    repository: Repository, conversation: ConversationId
+) -> Iterator[ConversationOperation]:
     """Yield the operations of a conversation, newest first, back to the one that made it.
 
     Raises:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
-from scopes.model.conflict import SEVERITIES
+from scopes.model.conflict import CONFLICT_TYPES
 from scopes.result import Result
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.config_write import write_setting
@@ -29,10 +29,9 @@ class ConfigValue(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigList(Result):
-    """Every value of every setting, weakest level first, and whether the origin is to be shown."""
+    """Every value of every setting, weakest level first."""
 
     settings: tuple[Setting, ...]
-    show_origin: bool
 
 
 def get_setting(config: Config, key: str) -> ConfigValue:
@@ -50,16 +49,16 @@ def get_setting(config: Config, key: str) -> ConfigValue:
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
 
 
-def list_settings(config: Config, *, show_origin: bool = False) -> ConfigList:
+def list_settings(config: Config) -> ConfigList:
     """List what is set, at every level."""
-    return ConfigList(settings=tuple(config.walk()), show_origin=show_origin)
+    return ConfigList(settings=tuple(config.walk()))
 
 
 def _check_rule(key: str) -> None:
     """Refuse a rule for a type of conflict that there is not."""
     kind = key.lower().removeprefix(_RULE)
-    if kind != key.lower() and kind not in SEVERITIES:
-        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(SEVERITIES))
+    if kind != key.lower() and kind not in CONFLICT_TYPES:
+        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
 
 
 def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:

@@ -1,10 +1,10 @@
-"""`decisions`: what was decided in a conversation, quotably: by whom, when, in which message (S1-29)."""
+"""`decisions`: list the decisions of a conversation with author, time and message (S1-29)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revparse import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
@@ -19,12 +19,12 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
-    """One decision; it `stands` when the active branch still holds it."""
+    """One decision; it is `current` if the active branch still holds it."""
 
     topic: str
     decision: str
     head: MessageHead
-    stands: bool
+    current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +37,22 @@ class DecisionList(Result):
 
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
-    chosen, messages = messages_of(repository, conversation)
-    tip = resolve_revision(repository, find_active_branch(repository, chosen), chosen).oid
+    conversation_id, messages = walk_all_messages(repository, conversation)
+    tip = resolve_revision(repository, find_active_branch(repository, conversation_id), conversation_id).oid
     tree = read_commit(repository, tip).tree
     rows = []
     for head, message in messages:
-        found = _decided(message)
-        if found is not None:
-            topic, decision = found
-            held = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
-            stands = held is not None and _holds(canonical.load(held), decision)
-            rows.append(DecisionRow(topic=topic, decision=decision, head=head, stands=stands))
-    return DecisionList(conversation=chosen, decisions=tuple(rows))
+        decided = _decision_in(message)
+        if decided is not None:
+            topic, decision = decided
+            claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
+            current = claim is not None and _claim_has(canonical.load(claim), decision)
+            rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
+    return DecisionList(conversation=conversation_id, decisions=tuple(rows))
 
 
-def _decided(message: Message) -> tuple[str, str] | None:
-    """Return topic and decision of a message that decides: by itself, or between two sides that disagreed."""
+def _decision_in(message: Message) -> tuple[str, str] | None:
+    """Return topic and decision of a decision message, or of one that resolves a conflict about a decision."""
     if message.kind == "decision" and message.payload is not None:
         return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
     match message.extra.get("conflict"):
@@ -61,9 +61,9 @@ def _decided(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def _holds(claim: object, decision: str) -> bool:
-    """Tell whether a claim is the decision, or holds it beside another one."""
+def _claim_has(claim: object, decision: str) -> bool:
+    """Return True if a claim is the decision, or one of several that a merge kept."""
     match claim:
-        case {"both": list(several)}:
-            return {"decision": decision} in several
+        case {"both": list(values)}:
+            return {"decision": decision} in values
     return claim == {"decision": decision}

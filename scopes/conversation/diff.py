@@ -1,19 +1,19 @@
-"""`diff`: what two branches, messages or conversations do not have in common, with the exit code of diff(1) (S4-62).
+"""`diff`: compare two branches, messages or conversations; the exit code is that of diff(1) (S4-62).
 
-Messages are compared by id and content, never by commit, so that a rebased or cherry-picked message is the same one.
-What is compared of the state are its claims: what was decided, proposed, found, and written into files.
+Messages are matched by id and compared by content, not by commit, so a rebased or cherry-picked message counts as the
+same. The states are compared claim by claim: decisions, proposals, findings, files written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHead, head_of, is_root, read_message
 from scopes.history.revparse import Revision, find_conversation, resolve_revision, resolve_revision_anywhere
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, subject_of
 from scopes.merge.divergence import state_of
@@ -25,20 +25,20 @@ from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.repository import Repository
 from scopes.store.trees import diff_blobs, read_blob
 
-_UNCOMPARED = frozenset({"participants", "conflicts"})
+_NOT_COMPARED = frozenset({"participants", "conflicts"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """One side: how it was named, and where it stands."""
+class DiffSide:
+    """One side of a comparison: the name that was given and the revision it resolved to."""
 
     name: str
-    place: Revision
+    revision: Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageDiffers:
-    """One message that has different content on the two sides."""
+class ChangedMessage:
+    """A message that is on both sides with different content."""
 
     head: MessageHead
     left: Message
@@ -46,10 +46,10 @@ class MessageDiffers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimDiffers:
-    """One claim: its key, the agent where claims of that group go by agent, and both values; absent ones are unknown.
+class ChangedClaim:
+    """A claim with different values: its key, its agent if claims of that group belong to agents, and both values.
 
-    A value of None on a side where `in_left` or `in_right` is False means that there is none.
+    `in_left` and `in_right` tell an absent claim from one whose value is null.
     """
 
     key: str
@@ -62,49 +62,44 @@ class ClaimDiffers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
-    """What differs; messages are oldest first, claims sorted by key."""
+    """The differences between two sides; messages are oldest first, claims sorted by key."""
 
-    left: Compared
-    right: Compared
+    left: DiffSide
+    right: DiffSide
     only_left: tuple[MessageHead, ...]
     only_right: tuple[MessageHead, ...]
-    changed: tuple[MessageDiffers, ...]
-    claims: tuple[ClaimDiffers, ...]
-    stat: bool = False
+    changed: tuple[ChangedMessage, ...]
+    claims: tuple[ChangedClaim, ...]
 
     @property
     def exit_code(self) -> int:
-        """One where there is a difference, as diff(1) has it."""
+        """1 if there is a difference, otherwise 0, as for diff(1)."""
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None, *, stat: bool = False) -> Difference:
-    """Compare two places: `CONV` with `A..B`, or two places anywhere in the store.
+def diff(repository: Repository, left: str, right: str | None = None) -> Difference:
+    """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
 
     Raises:
-        NotFound, Ambiguous: there is no such place.
-        Invalid: only one place is named.
+        NotFound, Ambiguous: a revision cannot be resolved.
+        Invalid: only one revision is given.
     """
-    first, second = _places(repository, left, right)
-    bases = list_merge_bases(repository, first.place.oid, second.place.oid)
-    sides = [
-        [commit for commit in list_new_commits(repository, one.place.oid, two.place.oid, bases) if not is_root(commit)]
-        for one, two in ((first, second), (second, first))
-    ]
-    ours, theirs = ({head.id: head for head in map(head_of, commits)} for commits in sides)
+    left_side, right_side = _resolve_sides(repository, left, right)
+    bases = list_merge_bases(repository, left_side.revision.oid, right_side.revision.oid)
+    ours = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
+    theirs = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
     return Difference(
-        left=first,
-        right=second,
-        only_left=tuple(head for name, head in ours.items() if name not in theirs),
-        only_right=tuple(head for name, head in theirs.items() if name not in ours),
-        changed=tuple(_changed(repository, [(ours[name], theirs[name]) for name in ours if name in theirs])),
-        claims=tuple(_claims(repository, first.place.oid, second.place.oid)),
-        stat=stat,
+        left=left_side,
+        right=right_side,
+        only_left=tuple(head for message_id, head in ours.items() if message_id not in theirs),
+        only_right=tuple(head for message_id, head in theirs.items() if message_id not in ours),
+        changed=tuple(_changed_messages(repository, [(ours[key], theirs[key]) for key in ours if key in theirs])),
+        claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid)),
     )
 
 
-def _places(repository: Repository, left: str, right: str | None) -> tuple[Compared, Compared]:
-    """Resolve what is compared: `A B`, `CONV A..B`, `CONV/A..B`; `A...B` begins at the merge base, as in git."""
+def _resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
+    """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git."""
     text = left if right is None else right
     one, dots, two = text.partition("..")
     if not dots:
@@ -113,48 +108,55 @@ def _places(repository: Repository, left: str, right: str | None) -> tuple[Compa
         one, two, conversation = left, right, None
     else:
         conversation = None if right is None else find_conversation(repository, left)
-    first = Compared(name=one or left, place=resolve_revision(repository, one or left, conversation))
-    name = two.removeprefix(".") or first.place.conversation
-    second = Compared(name=name, place=resolve_revision_anywhere(repository, name, first.place.conversation))
-    return (_common(repository, first, second), second) if two.startswith(".") else (first, second)
+    first = DiffSide(name=one or left, revision=resolve_revision(repository, one or left, conversation))
+    name = two.removeprefix(".") or first.revision.conversation
+    second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, first.revision.conversation))
+    return (_merge_base(repository, first, second), second) if two.startswith(".") else (first, second)
 
 
-def _common(repository: Repository, first: Compared, second: Compared) -> Compared:
-    bases = list_merge_bases(repository, first.place.oid, second.place.oid)
+def _merge_base(repository: Repository, first: DiffSide, second: DiffSide) -> DiffSide:
+    bases = list_merge_bases(repository, first.revision.oid, second.revision.oid)
     if len(bases) != 1:
         raise Invalid(
             f"{first.name} and {second.name} have {len(bases)} merge bases", hint="compare them with two dots: A..B"
         )
-    return Compared(name=f"{first.name}...", place=Revision(first.place.conversation, None, bases[0]))
+    return DiffSide(name=f"{first.name}...", revision=Revision(first.revision.conversation, None, bases[0]))
 
 
-def _changed(repository: Repository, pairs: Iterable[tuple[MessageHead, MessageHead]]) -> Iterable[MessageDiffers]:
-    for left, right in pairs:
-        ours, theirs = (read_message(repository, head.oid) for head in (left, right))
-        if content_of(ours) != content_of(theirs):
-            yield MessageDiffers(head=left, left=ours, right=theirs)
+def _messages_beyond(
+    repository: Repository, tip: Oid, other: Oid, bases: Sequence[Oid]
+) -> dict[MessageId, MessageHead]:
+    """Return the messages that `tip` reaches and `other` does not, by id, oldest first."""
+    commits = list_new_commits(repository, tip, other, bases)
+    return {head.id: head for head in (head_of(commit) for commit in commits if not is_root(commit))}
 
 
-def _claims(repository: Repository, left: Oid, right: Oid) -> list[ClaimDiffers]:
-    found = []
-    states = [state_of(repository, oid) for oid in (left, right)]
-    for path, old, new in diff_blobs(repository, *states):
-        key = subject_of(path)
-        if path.partition("/")[0] in _UNCOMPARED:
+def _changed_messages(
+    repository: Repository, pairs: Iterable[tuple[MessageHead, MessageHead]]
+) -> Iterator[ChangedMessage]:
+    for left_head, right_head in pairs:
+        left, right = read_message(repository, left_head.oid), read_message(repository, right_head.oid)
+        if content_of(left) != content_of(right):
+            yield ChangedMessage(head=left_head, left=left, right=right)
+
+
+def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[ChangedClaim]:
+    claims = []
+    for path, old, new in diff_blobs(repository, state_of(repository, left), state_of(repository, right)):
+        if path.partition("/")[0] in _NOT_COMPARED:
             continue
-        values = [None if blob is None else claim_value(key, _read(repository, blob)) for blob in (old, new)]
-        found.append(
-            ClaimDiffers(
-                key=key,
-                agent=agent_of(path),
-                left=values[0],
-                right=values[1],
-                in_left=old is not None,
-                in_right=new is not None,
-            )
+        key = subject_of(path)
+        claim = ChangedClaim(
+            key=key,
+            agent=agent_of(path),
+            left=_read_value(repository, key, old),
+            right=_read_value(repository, key, new),
+            in_left=old is not None,
+            in_right=new is not None,
         )
-    return sorted(found, key=lambda claim: (claim.key, claim.agent or ""))
+        claims.append(claim)
+    return sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))
 
 
-def _read(repository: Repository, blob: Oid) -> Any:
-    return canonical.load(read_blob(repository, blob))
+def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
+    return None if blob is None else claim_value(key, canonical.load(read_blob(repository, blob)))

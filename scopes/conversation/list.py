@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
-from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, as_list, known_created, state_of
+from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, creation_time, refs_digest, sorted_list
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
@@ -96,13 +96,13 @@ def list_conversations(
 
 def _states(files: RefFiles, store: str, *, complete: bool) -> States | None:
     try:
-        return States(state_of(files, store, BRIEF), state_of(files, store, COMPLETE) if complete else None)
+        return States(refs_digest(files, store, BRIEF), refs_digest(files, store, COMPLETE) if complete else None)
     except OSError:
         return None
 
 
 def _listed(found: _Found, asked: _Asked, notes: tuple[Note, ...] = ()) -> ConversationList:
-    listed = as_list(_shown(found.kept, asked), complete=asked.complete, notes=(*notes, *found.damaged.values()))
+    listed = sorted_list(_shown(found.kept, asked), complete=asked.complete, notes=(*notes, *found.damaged.values()))
     return replace(listed, damaged=tuple(found.damaged))
 
 
@@ -201,7 +201,7 @@ def _complete(repository: Repository, brief: ConversationSummary, at: _Refs) -> 
     return brief._replace(
         uuid=root.uuid,
         title=metadata.title,
-        created_at=known_created(root.created),
+        created_at=creation_time(root.created),
         source=root.format,
         messages=count_messages(walk_newest_first(repository, at.tips.values())),
     )

@@ -35,7 +35,7 @@ class ConversationList(Result):
         return Corrupt.exit_code if self.damaged else 0
 
 
-def find_listed(store: str, directory: str, *, complete: bool) -> ConversationList | None:
+def find_cached_list(store: str, directory: str, *, complete: bool) -> ConversationList | None:
     """Return the list where the index knows it for the refs as they are now; None where the store must be asked.
 
     So it is while an operation is about to move refs, and for a store that is another user's.
@@ -44,14 +44,14 @@ def find_listed(store: str, directory: str, *, complete: bool) -> ConversationLi
         if os.stat(store).st_uid != os.geteuid():
             return None
         prefixes = COMPLETE if complete else BRIEF
-        state = state_of(read_ref_files(store, prefixes), store, prefixes)
+        state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
     except OSError:
         return None
     found = find_summaries(directory, store, state, complete=complete)
-    return None if found is None else as_list(found, complete=complete)
+    return None if found is None else sorted_list(found, complete=complete)
 
 
-def state_of(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
+def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
     """Return a short text that differs where a list may: where a ref has moved, or the store is of another kind now.
 
     Raises:
@@ -61,7 +61,9 @@ def state_of(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
         return sha256(file.read() + files.state_of(prefixes).encode()).hexdigest()
 
 
-def as_list(found: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()) -> ConversationList:
+def sorted_list(
+    found: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()
+) -> ConversationList:
     """Sort conversations by last activity, the newest first and equals by id."""
     shown = sorted(map(_settled, found) if complete else found, key=attrgetter("id"))
     shown.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
@@ -73,15 +75,15 @@ def _settled(summary: ConversationSummary) -> ConversationSummary:
     created, active = summary.created_at, summary.last_activity
     if created is None or (active is not None and created.endswith("Z") and created[:_SECONDS] < active[:_SECONDS]):
         return summary  # nearly always, and without reading the times
-    return summary._replace(last_activity=not_before(active, created))
+    return summary._replace(last_activity=later_of(active, created))
 
 
-def known_created(created: str) -> str | None:
+def creation_time(created: str) -> str | None:
     """Return when something was made; None where nobody told, which is written as the year 1970."""
     return created if seconds_of(created) else None
 
 
-def not_before(last_activity: str | None, created: str) -> str | None:
+def later_of(last_activity: str | None, created: str) -> str | None:
     """Return the later of two moments: nothing was active before it was made (S4-5)."""
-    made = known_created(created)
+    made = creation_time(created)
     return made if made is not None and seconds_of(made) >= seconds_of(last_activity or "") else last_activity

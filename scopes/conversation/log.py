@@ -51,12 +51,9 @@ class LogEntry(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
-    """A conversation's messages in order, and how they are to be drawn; `full` folds nothing."""
+    """The messages of a conversation in the order asked for."""
 
     conversation: ConversationId
-    graph: bool
-    oneline: bool
-    full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +71,13 @@ def log(
     repository: Repository,
     where: str,
     *,
-    every_branch: bool = False,
+    all_branches: bool = False,
     graph: bool = False,
-    oneline: bool = False,
     oldest_first: bool = False,
     limit: int | None = None,
     only: LogFilter | None = None,
     bodies: bool | None = True,
     results: bool = False,
-    full: bool = False,
 ) -> Log:
     """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
 
@@ -97,7 +92,7 @@ def log(
         raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
     if graph and oldest_first:
         raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
-    chosen, tips, hidden = _find_range(repository, where, every_branch=every_branch)
+    chosen, tips, hidden = _find_range(repository, where, all_branches=all_branches)
     names: dict[Oid, list[BranchName]] = {}
     for branch, tip in list_branch_tips(repository, chosen).items():
         names.setdefault(tip, []).append(branch)
@@ -117,18 +112,18 @@ def log(
             _with_body(entry, read, results=results) if bodies or entry.head.subject == NO_TEXT else entry
             for entry in entries
         )
-    return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline, full=full)
+    return Log(items=entries, conversation=chosen)
 
 
 def _find_range(
-    repository: Repository, where: str, *, every_branch: bool
+    repository: Repository, where: str, *, all_branches: bool
 ) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
     """Return the tips to walk from and the commits to leave out."""
     three = "..." in where
     left, dots, right = where.partition("..." if three else "..")
     if not dots:
         place = resolve_revision(repository, where)
-        if every_branch:
+        if all_branches:
             return (
                 place.conversation,
                 _by_time(repository, list_branch_tips(repository, place.conversation)),
@@ -187,7 +182,7 @@ def _entries(
     answering = ToolResultTracker()
     for head, newer in heads:
         answered_by = answering.pass_by(head)
-        if wanted(head) and (path is None or touches(read(head.oid), path)):
+        if wanted(head) and (path is None or touches_file(read(head.oid), path)):
             branches = tuple(names.get(head.oid, ()))
             yield LogEntry(
                 head=head, message=None, branches=branches, parents=head.parents, answered_by=answered_by, newer=newer
@@ -231,7 +226,7 @@ def _connected(
     return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
 
 
-def touches(message: Message, path: str) -> bool:
+def touches_file(message: Message, path: str) -> bool:
     """Tell whether a message read, changed or named a file, or one below a directory (S1-21)."""
     wanted = path.rstrip("/")
     named = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
@@ -239,7 +234,7 @@ def touches(message: Message, path: str) -> bool:
     return any(name == wanted or name.startswith(f"{wanted}/") or name.endswith(f"/{wanted}") for name in named)
 
 
-def messages_of(
+def walk_all_messages(
     repository: Repository, conversation: str
 ) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
     """Resolve a conversation and walk every message of all its branches with its body, oldest first."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scopes.clock import known_seconds
 from scopes.conversation.list import participants_of, read_root
-from scopes.conversation.list_cached import known_created, not_before
+from scopes.conversation.list_cached import creation_time, later_of
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revparse import MAIN, find_active_branch, find_conversation, list_branch_tips
@@ -60,8 +60,8 @@ class BranchSummary(Result):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
 
-    `recent_bodies` are what the recent messages hold, in the same order, and `wordless` the messages whose commits have
-    no text to show, where they were asked for.
+    `recent_bodies` are the bodies of the recent messages in the same order. `without_subject` are the bodies of the
+    messages whose commit subject has no text; empty unless requested.
     """
 
     id: ConversationId
@@ -77,7 +77,7 @@ class ConversationView(Result):
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
-    wordless: Mapping[Oid, Message] = field(default_factory=dict)
+    without_subject: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
@@ -86,7 +86,7 @@ def show(
     *,
     recent: int = RECENT,
     abandoned: bool = False,
-    wordless: bool = False,
+    without_subject: bool = False,
 ) -> ConversationView:
     """Describe a conversation; abandoned branches are left out unless asked for (S4-8).
 
@@ -115,8 +115,8 @@ def show(
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
         active_branch=active,
         messages=len(messages),
-        created_at=known_created(root.created),
-        last_activity=not_before(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
+        created_at=creation_time(root.created),
+        last_activity=later_of(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
         branches=tuple(
             replace(b, sub_agent=_sub_agent(repository, by_oid, b))
@@ -126,9 +126,9 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        wordless={
+        without_subject={
             commit.oid: read_message(repository, commit.oid)
-            for commit in (messages.values() if wordless else ())
+            for commit in (messages.values() if without_subject else ())
             if commit.subject == NO_TEXT
         },
     )
@@ -178,8 +178,8 @@ def summarize_branch(
         parent=entry.parent,
         status=_status(by_oid, tips, entry, tip, own),
         active=active,
-        created_at=known_created(entry.created),
-        last_activity=not_before(known_seconds(tip.time), entry.created),
+        created_at=creation_time(entry.created),
+        last_activity=later_of(known_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
         newer=_count_newer(by_oid, reached) if SUMMARY in kinds else None,

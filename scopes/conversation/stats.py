@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.conversation.files import touches_of
-from scopes.conversation.log import messages_of
+from scopes.conversation.files import file_operations
+from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revparse import conversation_ids, find_conversation, list_branch_tips
 from scopes.history.usage import Tokens, add_up, tokens_of
@@ -25,7 +25,7 @@ _AT_WORK = frozenset({"agent", "tool"})
 _UNTOLD = frozenset({"restamped", "none"})
 
 
-class Activity:
+class ActiveTime:
     """The stretches of one conversation in which somebody was at work, in whole seconds."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ def stats(repository: Repository, conversation: str | None = None) -> Stats:
     for each in counted:
         branches += len(list_branch_tips(repository, each))
         tally.begin()
-        for head, message in messages_of(repository, each)[1]:
+        for head, message in walk_all_messages(repository, each)[1]:
             tally.add(head, message)
         tally.end()
     return tally.result(chosen, len(counted), branches)
@@ -124,12 +124,12 @@ class _Tally:
     last: int | None = None
     active: int | None = None
     calls: dict[str, str] = field(default_factory=dict)
-    activity: Activity = field(default_factory=Activity)
+    activity: ActiveTime = field(default_factory=ActiveTime)
 
     def begin(self) -> None:
         """Begin a conversation."""
         self.calls = {}
-        self.activity = Activity()
+        self.activity = ActiveTime()
 
     def end(self) -> None:
         """End the conversation."""
@@ -152,7 +152,7 @@ class _Tally:
             self.last = head.time if self.last is None else max(self.last, head.time)
         self.characters += len(message.text)
         self.inherited += message.extra.get("precision") == COPIED
-        for path, operation in touches_of(message):
+        for path, operation in file_operations(message):
             self.paths.add(path)
             if operation in FILE_WRITES:
                 self.changed.add(path)

@@ -1,1 +1,1 @@
-"""Conversations written out: one module a form, `run` to choose one, `saving` for files that are never half written."""
+"""Export of conversations: one module per format, `export` to choose one, `atomic_save` to write the files."""

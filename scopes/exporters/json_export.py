@@ -1,12 +1,12 @@
-"""`json`: one document, from which the whole conversation can be built again."""
+"""Export formats `json` and `jsonl`: one document with everything that is stored, or its messages one per line."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.exporters.json_text import json_text, utf8
 from scopes.exporters.selection import Selection
 from scopes.history.messages import MessageHead, read_message_bytes
 from scopes.model import canonical
@@ -14,23 +14,57 @@ from scopes.model.conversation import decode_root
 from scopes.store.repository import Repository
 
 SCHEMA_VERSION = 1
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
-def write_json(repository: Repository, extent: Selection) -> Iterator[bytes]:
-    """Write the conversation, then its messages, one a line."""
-    conversation = json_text(_describe(repository, extent))
+def write_json(repository: Repository, selection: Selection) -> Iterator[bytes]:
+    """Yield one JSON document: the conversation, then its messages, one per line."""
+    conversation = json_text(_conversation_object(repository, selection))
     yield utf8(f'{{"scopes":{SCHEMA_VERSION},"kind":"export","conversation":{conversation},"messages":[')
     separator = "\n"
-    for document in walk_documents(repository, extent):
+    for document in walk_documents(repository, selection):
         yield utf8(separator + json_text(document))
         separator = ",\n"
     yield b"\n]}\n"
 
 
-def _describe(repository: Repository, extent: Selection) -> dict[str, object]:
-    view = extent.view
-    root = decode_root(read_message_bytes(repository, extent.root)) if extent.root is not None else None
-    return _known(
+def write_json_lines(repository: Repository, selection: Selection) -> Iterator[bytes]:
+    """Yield the messages as JSON Lines, parents before their children."""
+    for document in walk_documents(repository, selection):
+        yield utf8(json_text(document) + "\n")
+
+
+def walk_documents(repository: Repository, selection: Selection) -> Iterator[dict[str, Any]]:
+    """Yield the stored document of every message with `oid`, `parents` (message ids) and `parent_oids`.
+
+    A message with several commits, as after a cherry-pick, lists the other commits under `also_at`. Parents come before
+    their children.
+
+    Raises:
+        Corrupt: a stored message cannot be read.
+    """
+    for head in selection.heads:
+        document = canonical.load(read_message_bytes(repository, head.oid))
+        if not isinstance(document, dict):
+            raise Corrupt(f"message {head.id} is damaged", hint="see: scopes verify")
+        also_at = [_commit_object(selection, copy) for copy in selection.copies.get(head.id, ())]
+        yield {**document, **_commit_object(selection, head), **({"also_at": also_at} if also_at else {})}
+
+
+def json_text(value: object) -> str:
+    """Encode a value as compact JSON on one line, without a newline; the order of keys is kept."""
+    return _ENCODER.encode(value)
+
+
+def utf8(text: str) -> bytes:
+    r"""Encode text as UTF-8; an unpaired surrogate, which UTF-8 cannot hold, becomes `\udXXX`, a valid JSON escape."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _conversation_object(repository: Repository, selection: Selection) -> dict[str, object]:
+    view = selection.view
+    root = decode_root(read_message_bytes(repository, selection.root)) if selection.root is not None else None
+    return _without_none(
         id=view.id,
         uuid=view.uuid,
         title=view.title,
@@ -38,20 +72,20 @@ def _describe(repository: Repository, extent: Selection) -> dict[str, object]:
         source=view.source,
         native_id=root.native_id if root is not None else None,
         cwd=root.cwd if root is not None else None,
-        root=extent.root,
+        root=selection.root,
         participants=list(view.participants),
-        branches=list(_branches(extent)),
+        branches=list(_branch_objects(selection)),
     )
 
 
-def _branches(extent: Selection) -> Iterator[dict[str, object]]:
-    """Describe the branches as far as they were written out: a tip is where its stretch ends."""
-    for stretch in extent.stretches:
-        branch = stretch.branch
+def _branch_objects(selection: Selection) -> Iterator[dict[str, object]]:
+    """Yield the exported branches; `tip` is the last exported commit, which may lie before the tip of the branch."""
+    for branch_slice in selection.slices:
+        branch = branch_slice.branch
         if branch is not None:
-            yield _known(
+            yield _without_none(
                 name=branch.name,
-                tip=stretch.tip,
+                tip=branch_slice.tip,
                 parent=branch.parent,
                 fork=branch.fork,
                 purpose=branch.purpose,
@@ -61,32 +95,9 @@ def _branches(extent: Selection) -> Iterator[dict[str, object]]:
             )
 
 
-def _known(**fields: object) -> dict[str, object]:
+def _commit_object(selection: Selection, head: MessageHead) -> dict[str, Any]:
+    return {"oid": head.oid, "parents": selection.parents_of(head), "parent_oids": list(head.parents)}
+
+
+def _without_none(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def write_json_lines(repository: Repository, extent: Selection) -> Iterator[bytes]:
-    """Write the messages, parents before their children."""
-    for document in walk_documents(repository, extent):
-        yield utf8(json_text(document) + "\n")
-
-
-def walk_documents(repository: Repository, extent: Selection) -> Iterator[dict[str, Any]]:
-    """Yield the stored document of every message with `oid`, `parents` (message ids) and `parent_oids`.
-
-    A message that stands at several places, as after a cherry-pick, names the further ones under `also_at`. Parents
-    come before their children.
-
-    Raises:
-        Corrupt: a stored message cannot be read.
-    """
-    for head in extent.heads:
-        document = canonical.load(read_message_bytes(repository, head.oid))
-        if not isinstance(document, dict):
-            raise Corrupt(f"message {head.id} is damaged", hint="see: scopes verify")
-        also_at = [_place(extent, copy) for copy in extent.copies.get(head.id, ())]
-        yield {**document, **_place(extent, head), **({"also_at": also_at} if also_at else {})}
-
-
-def _place(extent: Selection, head: MessageHead) -> dict[str, Any]:
-    return {"oid": head.oid, "parents": extent.parents_of(head), "parent_oids": list(head.parents)}

@@ -1,149 +1,237 @@
-"""`markdown`: a transcript to read. What was thought and what tools did is folded; nothing is cut.
+"""Export format `markdown`: a transcript to read. Reasoning and tool calls are folded; nothing is truncated.
 
-A message begins below a rule with a line that no text can imitate, since all HTML outside of code is ours: the author
-in bold and the rest as `<sub>`, whose id is what links go to.
+A message begins below a horizontal rule with a heading line that message text cannot imitate, because all HTML outside
+of code is written by this module: the author in bold, the other facts as `<sub>`, whose id is the target of links.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from scopes.conversation.show import BranchSummary
-from scopes.exporters.json_text import utf8
-from scopes.exporters.markdown_escape import code_span, plain, visible
-from scopes.exporters.markdown_parts import write_document, write_files, write_part
+from scopes.exporters.json_export import utf8
+from scopes.exporters.markdown_escape import (
+    code_block,
+    code_span,
+    escape_block,
+    escape_html,
+    escape_inline,
+    show_controls,
+)
 from scopes.exporters.selection import BranchSlice, Selection
 from scopes.history.amendments import Amendment, find_amendments
 from scopes.history.messages import MessageHead, read_message
 from scopes.ids import BranchName, MessageId, Oid
-from scopes.model.message import Message
+from scopes.model.message import FileTouch, Message, Part
 from scopes.store.repository import Repository
 
 _SHORT_ID = 8
 _NOT_IN_ID = re.compile(r"[^a-z0-9]")
-_SPEAKERS = frozenset({"human", "agent"})
-_CONTEXT = "<sub>the model's context begins here: what came before was compacted</sub>"
+_UNLABELLED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
+_COMPACTED = "<sub>the model's context begins here: what came before was compacted</sub>"
+_LONGEST_PREVIEW = 80
 
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """What one message's section says of others: which were shown, which revised, where branches begin."""
+    """What the section of one message needs to know of the others.
+
+    `shown` are the messages with a section to link to, `forks` the branches by fork point, `branch_numbers` the
+    positions of the branches in the transcript.
+    """
 
     shown: frozenset[MessageId]
-    revisions: Mapping[MessageId, Amendment]
-    begun: Mapping[Oid, list[BranchSummary]]
-    numbers: Mapping[BranchName, int]
+    amendments: Mapping[MessageId, Amendment]
+    forks: Mapping[Oid, list[BranchSummary]]
+    branch_numbers: Mapping[BranchName, int]
 
 
-def write_markdown(repository: Repository, extent: Selection) -> Iterator[bytes]:
-    """Write a heading, the messages oldest first and, where they are asked for, the other branches."""
-    transcript = _survey(repository, extent)
-    yield utf8(visible(_opening(extent)))
-    for number, stretch in enumerate(extent.stretches):
+def write_markdown(repository: Repository, selection: Selection) -> Iterator[bytes]:
+    """Yield a heading, the messages oldest first and, if selected, the other branches."""
+    transcript = _read_transcript(repository, selection)
+    yield utf8(show_controls(_title_section(selection)))
+    for number, branch_slice in enumerate(selection.slices):
         if number:
-            yield utf8(visible(_branch_opening(extent, stretch, transcript, number)))
-        for head in stretch.heads:
-            yield utf8(visible(_section(head, read_message(repository, head.oid), transcript)))
+            yield utf8(show_controls(_branch_heading(selection, branch_slice, transcript, number)))
+        for head in branch_slice.heads:
+            yield utf8(show_controls(_message_section(head, read_message(repository, head.oid), transcript)))
 
 
-def _survey(repository: Repository, extent: Selection) -> _Transcript:
-    revisions: dict[MessageId, Amendment] = {}
-    for stretch in extent.stretches:
-        revisions |= find_amendments(repository, stretch.tip, stretch.heads)
-    numbers = {s.branch.name: number for number, s in enumerate(extent.stretches) if s.branch is not None}
-    begun: dict[Oid, list[BranchSummary]] = {}
-    for branch in extent.view.branches:
+def write_part(part: Part) -> str:
+    """Return one part as Markdown; empty if it holds nothing to read."""
+    fields = part.fields
+    match part.type:
+        case "text":
+            markdown = escape_block(part.text).strip("\n")
+        case "reasoning":
+            markdown = _fold("Reasoning", part.text, escape_block(part.text).strip("\n")) if part.text else ""
+        case "tool_call":
+            markdown = _fold_value(f"Tool call: {_as_text(fields.get('name'))}", _field_or_text(fields, "input"))
+        case "tool_result":
+            markdown = _fold_value(_result_label(fields), _field_or_text(fields, "output"))
+        case "image" | "file":
+            facts = (part.type, fields.get("media_type"), fields.get("path"))
+            markdown = f"*[{escape_inline(' '.join(_as_text(fact) for fact in facts if fact))}]*"
+        case "file_ref":
+            markdown = _write_file_reference(fields)
+        case _:
+            markdown = _fold_value(part.type, dict(fields))
+    return markdown
+
+
+def write_document(kind: str, document: Mapping[str, Any]) -> str:
+    """Return the document of a typed message, folded."""
+    return _fold(f"Document: {kind}", "", code_block(_as_text(dict(document)), "json"))
+
+
+def write_files(files: tuple[FileTouch, ...]) -> str:
+    """Return one line with the files that a message touched."""
+    touched = (
+        f"{escape_inline(touch.op)} {code_span(touch.path)}"
+        + (f" from {code_span(touch.source)}" if touch.source is not None else "")
+        for touch in files
+    )
+    return f"Files: {', '.join(touched)}"
+
+
+def _read_transcript(repository: Repository, selection: Selection) -> _Transcript:
+    amendments: dict[MessageId, Amendment] = {}
+    for branch_slice in selection.slices:
+        amendments |= find_amendments(repository, branch_slice.tip, branch_slice.heads)
+    numbers = {s.branch.name: number for number, s in enumerate(selection.slices) if s.branch is not None}
+    forks: dict[Oid, list[BranchSummary]] = {}
+    for branch in selection.view.branches:
         if branch.fork is not None and numbers.get(branch.name) != 0:
-            begun.setdefault(branch.fork, []).append(branch)
-    return _Transcript(frozenset(extent.ids.values()), revisions, begun, numbers)
+            forks.setdefault(branch.fork, []).append(branch)
+    return _Transcript(frozenset(selection.ids.values()), amendments, forks, numbers)
 
 
-def _opening(extent: Selection) -> str:
-    """Say which conversation this is."""
-    view, branch = extent.view, extent.stretches[0].branch
+def _title_section(selection: Selection) -> str:
+    view, branch = selection.view, selection.slices[0].branch
     facts = {
-        "Conversation": f"{plain(view.id)} ({code_span(view.uuid)})",
-        "Branch": plain(branch.name) if branch is not None else "",
-        "Participants": ", ".join(map(plain, view.participants)),
-        "Begun": plain(view.created_at or ""),
-        "Imported from": plain(view.source or ""),
+        "Conversation": f"{escape_inline(view.id)} ({code_span(view.uuid)})",
+        "Branch": escape_inline(branch.name) if branch is not None else "",
+        "Participants": ", ".join(map(escape_inline, view.participants)),
+        "Begun": escape_inline(view.created_at or ""),
+        "Imported from": escape_inline(view.source or ""),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items() if value]
-    return "\n".join([f"# {plain(view.title or '') or plain(view.id)}", "", *lines, ""])
+    return "\n".join([f"# {escape_inline(view.title or '') or escape_inline(view.id)}", "", *lines, ""])
 
 
-def _branch_opening(extent: Selection, stretch: BranchSlice, transcript: _Transcript, number: int) -> str:
-    """Say where a further branch begins and what it is for."""
-    branch = stretch.branch
+def _branch_heading(selection: Selection, branch_slice: BranchSlice, transcript: _Transcript, number: int) -> str:
+    """Return the heading of a further branch, with its fork point and purpose."""
+    branch = branch_slice.branch
     if branch is None:
         return ""
-    start = extent.ids.get(branch.fork) if branch.fork is not None else None
+    fork = selection.ids.get(branch.fork) if branch.fork is not None else None
     facts = [
-        f"from {_link(start, transcript)}" if start is not None else "",
-        plain(branch.purpose or ""),
-        plain(branch.agent or ""),
-        plain(branch.status),
-        "" if stretch.heads else "no messages that are not above",
+        f"from {_message_link(fork, transcript)}" if fork is not None else "",
+        escape_inline(branch.purpose or ""),
+        escape_inline(branch.agent or ""),
+        escape_inline(branch.status),
+        "" if branch_slice.heads else "no messages that are not above",
     ]
-    said = " · ".join(filter(None, facts))
-    return f'\n---\n\n## {plain(branch.name)} <sub id="b-{number}">{said}</sub>\n'
+    joined = " · ".join(filter(None, facts))
+    return f'\n---\n\n## {escape_inline(branch.name)} <sub id="b-{number}">{joined}</sub>\n'
 
 
-def _section(head: MessageHead, message: Message, transcript: _Transcript) -> str:
-    """Write one message: a rule, who speaks, and everything it holds."""
-    author = plain(message.author.name) or "unknown"
-    facts = " · ".join(filter(None, _facts(head, message, transcript)))
+def _message_section(head: MessageHead, message: Message, transcript: _Transcript) -> str:
+    """Return one message: a rule, the heading line and everything that it contains."""
+    author = escape_inline(message.author.name) or "unknown"
+    facts = " · ".join(filter(None, _message_facts(head, message, transcript)))
     blocks = [f'**{author}** <sub id="{_anchor(head.id)}">{facts}</sub>']
     if message.kind == "compaction" or message.extra.get("context_root") is True:
-        blocks.append(_CONTEXT)
-    said = [write_part(part) for part in message.parts]
+        blocks.append(_COMPACTED)
+    content = [write_part(part) for part in message.parts]
     if message.payload is not None:
-        said.append(write_document(message.kind, message.payload))
+        content.append(write_document(message.kind, message.payload))
     if message.files:
-        said.append(write_files(message.files))
-    blocks += list(filter(None, said)) or ["*(no text)*"]
-    branches = [_branch_link(branch, transcript) for branch in transcript.begun.get(head.oid, ())]
+        content.append(write_files(message.files))
+    blocks += list(filter(None, content)) or ["*(no text)*"]
+    branches = [_branch_link(branch, transcript) for branch in transcript.forks.get(head.oid, ())]
     if branches:
         blocks.append(f"<sub>branches begin here: {', '.join(branches)}</sub>")
     return "\n---\n\n" + "\n\n".join(blocks) + "\n"
 
 
-def _facts(head: MessageHead, message: Message, transcript: _Transcript) -> Iterator[str]:
-    """Yield what is known of a message beside its author."""
-    yield plain(message.time or "")
-    yield "" if message.kind == "plain" else plain(message.kind)
-    yield "" if message.author.kind in {*_SPEAKERS, message.kind} else plain(message.author.kind)
-    yield plain(head.id[:_SHORT_ID])
-    yield f"to {', '.join(map(plain, message.to))}" if message.to else ""
-    spawned = message.extra.get("spawned_by")
-    related = {
+def _message_facts(head: MessageHead, message: Message, transcript: _Transcript) -> Iterator[str]:
+    """Yield the facts of the heading line after the author; those that do not apply are empty."""
+    yield escape_inline(message.time or "")
+    yield "" if message.kind == "plain" else escape_inline(message.kind)
+    yield "" if message.author.kind in {*_UNLABELLED_KINDS, message.kind} else escape_inline(message.author.kind)
+    yield escape_inline(head.id[:_SHORT_ID])
+    yield f"to {', '.join(map(escape_inline, message.to))}" if message.to else ""
+    spawned_by = message.extra.get("spawned_by")
+    relations = {
         "reply to": message.reply_to,
-        "called by": spawned.get("message") if isinstance(spawned, dict) else None,
+        "called by": spawned_by.get("message") if isinstance(spawned_by, dict) else None,
         "amends": message.amends,
         "retracts": message.retracts,
     }
-    for relation, other in related.items():
-        yield f"{relation} {_link(other, transcript)}" if isinstance(other, str) else ""
-    yield plain(message.model or "")
-    yield plain(message.status or "") if message.status != "ok" else ""
-    revision = transcript.revisions.get(head.id)
-    if revision is not None:
-        word = "retracted" if revision.retracted else "amended"
-        yield f"**{word} by {_link(revision.by.id, transcript)}**"
+    for relation, other in relations.items():
+        yield f"{relation} {_message_link(other, transcript)}" if isinstance(other, str) else ""
+    yield escape_inline(message.model or "")
+    yield escape_inline(message.status or "") if message.status != "ok" else ""
+    amendment = transcript.amendments.get(head.id)
+    if amendment is not None:
+        word = "retracted" if amendment.retracted else "amended"
+        yield f"**{word} by {_message_link(amendment.by.id, transcript)}**"
 
 
-def _anchor(message: str) -> str:
-    return f"m-{_NOT_IN_ID.sub('-', message[:_SHORT_ID])}"
+def _anchor(message_id: str) -> str:
+    return f"m-{_NOT_IN_ID.sub('-', message_id[:_SHORT_ID])}"
 
 
-def _link(message: str, transcript: _Transcript) -> str:
-    """Name a message, as a link where it is in the transcript."""
-    name = plain(message[:_SHORT_ID])
-    return f"[{name}](#{_anchor(message)})" if message in transcript.shown else name
+def _message_link(message_id: str, transcript: _Transcript) -> str:
+    """Return a short message id, as a link if the transcript contains the message."""
+    name = escape_inline(message_id[:_SHORT_ID])
+    return f"[{name}](#{_anchor(message_id)})" if message_id in transcript.shown else name
 
 
 def _branch_link(branch: BranchSummary, transcript: _Transcript) -> str:
-    number = transcript.numbers.get(branch.name)
-    return plain(branch.name) if number is None else f"[{plain(branch.name)}](#b-{number})"
+    number = transcript.branch_numbers.get(branch.name)
+    name = escape_inline(branch.name)
+    return name if number is None else f"[{name}](#b-{number})"
+
+
+def _write_file_reference(fields: Mapping[str, Any]) -> str:
+    line = write_files((FileTouch(_as_text(fields.get("path")), _as_text(fields.get("op"))),))
+    patch = _as_text(fields.get("patch"))
+    return f"{line}\n\n{_fold('Patch', '', code_block(patch, 'diff'))}" if patch else line
+
+
+def _result_label(fields: Mapping[str, Any]) -> str:
+    label = "Error" if fields.get("is_error") is True else "Result"
+    return label if fields.get("exit_code") is None else f"{label} (exit code {_as_text(fields['exit_code'])})"
+
+
+def _fold_value(label: str, value: Any) -> str:
+    """Fold the input or output of a tool: text as it is, any other value as JSON."""
+    if isinstance(value, list) and value and all(isinstance(b, dict) and isinstance(b.get("text"), str) for b in value):
+        value = "\n".join(block["text"] for block in value)
+    if value is None or isinstance(value, str):
+        return _fold(label, value or "", code_block(value or ""))
+    return _fold(label, json.dumps(value, ensure_ascii=False), code_block(_as_text(value), "json"))
+
+
+def _fold(label: str, preview: str, body: str) -> str:
+    first_line = preview.strip().partition("\n")[0]
+    shown = f"{first_line[:_LONGEST_PREVIEW]}…" if len(first_line) > _LONGEST_PREVIEW else first_line
+    summary = escape_html(f"{label}: {shown}" if shown else label)
+    return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _field_or_text(fields: Mapping[str, Any], name: str) -> Any:
+    """Return a field, or its `_text` form, which holds values that are not valid JSON."""
+    return fields.get(name, fields.get(f"{name}_text"))
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)

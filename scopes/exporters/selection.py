@@ -1,4 +1,4 @@
-"""What an export covers: the line of history that is meant and, where every branch is, what each other one adds."""
+"""Choose the messages of an export: the history of one revision, or of every branch, each message once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class BranchSlice:
-    """The messages of one line of history that none before it had, oldest first; `tip` is where it ends."""
+    """The messages of one branch that no earlier slice contains, oldest first; `tip` is the last exported commit."""
 
     branch: BranchSummary | None
     tip: Oid
@@ -24,68 +24,68 @@ class BranchSlice:
 
 @dataclass(slots=True)
 class Selection:
-    """A conversation without its bodies: every message once, at its first place.
+    """The messages to export, without their bodies.
 
-    `ids` names the message of every commit; `copies` are the further places of messages that stand at several.
+    `ids` maps every commit to its message id. `copies` lists the further commits of messages that have several.
     """
 
     view: ConversationView
     root: Oid | None = None
-    stretches: list[BranchSlice] = field(default_factory=list)
+    slices: list[BranchSlice] = field(default_factory=list)
     ids: dict[Oid, MessageId] = field(default_factory=dict)
     copies: dict[MessageId, list[MessageHead]] = field(default_factory=dict)
 
     @property
     def heads(self) -> Iterator[MessageHead]:
-        """Every message, parents before children."""
-        return (head for stretch in self.stretches for head in stretch.heads)
+        """Every message once, parents before children."""
+        return (head for branch_slice in self.slices for head in branch_slice.heads)
 
     @property
     def size(self) -> int:
-        """How many messages there are."""
-        return sum(len(stretch.heads) for stretch in self.stretches)
+        """The number of messages."""
+        return sum(len(branch_slice.heads) for branch_slice in self.slices)
 
     def parents_of(self, head: MessageHead) -> list[MessageId]:
-        """Name the messages that a message stands on; none for the first."""
+        """Return the ids of a message's parents; empty for the first message."""
         return [self.ids[parent] for parent in head.parents if parent in self.ids]
 
 
-def select_messages(repository: Repository, where: str, *, every_branch: bool) -> Selection:
-    """Collect the messages that lead to a place, or, with `every_branch`, those of all branches, the meant one first.
+def select_messages(repository: Repository, where: str, *, all_branches: bool) -> Selection:
+    """Select the history of the revision `where` or, with `all_branches`, of every branch, the named one first.
 
     Raises:
-        NotFound, Ambiguous, Invalid: the place cannot be understood.
+        NotFound, Ambiguous, Invalid: the revision cannot be resolved.
     """
-    place = resolve_revision(repository, where)
-    extent = Selection(replace(show(repository, place.conversation, recent=0, abandoned=True), history=()))
+    revision = resolve_revision(repository, where)
+    selection = Selection(replace(show(repository, revision.conversation, recent=0, abandoned=True), history=()))
     seen: set[MessageId] = set()
-    for branch, tip in _lines(place, extent.view, every_branch=every_branch):
-        extent.stretches.append(BranchSlice(branch, tip, tuple(_walk_new(repository, extent, tip, seen))))
-    return extent
+    for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
+        selection.slices.append(BranchSlice(branch, tip, tuple(_walk_unseen(repository, selection, tip, seen))))
+    return selection
 
 
-def _lines(
-    place: Revision, view: ConversationView, *, every_branch: bool
+def _list_tips(
+    revision: Revision, view: ConversationView, *, all_branches: bool
 ) -> Sequence[tuple[BranchSummary | None, Oid]]:
-    """Return the tips to walk from, the meant one first."""
+    """Return the commits to walk from with their branches; the branch of the revision comes first."""
     by_name = {branch.name: branch for branch in view.branches}
-    if not every_branch:
-        return [(by_name.get(place.branch) if place.branch is not None else None, place.oid)]
-    first = place.branch or view.active_branch
+    if not all_branches:
+        return [(by_name.get(revision.branch) if revision.branch is not None else None, revision.oid)]
+    first = revision.branch or view.active_branch
     ordered = sorted(view.branches, key=lambda branch: branch.name != first)
     return [(branch, branch.tip) for branch in ordered]
 
 
-def _walk_new(repository: Repository, extent: Selection, tip: Oid, seen: set[MessageId]) -> Iterator[MessageHead]:
-    """Yield the messages that lead to a tip and were not met before."""
-    for commit in walk_oldest_first(repository, [tip], extent.ids):
+def _walk_unseen(repository: Repository, selection: Selection, tip: Oid, seen: set[MessageId]) -> Iterator[MessageHead]:
+    """Yield the messages reachable from a tip that are not in `seen`; record every commit in the selection."""
+    for commit in walk_oldest_first(repository, [tip], selection.ids):
         if is_root(commit):
-            extent.root = extent.root or commit.oid
+            selection.root = selection.root or commit.oid
             continue
         head = head_of(commit)
-        extent.ids[commit.oid] = head.id
+        selection.ids[commit.oid] = head.id
         if head.id in seen:
-            extent.copies.setdefault(head.id, []).append(head)
+            selection.copies.setdefault(head.id, []).append(head)
         else:
             seen.add(head.id)
             yield head

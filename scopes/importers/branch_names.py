@@ -8,7 +8,7 @@ from scopes.clock import format_seconds
 from scopes.history.revparse import MAIN
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, is_name, slug
 from scopes.importers.commits import ImportedSession
-from scopes.importers.identity import key_of
+from scopes.importers.identity import source_key_of
 from scopes.model.conversation import BranchEntry
 from scopes.store.repository import Objects, read_commit
 
@@ -77,7 +77,7 @@ def _line_name(thread: ImportedSession) -> BranchName | None:
     """Name the line that a session stands at, where it is not its conversation's own."""
     if thread.own:
         return None
-    session, key = thread.session, key_of(thread.session)
+    session, key = thread.session, source_key_of(thread.session)
     line = session.details.get("line")
     if line is not None and session.part is not None:
         return _legal_name(line, slug(session.part)[-SHORT_ID:], key)

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.compressed import SUFFIX, plain_size
-from scopes.importers.results import Skipped, unreadable
+from scopes.importers.results import Skipped, skip_unreadable
 
 TRANSCRIPT_ENDINGS = (".jsonl", ".json", ".jsonl.zst")
 
 
-def standard_places(environ: Mapping[str, str], home: str) -> dict[str, list[str]]:
+def find_standard_folders(environ: Mapping[str, str], home: str) -> dict[str, list[str]]:
     """Return where agents keep their histories, by agent, as far as the folders exist."""
     claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
@@ -30,7 +30,7 @@ def standard_places(environ: Mapping[str, str], home: str) -> dict[str, list[str
     return {agent: folders for agent, folders in found.items() if folders}
 
 
-def gather(path: str, skipped: list[Skipped] | None = None) -> list[Source]:
+def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source]:
     """Return the sources that a path means, sorted by name; of a folder those whose names end as transcripts' do.
 
     No link in a folder is followed, and nothing but regular files is ever opened. A compressed file that is damaged
@@ -64,7 +64,7 @@ def gather(path: str, skipped: list[Skipped] | None = None) -> list[Source]:
     return [_source_of_many(name, sizes[name]) for name in plain]
 
 
-def links_out_of(paths: Sequence[str]) -> list[str]:
+def find_outside_links(paths: Sequence[str]) -> list[str]:
     """Return the links below folders that lead to transcripts, or to folders, outside of all: they are not followed."""
     folders = [os.path.realpath(path) for path in paths]
     return sorted({entry.path for path in paths for entry in _walk_entries(path, []) if _leads_out(entry, folders)})
@@ -108,7 +108,7 @@ def _walk_folder(folder: str, missed: list[Skipped]) -> Iterator[tuple[str, int]
             try:
                 yield entry.path, entry.stat(follow_symlinks=False).st_size
             except OSError as error:
-                missed.append(unreadable(entry.path, error))
+                missed.append(skip_unreadable(entry.path, error))
 
 
 def _walk_entries(folder: str, missed: list[Skipped]) -> Iterator[os.DirEntry[str]]:
@@ -119,7 +119,7 @@ def _walk_entries(folder: str, missed: list[Skipped]) -> Iterator[os.DirEntry[st
         try:
             entries = list(os.scandir(below))
         except OSError as error:
-            missed.append(unreadable(below, error))
+            missed.append(skip_unreadable(below, error))
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -129,7 +129,7 @@ def _walk_entries(folder: str, missed: list[Skipped]) -> Iterator[os.DirEntry[st
 
 
 @dataclass(frozen=True, slots=True)
-class Piped(Source):
+class SpooledSource(Source):
     """What came through a pipe, in a file that goes away with the process."""
 
     file: Any = field(compare=False, kw_only=True)
@@ -139,9 +139,9 @@ class Piped(Source):
         return open(self.file.name, "rb")
 
 
-def spool(stream: BinaryIO, name: str) -> Source:
+def spool_stream(stream: BinaryIO, name: str) -> Source:
     """Read a stream to its end, on disk, and return it as a source that was asked for."""
     file = NamedTemporaryFile(prefix="scopes-")  # noqa: SIM115 - it lives as long as the source
     shutil.copyfileobj(stream, file)
     file.flush()
-    return Piped(name, file.tell(), named=True, file=file)
+    return SpooledSource(name, file.tell(), named=True, file=file)

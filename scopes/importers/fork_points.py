@@ -10,7 +10,7 @@ from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.commits import OPEN, ImportedSession, Known, Segment
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import key_of, parent_source_keys
+from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.targets import ImportTargets, TargetMatch
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects
@@ -109,8 +109,8 @@ def number_families(sessions: Sequence[Session], homes: ImportTargets) -> list[i
         return name
 
     for session in sessions:
-        for key in (key_of(session), *parent_source_keys(session)):
+        for key in (source_key_of(session), *parent_source_keys(session)):
             for name in (key, *homes.roots_of(key)):
-                heads[head_of(name)] = head_of(key_of(session))
+                heads[head_of(name)] = head_of(source_key_of(session))
     numbers: dict[str, int] = {}
-    return [numbers.setdefault(head_of(key_of(session)), len(numbers)) for session in sessions]
+    return [numbers.setdefault(head_of(source_key_of(session)), len(numbers)) for session in sessions]

@@ -74,7 +74,7 @@ def _said(part: Part) -> list[Any]:
     return found
 
 
-def key_of(session: Session) -> str:
+def source_key_of(session: Session) -> str:
     """Name the source of a session."""
     return source_key(session.format, session.native_id, session.part)
 
@@ -92,4 +92,4 @@ def parent_source_keys(session: Session) -> list[str]:
     if session.part is not None:
         names.append((session.native_id, None))
     keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
-    return [key for key in keys if key != key_of(session)]
+    return [key for key in keys if key != source_key_of(session)]

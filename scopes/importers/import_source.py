@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, SourceRecord
+from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import name_branches
@@ -15,12 +16,11 @@ from scopes.importers.commits import ImportedSession, Segment, write_commits
 from scopes.importers.fork_points import ForkPoints
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Event, Session, Span
-from scopes.importers.identity import PARSER_VERSION, key_of
+from scopes.importers.identity import PARSER_VERSION, source_key_of
 from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import UNDATED, CommittedSession, ImportTargets, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
-from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.packs.bulk import BulkObjects
 from scopes.store.repository import Repository
@@ -38,12 +38,15 @@ class ImportRun:
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
     copies: list[Skipped] = field(default_factory=list)
-    records: list[RefChange] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    records: RefTransaction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.records = RefTransaction(self.repository)
 
     def is_overtaken(self) -> bool:
         """Tell whether somebody else has brought one of its sources in meanwhile."""
-        return any(self.repository.find_ref(change.ref) != change.old for change in self.records)
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
 
     def let_go(self, family: int) -> None:
         """Forget what only the sources of a family needed, as all of them are in."""
@@ -99,7 +102,7 @@ def _account_for_copy(work: QueuedSource, copy: Source, segments: Sequence[Segme
 
 
 def _arrive(run: ImportRun, work: QueuedSource) -> SourceStatus:
-    key = key_of(work.session)
+    key = source_key_of(work.session)
     joined = run.homes.join(work.session, run.notes)
     stored = run.homes.stored(key)
     size = 0 if stored is None else stored.record.size
@@ -143,7 +146,7 @@ def _weave_all(run: ImportRun, arrival: SourceStatus) -> list[Segment]:
     events = work.format.walk_events(work.source)
     while isinstance(opening := next(events, None), Session):
         session = replace(opening, part=work.session.part) if threads else work.session
-        thread = threads[key_of(session)] = _weave(run, arrival, session, events)
+        thread = threads[source_key_of(session)] = _weave(run, arrival, session, events)
         segments += thread.segments
     roots = [(key, thread.root) for key, thread in threads.items()]
     record = SourceRecord(
@@ -166,7 +169,7 @@ def _weave_all(run: ImportRun, arrival: SourceStatus) -> list[Segment]:
 
 
 def _weave(run: ImportRun, arrival: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
-    key = key_of(session)
+    key = source_key_of(session)
     joined = arrival.joined if key == arrival.key else run.homes.join(session, run.notes)
     home, record = joined.home, None if arrival.stored is None else arrival.stored.record
     other_parser = record is not None and record.parser != PARSER_VERSION
@@ -193,7 +196,7 @@ def _write_record(run: ImportRun, arrival: SourceStatus, record: SourceRecord, s
     time = seconds_of(arrival.work.session.created or UNDATED)
     with arrival.work.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
-    run.records.append(RefChange(SOURCES + arrival.key, previous, commit))
+    run.records.move_ref(SOURCES + arrival.key, previous, commit)
     return commit
 
 

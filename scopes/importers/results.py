@@ -46,7 +46,7 @@ class Skipped:
     account: SourceImported | None = None
 
 
-def unreadable(path: str, error: OSError) -> Skipped:
+def skip_unreadable(path: str, error: OSError) -> Skipped:
     """Say of a path below a folder why it cannot be read."""
     reason = f"cannot be read: {error.strerror}"
     trouble = Inaccessible(f"{path} {reason}", hint="check who owns it, or name what else is to come in")
@@ -73,5 +73,4 @@ class Imported(Result):
     conversations: tuple[ConversationImported, ...]
     skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
-    report: bool = False
     operation: OperationId | None = None

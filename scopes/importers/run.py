@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import ForkPoints, number_families
 from scopes.importers.formats.base import Format, Source
-from scopes.importers.identity import key_of
+from scopes.importers.identity import source_key_of
 from scopes.importers.import_source import ImportRun, import_source, refuse_unparsed
 from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
-from scopes.importers.work_queue import QueuedSource, leave_out_older, open_sources
+from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.overlay import overlay_of
@@ -50,14 +50,14 @@ class ImportOptions:
     since: int | None = None
 
 
-EVERYTHING = ImportOptions()
+DEFAULT_OPTIONS = ImportOptions()
 
 
 def import_sources(
     repository: Repository,
     sources: Sequence[Source],
     formats: Sequence[Format],
-    wishes: ImportOptions = EVERYTHING,
+    wishes: ImportOptions = DEFAULT_OPTIONS,
     *,
     advance: Advance = lambda _: None,
     skipped: Sequence[Skipped] = (),
@@ -76,7 +76,7 @@ def import_sources(
     passed_over, said = list(skipped), list(notes)
     works = open_sources(sources, formats, passed_over, strict=wishes.strict)
     if wishes.since is not None:
-        works = leave_out_older(works, wishes.since, said)
+        works = drop_older(works, wishes.since, said)
     said += [Note(missed.trouble.message, missed.trouble.hint) for missed in passed_over if missed.trouble is not None]
     if wishes.dry_run:
         with overlay_of(repository) as shadow, bulk_objects(shadow, keep=False) as objects:
@@ -106,7 +106,7 @@ def _bring_all(
     advance: Advance,
 ) -> ImportRun:
     """Weave all sources, each family's memory being let go when its last one is in."""
-    homes = ImportTargets(repository, objects, [key_of(work.session) for work in works])
+    homes = ImportTargets(repository, objects, [source_key_of(work.session) for work in works])
     sizes = [work.source.size for work in works]
     works = [use_stored_source(objects, homes, work) for work in works]
     run = ImportRun(repository, objects, homes, ForkPoints(objects, homes), wishes.again, notes=list(notes))
@@ -149,7 +149,6 @@ def _result(
         conversations=tuple(_describe(run, conversation, home) for conversation, home in conversations.items()),
         skipped=(*skipped, *run.copies),
         dry_run=wishes.dry_run,
-        report=wishes.report,
         operation=operation,
         notes=tuple(dict.fromkeys([*_unparsed(run), *run.notes])),
     )
@@ -211,7 +210,7 @@ def place_conversations(
         changes += finish(run.repository, objects, landing)
         run.notes += landing.notes
         placed[conversation] = home
-    return placed, [*changes, *run.records] if placed else []
+    return placed, [*changes, *run.records.list_changes()] if placed else []
 
 
 def _was_here(run: ImportRun, home: ImportTarget) -> bool:

@@ -17,7 +17,7 @@ from scopes.ids import Oid
 from scopes.importers.archive import digest_of
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import key_of
+from scopes.importers.identity import source_key_of
 from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource
 from scopes.store.repository import Objects
@@ -41,7 +41,7 @@ class StoredCopy(Source):
 
 def use_stored_source(objects: Objects, homes: ImportTargets, work: QueuedSource) -> QueuedSource:
     """Return the work as the store has it, the file being a copy then, where the file is an older copy of that."""
-    stored = homes.stored(key_of(work.session))
+    stored = homes.stored(source_key_of(work.session))
     if stored is None or stored.record.size <= work.source.size:
         return work
     if _digest_of_beginning(objects, stored.commit, work.source.size) != digest_of(work.source, work.source.size):

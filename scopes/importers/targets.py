@@ -14,7 +14,7 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.commits import OPEN, ImportedSession, Known, note_calls
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import key_of, parent_source_keys, session_uuid
+from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
 from scopes.model.conversation import Root, decode_root
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -113,13 +113,13 @@ class ImportTargets:
         for key in parent_source_keys(session):
             root = self._root_of(key)
             if root is not None:
-                self._roots[key_of(session)] = root
+                self._roots[source_key_of(session)] = root
                 return TargetMatch(self.at(root), False, key)
         if session.base is not None and session.part is None:
             known = any(note.hint == _WANTED for note in notes)
             hint = None if known else _WANTED  # once is enough
             notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
-        root = self._roots[key_of(session)] = self._find_own_root(session) or self._write_root(session)
+        root = self._roots[source_key_of(session)] = self._find_own_root(session) or self._write_root(session)
         return TargetMatch(self.at(root), session.part is None)
 
     def at(self, root: Oid) -> ImportTarget:
@@ -216,7 +216,7 @@ class ImportTargets:
 
     def _find_own_root(self, session: Session) -> Oid | None:
         """Find what a session's own conversation began with at its last import, whatever its beginning says by now."""
-        root = self._begun.get(key_of(session))
+        root = self._begun.get(source_key_of(session))
         if root is None or not self._repository.has(root):
             return None
         own = session_uuid(session.format, session.native_id)

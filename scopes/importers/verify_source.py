@@ -21,7 +21,7 @@ from scopes.history.sources import SOURCES, SourceRecord, read_source_record, wa
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.commits import Segment
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Format, Source, choose_format
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key
@@ -95,7 +95,7 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
     """
     if os.path.isdir(path):
         raise Invalid(f"{path!a} is a folder", hint="name one transcript at a time")
-    source = gather(path)[0]
+    source = find_sources(path)[0]
     session, trouble = _read_session(source, formats)
     try:
         stored = _find_stored(repository, source, session)

@@ -11,8 +11,8 @@ from scopes.importers.archive import digest_of
 from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.formats.base import Format, Source, choose_format
 from scopes.importers.formats.events import Draft, Session
-from scopes.importers.identity import key_of, parent_source_keys
-from scopes.importers.results import Skipped, unreadable
+from scopes.importers.identity import parent_source_keys, source_key_of
+from scopes.importers.results import Skipped, skip_unreadable
 from scopes.result import Note
 
 
@@ -56,7 +56,7 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
             skipped.append(Skipped(path=source.path, reason=reason, trouble=missed, told=missed is not None))
             continue
         except OSError as error:
-            skipped.append(unreadable(source.path, error))
+            skipped.append(skip_unreadable(source.path, error))
             continue
         if isinstance(first, Session):
             works.append(QueuedSource(source, chosen, first))
@@ -69,7 +69,7 @@ def _told_apart(works: list[QueuedSource]) -> list[QueuedSource]:
     """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
     by_key: dict[str, list[QueuedSource]] = {}
     for work in works:
-        by_key.setdefault(key_of(work.session), []).append(work)
+        by_key.setdefault(source_key_of(work.session), []).append(work)
     kept = []
     for copies in by_key.values():
         copies.sort(key=lambda work: (-work.source.size, work.source.path))
@@ -90,7 +90,7 @@ def _in_order(works: list[QueuedSource]) -> list[QueuedSource]:
     """Sort: what others began from first, then by creation time, then by native id; the same on every machine."""
     works.sort(key=lambda work: (work.session.part is not None, work.session.native_id, work.session.part or ""))
     works.sort(key=lambda work: parse_time(work.session.created or "") or 0)
-    by_key = {key_of(work.session): work for work in works}
+    by_key = {source_key_of(work.session): work for work in works}
     ordered: dict[str, QueuedSource] = {}
     for work in works:
         _add(work, by_key, ordered)
@@ -100,19 +100,21 @@ def _in_order(works: list[QueuedSource]) -> list[QueuedSource]:
 def _add(work: QueuedSource, by_key: dict[str, QueuedSource], ordered: dict[str, QueuedSource]) -> None:
     """Add a source behind those it began from, of which none is added twice; a circle is cut where it was entered."""
     line = [work]
-    seen = {key_of(work.session)}
-    while (before := _before(line[-1], by_key)) is not None and key_of(before.session) not in seen | ordered.keys():
-        seen.add(key_of(before.session))
+    seen = {source_key_of(work.session)}
+    while (before := _before(line[-1], by_key)) is not None and source_key_of(
+        before.session
+    ) not in seen | ordered.keys():
+        seen.add(source_key_of(before.session))
         line.append(before)
     for waiting in reversed(line):
-        ordered.setdefault(key_of(waiting.session), waiting)
+        ordered.setdefault(source_key_of(waiting.session), waiting)
 
 
 def _before(work: QueuedSource, by_key: dict[str, QueuedSource]) -> QueuedSource | None:
     return next((by_key[key] for key in parent_source_keys(work.session) if key in by_key), None)
 
 
-def leave_out_older(works: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
+def drop_older(works: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
     """Return the sources of sessions with a message at or after `since` (nanoseconds since 1970), or with none dated.
 
     The parts of a session stay together. How many are left out is added to the notes.

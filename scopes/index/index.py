@@ -135,9 +135,12 @@ def _opened(
             break
         fitting: State = "built" if made else "updated" if read or made is None else "fresh"
         return connection, "rebuilt" if state == "rebuilt" else fitting, read
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    create_tables(connection, LAYOUT, repository.path)
-    return connection, "in-memory", sync_index(connection, repository, refs, describe)
+    with contextlib.ExitStack() as on_error:
+        connection = on_error.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
+        create_tables(connection, LAYOUT, repository.path)
+        read = sync_index(connection, repository, refs, describe)
+        on_error.pop_all()
+    return connection, "in-memory", read
 
 
 def _on_disk(

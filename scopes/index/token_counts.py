@@ -1,8 +1,8 @@
-"""The file that counts are kept in: a table of SQLite, so that one count is found without reading all of them.
+"""The cache of token counts: an SQLite table, so that one count is found without reading all of them.
 
-A row is a key and its count with a checksum of both, because SQLite does not notice a flipped bit. A file that is
-missing, locked, damaged, foreign or not to be written is a miss and never an error; a damaged or foreign one, and one
-that has grown too large, begins anew.
+A row holds a key, its count and a checksum of both, because SQLite does not detect a flipped bit. Nothing here raises:
+if the file is missing, locked, damaged, foreign or not writable, a count is not found. A file that is damaged, foreign
+or too large is replaced by an empty one when counts are added.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import sqlite3
 import stat
 from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
 from zlib import crc32
 
 from scopes.index.database import MISREAD, UnusableIndex, is_damage
@@ -26,107 +28,121 @@ _FAILURES = (*MISREAD, OSError, OverflowError)
 
 
 class CountFile:
-    """Counts by key, opened once; after any failure nothing is found any more."""
+    """Token counts by key. The file is opened once; after an error `find` returns None until counts are added.
+
+    The owner closes it, or uses it as a context manager.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._unfit = False
+        self._must_replace = False
         self._connection: sqlite3.Connection | None = None
         if os.path.lexists(path):
-            self._connection = self._opened()
+            self._open()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; no count is found afterwards."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def find(self, key: bytes) -> int | None:
-        """Return a count, where it is known and whole."""
+        """Return the count of a key; None if it is unknown or its checksum is wrong."""
         if self._connection is None:
             return None
         try:
             row = self._connection.execute("SELECT value FROM count WHERE key = ?", (key,)).fetchone()
         except _FAILURES as error:
-            self._give_up(error)
+            self._close_after(error)
             return None
-        return None if row is None else _unpacked(key, row[0])
+        return None if row is None else _unpack(key, row[0])
 
     def add(self, counts: Mapping[bytes, int]) -> None:
-        """Keep counts in one transaction; a file that cannot hold them begins anew, once."""
-        rows = [(key, _packed(key, tokens)) for key, tokens in counts.items() if 0 <= tokens < _MOST_TOKENS]
+        """Store counts in one transaction; if the file cannot hold them, replace it and try once more."""
+        rows = [(key, _pack(key, tokens)) for key, tokens in counts.items() if 0 <= tokens < _MOST_TOKENS]
         if self._connection is not None and self._is_full():
-            self._give_up(UnusableIndex(None))
+            self._close_after(UnusableIndex(None))
         for _ in range(2):
-            if self._unfit or not os.path.lexists(self._path):
-                self._connection = self._made()
-            if self._connection is None or self._inserted(self._connection, rows):
+            if self._must_replace or not os.path.lexists(self._path):
+                self._replace()
+            if self._connection is None or self._insert(self._connection, rows):
                 return
 
     def _is_full(self) -> bool:
         try:
             return os.path.getsize(self._path) > _LARGEST_BYTES
-        except OSError:  # somebody else began it anew, and this is the old one
+        except OSError:  # another process has replaced the file
             return True
 
-    def _inserted(self, connection: sqlite3.Connection, rows: list[tuple[bytes, int]]) -> bool:
+    def _insert(self, connection: sqlite3.Connection, rows: list[tuple[bytes, int]]) -> bool:
         try:
-            connection.execute("PRAGMA synchronous = OFF")  # a loss costs time only, and damage is noticed
+            connection.execute("PRAGMA synchronous = OFF")  # lost counts cost time only, and damage is detected
             connection.execute("BEGIN IMMEDIATE")
-            with connection:  # which commits, or rolls back
+            with connection:  # commits, or rolls back
                 connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", rows)
         except _FAILURES as error:
-            self._give_up(error)
+            self._close_after(error)
             return False
         return True
 
-    def _opened(self) -> sqlite3.Connection | None:
+    def _open(self) -> None:
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             with open(descriptor, "rb", buffering=0) as file:
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             if not regular:
-                return None
-            connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._connection = connection
-            [application] = connection.execute("PRAGMA application_id").fetchone()
-            [version] = connection.execute("PRAGMA user_version").fetchone()
+                return
+            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
+            [application] = self._connection.execute("PRAGMA application_id").fetchone()
+            [version] = self._connection.execute("PRAGMA user_version").fetchone()
         except _FAILURES as error:
-            self._give_up(error)
-            return None
+            self._close_after(error)
+            return
         if (application, version) != (_APPLICATION, _VERSION):
-            self._give_up(UnusableIndex(None))
-            return None
-        return connection
+            self._close_after(UnusableIndex(None))
 
-    def _made(self) -> sqlite3.Connection | None:
-        """Make an empty file in the place of whatever is there."""
-        self._unfit = False
+    def _replace(self) -> None:
+        """Remove the file, if there is one, and create an empty one; without a connection if that fails."""
+        self.close()
+        self._must_replace = False
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             for suffix in ("", "-journal", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(self._path + suffix)
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
-                connection.execute("CREATE TABLE count (key BLOB PRIMARY KEY, value INTEGER) STRICT, WITHOUT ROWID")
+            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._connection.execute("PRAGMA synchronous = OFF")
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+                self._connection.execute(
+                    "CREATE TABLE count (key BLOB PRIMARY KEY, value INTEGER) STRICT, WITHOUT ROWID"
+                )
         except _FAILURES:
-            return None
-        return connection
+            self.close()
 
-    def _give_up(self, error: Exception) -> None:
-        """Use the file no more; remember whether it has to go."""
-        self._unfit = not isinstance(error, OSError) and is_damage(error)
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+    def _close_after(self, error: Exception) -> None:
+        """Close the database after an error; note whether the file must be replaced."""
+        self._must_replace = not isinstance(error, OSError) and is_damage(error)
+        self.close()
 
 
-def _packed(key: bytes, tokens: int) -> int:
+def _pack(key: bytes, tokens: int) -> int:
     return tokens << _CHECK_BITS | crc32(key + tokens.to_bytes(4, "big"))
 
 
-def _unpacked(key: bytes, value: object) -> int | None:
+def _unpack(key: bytes, value: object) -> int | None:
     if not isinstance(value, int) or value < 0:
         return None
     tokens = value >> _CHECK_BITS
-    return tokens if value == _packed(key, tokens) else None
+    return tokens if value == _pack(key, tokens) else None

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from scopes.conversation.append import plain_message
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import list_branch_tips, resolve_branch
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.compaction_base import CompactionBase, find_compaction_base
 from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
@@ -22,9 +22,7 @@ from scopes.memory.summarizer import (
     summarize_built_in,
     summarize_by_command,
 )
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -159,7 +157,7 @@ def _append(repository: Repository, done: Summarized, author: str, sources: list
     if done.compact:
         extra["context_root"] = True
     message = replace(message, extra=extra)
-    place, ref = f"{done.conversation}/{done.branch}", branch_ref(done.conversation, done.branch)
+    place = f"{done.conversation}/{done.branch}"
     with exclusive_write(
         repository
     ):  # an operation, which `append` is not: nobody has typed this, and undo takes it back
@@ -171,5 +169,7 @@ def _append(repository: Repository, done: Summarized, author: str, sources: list
             raise Busy(f"something was said on {place} meanwhile; nothing was stored", hint="try again")
         oid = write_message_commit(repository, below, message, blob)
         kind = "compact" if done.compact else "summarize"
-        operation = record_operation(repository, kind, f"{kind} {place}", [RefChange(ref, below, oid)]).id
+        tx = Transaction(repository, done.conversation)
+        tx.move_branch(done.branch, below, oid)
+        operation = tx.commit(kind, f"{kind} {place}").id
     return replace(done, id=message.id, oid=oid, operation=operation)

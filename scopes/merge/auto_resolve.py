@@ -8,7 +8,7 @@ from typing import Final
 
 from scopes.errors import Invalid, Refused
 from scopes.merge.conflict_keys import PRIORITIES, group_of
-from scopes.model.conflict import SEVERITIES, Choice, Conflict, Position, Resolution
+from scopes.model.conflict import CONFLICT_TYPES, Choice, Conflict, Position, Resolution
 from scopes.result import Note
 from scopes.store.config import Config
 
@@ -18,7 +18,6 @@ _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "so
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
 _URGENCIES: Final = ("low", "normal", "high", "critical")
 _ACTOR: Final = "scopes"  # who runs the merge is in the operation: the merge itself is the same for everybody
-_HARMLESS: Final = frozenset({"delete-delete", "resource-contention"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
     """
     if strategy not in STRATEGIES:
         raise Invalid(f"{strategy!a} is no merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
-    rules = {kind: rule for kind in SEVERITIES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
+    rules = {kind: rule for kind in CONFLICT_TYPES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
     for kind, rule in rules.items():
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
@@ -65,14 +64,9 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
 
 def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
     """Return what could be taken without asking; nothing of high severity has that."""
-    match conflict.type:
-        case "delete-delete":
-            return "target"
-        case "resource-contention":
-            return "both"
-        case "priority-disagreement" if policy.auto_priority:
-            return _higher(conflict)
-    return None
+    if conflict.type == "priority-disagreement" and policy.auto_priority:
+        return _higher(conflict)
+    return CONFLICT_TYPES[conflict.type].automatic
 
 
 def _higher(conflict: Conflict) -> Choice | None:
@@ -99,8 +93,8 @@ def _settled(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
         return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
     automatic = conflict.automatic_resolution
-    stops = policy.strict or conflict.type not in _HARMLESS | {"priority-disagreement"}
-    if automatic is not None and strategy != "manual" and (not stops or conflict.type == "delete-delete"):
+    stops = policy.strict and conflict.type != "delete-delete"
+    if automatic is not None and strategy != "manual" and not stops:
         return resolve(conflict, automatic, "automatic", "", _ACTOR)
     if strategy in _CHOICE_OF_STRATEGY:
         return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)

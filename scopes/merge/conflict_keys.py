@@ -7,27 +7,18 @@ from __future__ import annotations
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
+from scopes.model.conflict import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component
 
 FILES, MESSAGES, PRIORITIES, CONFLICTS = "files", "messages", "priorities", "conflicts"
 PROPOSALS = "proposals"
-_BY_AGENT = frozenset({PROPOSALS, "analyses", "methods", PRIORITIES})
-_TYPES = {
-    PROPOSALS: "competing-proposals",
-    "analyses": "contradictory-analysis",
-    "decisions": "decision-disagreement",
-    "methods": "methodology-dispute",
-    PRIORITIES: "priority-disagreement",
-    FILES: "resource-contention",
-    MESSAGES: "edit-edit",
-}
-_SAID_AS = {"decisions": "decision", "analyses": "finding", "methods": "approach", PRIORITIES: "urgency"}
+_TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
 
 def subject_of(path: str) -> str:
     """Return the key of the subject that a path below `state/` belongs to; accepted values go with their proposals."""
     names = path.removesuffix("=").split("/")
-    if names[0] in _BY_AGENT and len(names) > 2:
+    if len(names) > 2 and per_agent(path):
         names.pop()
     if names[0] == "entities":
         names[0] = PROPOSALS
@@ -47,12 +38,17 @@ def group_of(key: str) -> str:
 
 def type_of(key: str, *, added: bool) -> str:
     """Return the type of a disagreement on a subject; `added` tells that neither side found anything there."""
-    return _TYPES.get(group_of(key), "add-add" if added else "unknown")
+    return _TYPE_OF_GROUP.get(group_of(key), "add-add" if added else "unknown")
 
 
 def value_field(key: str) -> str | None:
-    """Return the field of a claim that holds what is said, None where the claim itself is."""
-    return _SAID_AS.get(group_of(key))
+    """Return the field of a claim that holds its value; None if the value is the whole claim."""
+    return CONFLICT_TYPES[type_of(key, added=False)].value_field
+
+
+def per_agent(key: str) -> bool:
+    """Return True if each agent has a claim of its own on such a key."""
+    return CONFLICT_TYPES[type_of(key, added=False)].per_agent
 
 
 def message_key(message: MessageId | str) -> str:
@@ -75,4 +71,4 @@ def _decoded(component: str) -> str:
 def agent_of(path: str) -> str | None:
     """Return the agent whose claim a path is, where claims of that group go by agent."""
     names = path.removesuffix("=").split("/")
-    return _decoded(names[-1]) if names[0] in _BY_AGENT and len(names) > 2 else None
+    return _decoded(names[-1]) if len(names) > 2 and per_agent(path) else None

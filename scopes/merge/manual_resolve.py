@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import MESSAGES, PROPOSALS, group_of, shown_key, value_field
+from scopes.merge.conflict_keys import MESSAGES, PROPOSALS, group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.in_progress import InProgress
@@ -22,7 +22,6 @@ from scopes.store.graph import list_new_commits
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
 
-_BY_AGENT = frozenset({"analyses", "methods", "priorities"})
 _URGENCIES = ("low", "normal", "high", "critical")
 
 
@@ -104,7 +103,7 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
         what = f"the {field} of {shown_key(key)}" if field is not None else "what a message says instead"
         raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")
     if field is not None:
-        agent = f"/{encode_component(actor)}" if group in _BY_AGENT else ""
+        agent = f"/{encode_component(actor)}" if per_agent(key) else ""
         return f"{key}{agent}=", {field: value}
     if group == MESSAGES:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}

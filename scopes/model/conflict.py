@@ -1,7 +1,7 @@
-"""A disagreement of two lines of history about one subject, as data: it is stored, talked about and resolved later.
+"""The record of a conflict: two branches changed one key of the state differently.
 
-What two sides say is an outcome; who said it, and in which message, stands beside it and does not count for whether
-they agree.
+CONFLICT_TYPES is the table of all types; a new type is a row here and a rule in `merge/detection.py`. Whether two sides
+agree depends on their values alone; the author and the message of a value are stored with it and not compared.
 """
 
 from __future__ import annotations
@@ -18,33 +18,49 @@ FORMAT_VERSION = 1
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
-"""What a resolution takes: one of CHOICES."""
+"""The outcome of a resolution: one of CHOICES."""
 Status: TypeAlias = str
-"""How far a conflict has come: one of STATUSES."""
+"""The progress of a conflict: one of STATUSES."""
 
-SEVERITIES: Final[Mapping[str, Severity]] = {
-    "edit-edit": "medium",
-    "delete-edit": "high",
-    "delete-delete": "low",
-    "add-add": "low",
-    "structural": "high",
-    "competing-proposals": "high",
-    "contradictory-analysis": "high",
-    "decision-disagreement": "high",
-    "methodology-dispute": "high",
-    "priority-disagreement": "medium",
-    "resource-contention": "low",
-    "unknown": "medium",
+
+class ConflictType(NamedTuple):
+    """The properties of one type of conflict.
+
+    `group` is the first component of the keys whose conflicts have this type unless a more specific rule applies.
+    `value_field` is the field of a claim of that group that holds its value; if None, the value is the whole claim.
+    `per_agent` is true if each agent has a claim of its own below the key.
+    `automatic` is the resolution that the automatic strategy takes without asking.
+    """
+
+    severity: Severity
+    group: str | None = None
+    value_field: str | None = None
+    per_agent: bool = False
+    automatic: Choice | None = None
+
+
+CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
+    "edit-edit": ConflictType("medium", group="messages"),
+    "delete-edit": ConflictType("high"),
+    "delete-delete": ConflictType("low", automatic="target"),
+    "add-add": ConflictType("low"),
+    "structural": ConflictType("high"),
+    "competing-proposals": ConflictType("high", group="proposals", per_agent=True),
+    "contradictory-analysis": ConflictType("high", group="analyses", value_field="finding", per_agent=True),
+    "decision-disagreement": ConflictType("high", group="decisions", value_field="decision"),
+    "methodology-dispute": ConflictType("high", group="methods", value_field="approach", per_agent=True),
+    "priority-disagreement": ConflictType("medium", group="priorities", value_field="urgency", per_agent=True),
+    "resource-contention": ConflictType("low", group="files", automatic="both"),
+    "unknown": ConflictType("medium"),
 }
-"""Every type of conflict with its severity (S4-13)."""
+"""Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""
 STATUSES: Final = ("open", "debate", "escalated", "resolved")
 CHOICES: Final = ("target", "source", "base", "both", "value")
-_LENGTH: Final = 12
-_DAMAGED: Final = "the record of a conflict is damaged"
+_ID_LENGTH: Final = 12
 
 
 class Position(NamedTuple):
-    """What one side says: a value as JSON, the last message that said so, its author, and how sure that one was."""
+    """The value of one side as JSON, the newest message that set it, its author, and the author's confidence."""
 
     value: Any
     message: str | None = None
@@ -53,7 +69,7 @@ class Position(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """How a conflict ended (S4-57); `value` is only given where neither side was taken, `rejected` is what lost."""
+    """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values."""
 
     strategy: str
     choice: Choice
@@ -65,9 +81,9 @@ class Resolution(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """One disagreement (S4-12); a side on which several agents speak has several positions, the last said last.
+    """One conflict (S4-12). A side has one position for each agent that set a value, the newest last.
 
-    `key` is the path of the subject below `state/`, percent-encoded, without an agent.
+    `key` is a path below `state/`, percent-encoded, without the agent.
     """
 
     id: str
@@ -82,24 +98,24 @@ class Conflict:
 
     @property
     def severity(self) -> Severity:
-        """How much it matters; a type of a newer version counts as medium."""
-        return SEVERITIES.get(self.type, "medium")
+        """The severity of the conflict's type."""
+        return CONFLICT_TYPES.get(self.type, CONFLICT_TYPES["unknown"]).severity
 
 
 def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: Any) -> str:
-    """Name a disagreement: 12 hexadecimal digits, the same whichever side is called the source.
+    """Compute the id of a conflict: 12 hexadecimal digits, the same after source and target change places.
 
-    Nor does the order count in which several positions stood before: where two sides have merged each other there are
-    two points that they come from, and neither is the first.
+    The order of the base values does not count either: after a criss-cross merge there are two merge bases, and neither
+    is the first.
     """
     sides = sorted((canonical.dump(source), canonical.dump(target)))
     before = canonical.dump(sorted(base, key=canonical.dump))
-    said = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
-    return hashlib.sha256(said).hexdigest()[:_LENGTH]
+    content = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
+    return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
 
 
 def encode_conflict(conflict: Conflict) -> bytes:
-    """Write the record of a conflict as one line of canonical JSON."""
+    """Encode a conflict as one line of canonical JSON."""
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "id": conflict.id,
@@ -118,16 +134,16 @@ def encode_conflict(conflict: Conflict) -> bytes:
 
 
 def decode_conflict(data: bytes) -> Conflict:
-    """Read the record of a conflict.
+    """Decode a conflict.
 
     Raises:
-        Corrupt: it is none.
+        Corrupt: the data is not a conflict record.
     """
     match canonical.load(data):
-        case {"id": str(name), "type": str(kind), "key": str(key), "status": str(status), **rest}:
+        case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(
-                id=name,
+                id=identity,
                 type=kind,
                 key=key,
                 base=_positions(rest.get("base")),
@@ -137,17 +153,17 @@ def decode_conflict(data: bytes) -> Conflict:
                 status=status,
                 resolution=_resolution(rest.get("resolution")),
             )
-    raise Corrupt(_DAMAGED, hint="see: scopes verify")
+    raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
 
 
 def position_document(position: Position) -> dict[str, Any]:
-    """Lay out a position; what is unknown is absent."""
+    """Return a position as a JSON object; unknown fields are left out."""
     known = {"message": position.message, "agent": position.agent, "confidence": position.confidence}
     return {"value": position.value, **{key: value for key, value in known.items() if value is not None}}
 
 
 def resolution_document(resolution: Resolution) -> dict[str, Any]:
-    """Lay out a resolution."""
+    """Return a resolution as a JSON object."""
     document: dict[str, Any] = {
         "strategy": resolution.strategy,
         "choice": resolution.choice,
@@ -159,12 +175,12 @@ def resolution_document(resolution: Resolution) -> dict[str, Any]:
 
 
 def _positions(documents: object) -> tuple[Position, ...]:
-    found = []
+    positions = []
     for document in documents if isinstance(documents, list) else ():
         match document:
             case {"value": value, **rest}:
                 message, agent, confidence = (rest.get(name) for name in ("message", "agent", "confidence"))
-                found.append(
+                positions.append(
                     Position(
                         value,
                         message if isinstance(message, str) else None,
@@ -172,7 +188,7 @@ def _positions(documents: object) -> tuple[Position, ...]:
                         float(confidence) if isinstance(confidence, int | float) else None,
                     )
                 )
-    return tuple(found)
+    return tuple(positions)
 
 
 def _resolution(document: object) -> Resolution | None:

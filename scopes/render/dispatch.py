@@ -59,6 +59,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.summaries": "summarize",
     "scopes.memory.summarize": "summarize",
     "scopes.memory.update": "memory",
+    "scopes.search.hits": "search",
     "scopes.search.search": "search",
 }
 

@@ -34,7 +34,7 @@ def as_mermaid(view: ConversationView) -> Diagram:
     for commit in view.history:
         if commit.oid in shown:
             head = head_of(commit)
-            body = view.wordless.get(commit.oid)
+            body = view.without_subject.get(commit.oid)
             words = head.subject if body is None else told(head, body)
             label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
             commits.append(Commit(commit.oid, commit.parents, label))

@@ -15,7 +15,7 @@ from scopes.tokens.rank_files import RankFilePaths
 from scopes.tokens.vocabulary import find_vocabulary
 
 _CHARACTERS_A_TOKEN = 5  # rather more than text has on average
-FETCH_HINT = "for exact numbers: scopes tokens fetch, or install scopes[tokens]"
+FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
 
 
 class Tokenizer(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
 
 from scopes.loading import load
 from scopes.tokens.choose import ScaledTokenizer, Tokenizer, TokenizerChoice
@@ -31,13 +32,22 @@ class CountCache(Protocol):
 
 
 class FileCountCache:
-    """Counts in a file of our cache, which is opened at the first question if it is there at all."""
+    """Counts in a file of the cache directory, opened by the first `find` if it exists; a context manager closes it."""
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, FILE)
         self._file: CountFile | None = None
         self._looked = False
         self._new: dict[bytes, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def find(self, key: bytes) -> int | None:
         """Return a count, where it is known."""
@@ -55,7 +65,8 @@ class FileCountCache:
     def save(self) -> None:
         """Keep what was noted; where that is not possible, it is counted again the next time."""
         if self._new:
-            (self._file or _open(self._path)).add(self._new)
+            self._file = self._file or _open(self._path)
+            self._file.add(self._new)
             self._new.clear()
 
 

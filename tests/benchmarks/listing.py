@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_listed
+from scopes.conversation.list_cached import find_cached_list
 from scopes.index.database import index_directory
 from tests.benchmarks.bare import read_tips
 from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall
@@ -44,9 +44,9 @@ def _from_index(work: Workplace, store: str) -> Iterator[Row]:
     directory = index_directory(os.path.join(work.directory, "cache"), store)
     list_conversations(open_store(store), directory, complete=True)
     yield _row(
-        work, "  from the index", store, lambda: _known(find_listed(store, directory, complete=False)), budget=0.2
+        work, "  from the index", store, lambda: _known(find_cached_list(store, directory, complete=False)), budget=0.2
     )
-    yield _row(work, "  with counts", store, lambda: _known(find_listed(store, directory, complete=True)))
+    yield _row(work, "  with counts", store, lambda: _known(find_cached_list(store, directory, complete=True)))
 
 
 def _known(found: object) -> None:

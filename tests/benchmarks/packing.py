@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import read_message_bytes
 from tests.benchmarks.measuring import Row, Samples
 from tests.benchmarks.stores import open_store, size_bytes
@@ -40,7 +40,7 @@ def measure(work: Workplace) -> Iterator[Row]:
 def _count(store: str) -> tuple[int, int]:
     """Return the bytes of a conversation's texts, and of the JSON lines that hold them."""
     repository = open_store(store)
-    _, messages = messages_of(repository, "conv-001")
+    _, messages = walk_all_messages(repository, "conv-001")
     sizes = [(len(m.text.encode()), len(read_message_bytes(repository, head.oid))) for head, m in messages]
     return sum(text for text, _ in sizes), sum(line for _, line in sizes)
 

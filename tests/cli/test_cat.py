@@ -10,13 +10,13 @@ from scopes.conversation.log import log
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, scopes
 from tests.conversation.stores import make_store
-from tests.importers.toy import Toy, line, write
+from tests.importers.toy import Toy, session_records, write_transcript
 
 
 @pytest.fixture
 def source(tmp_path):
     """A session of two messages."""
-    return write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    return write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
 
 
 @pytest.fixture

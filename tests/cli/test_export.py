@@ -12,7 +12,7 @@ from scopes.conversation.import_sample import import_sample
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
 from tests.conversation.stores import make_store
-from tests.importers.toy import Toy, line, write
+from tests.importers.toy import Toy, session_records, write_transcript
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def store(tmp_path):
     """A store with the sample, and with an imported session of two files."""
     repository = make_store(tmp_path / "store.git")
     import_sample(repository)
-    main = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    helper = write(tmp_path / "b.jsonl", *line("s1", "c", part="helper"))
+    main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    helper = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "c", part="helper"))
     import_sources(repository, [main, helper], (Toy(),))
     return str(tmp_path / "store.git")
 

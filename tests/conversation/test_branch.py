@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch, default_name, list_branches
+from scopes.conversation.branch import branch, default_branch_name, list_branches
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.switch import switch
@@ -95,7 +95,7 @@ def test_a_branch_without_a_name_is_called_after_purpose_and_agent_and_stays_uni
     ("agent", "name"), [("日本", "agent"), ("Ünï", "n"), ("a/b", "a-b"), ("x" * 60, "x" * 60), ("v1.2", "v1.2")]
 )
 def test_the_default_name_is_the_agents_slug(agent, name):
-    assert default_name([], "analysis", agent) == f"analysis/{name}"
+    assert default_branch_name([], "analysis", agent) == f"analysis/{name}"
 
 
 @pytest.mark.parametrize("agent", ["con", "HEAD", "build.lock", "a..b", "x" * 200, "x" * 99 + ".y"])

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.changes import changes, walk_own_operations
+from scopes.conversation.changes import changes, walk_conversation_operations
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
@@ -22,7 +22,7 @@ from tests.support.history import history, say
 
 def kinds(repository, conversation):
     """Return the kinds of a conversation's own operations, oldest first."""
-    return [own.record.kind for own in walk_own_operations(repository, conversation)][::-1]
+    return [own.record.kind for own in walk_conversation_operations(repository, conversation)][::-1]
 
 
 def said(repository, conversation):

@@ -18,7 +18,7 @@ def decide(repository, topic, decision, where="conv-001", author="carol", **fiel
 
 
 def stand(repository):
-    return [(row.topic, row.decision, row.stands) for row in decisions(repository, "conv-001").decisions]
+    return [(row.topic, row.decision, row.current) for row in decisions(repository, "conv-001").decisions]
 
 
 def test_a_decision_is_listed_with_commit_date_and_agent(repository):
@@ -26,7 +26,7 @@ def test_a_decision_is_listed_with_commit_date_and_agent(repository):
     history(repository, "main: a")
     said = decide(repository, "storage", "sqlite", author="dave", time="2026-02-01T12:00:00Z")
     [row] = decisions(repository, "conv").decisions
-    assert (row.topic, row.decision, row.stands) == ("storage", "sqlite", True)
+    assert (row.topic, row.decision, row.current) == ("storage", "sqlite", True)
     assert (row.head.oid, row.head.id, row.head.author) == (said.oid, said.id, "dave")
     assert cat(repository, row.head.oid[:8]).message.time == "2026-02-01T12:00:00Z"
 

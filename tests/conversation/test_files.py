@@ -8,7 +8,7 @@ import pytest
 
 from scopes.clock import new_id
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.files import files, touches_of
+from scopes.conversation.files import file_operations, files
 from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.errors import NotFound
@@ -109,7 +109,7 @@ def test_parts_that_refer_to_files_count_too(repository):
 def test_a_part_without_a_readable_path_touches_nothing():
     parts = (Part("file_ref", {"path": 7}), Part("file_ref", {}), Part("text", {"path": "a", "text": "x"}))
     message = Message(id="m", author=Author("carol"), parts=parts, files=(FileTouch("b", "edit"),))
-    assert touches_of(message) == [("b", "edit")]
+    assert file_operations(message) == [("b", "edit")]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -13,7 +14,7 @@ from scopes.conversation.abandon import abandon
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.gc import gc
 from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_listed
+from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation, rename_title
 from scopes.conversation.rewind import rewind
@@ -62,17 +63,17 @@ def fill(repository, directory):
 
 def rows_in(directory):
     """Return what the file of the index says, past all checks."""
-    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
         return connection.execute("SELECT id, title, messages, opening FROM conversation ORDER BY id").fetchall()
 
 
 @pytest.mark.parametrize("complete", [False, True])
 def test_what_is_known_is_answered_from_the_index_alone(two, directory, complete):
     """S4-53."""
-    assert find_listed(two.path, directory, complete=complete) is None
+    assert find_cached_list(two.path, directory, complete=complete) is None
     asked = list_conversations(two, directory, complete=complete)
     assert asked == list_conversations(two, complete=complete)
-    assert find_listed(two.path, directory, complete=complete) == asked
+    assert find_cached_list(two.path, directory, complete=complete) == asked
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -81,9 +82,9 @@ def test_after_every_change_the_answer_is_the_stores(two, directory, change):
     CHANGES[change](two)
     for complete in (False, True):
         right = list_conversations(two, complete=complete)
-        assert find_listed(two.path, directory, complete=complete) in (None, right)
+        assert find_cached_list(two.path, directory, complete=complete) in (None, right)
         assert list_conversations(two, directory, complete=complete) == right
-        assert find_listed(two.path, directory, complete=complete) == right
+        assert find_cached_list(two.path, directory, complete=complete) == right
 
 
 def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
@@ -92,7 +93,7 @@ def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
     lost = two.list_refs(names.HEADS)["refs/heads/conv-002/main"]
     bring_back = remove_object(two, lost)
     assert list_conversations(make_store(two.path), directory).damaged == ("conv-002",)
-    assert find_listed(two.path, directory, complete=False) is None
+    assert find_cached_list(two.path, directory, complete=False) is None
     bring_back()
     assert list_conversations(make_store(two.path), directory) == list_conversations(make_store(two.path))
 
@@ -103,7 +104,7 @@ def test_a_store_that_became_another_kind_is_asked_itself(two, directory, conten
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)
-    assert find_listed(two.path, directory, complete=False) is None
+    assert find_cached_list(two.path, directory, complete=False) is None
 
 
 def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monkeypatch):
@@ -117,19 +118,19 @@ def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monk
 
 def test_a_brief_answer_says_nothing_more_where_the_index_knows_more(two, directory):
     fill(two, directory)
-    assert {row.messages for row in find_listed(two.path, directory, complete=False).conversations} == {None}
+    assert {row.messages for row in find_cached_list(two.path, directory, complete=False).conversations} == {None}
     assert [row[2] for row in rows_in(directory)] == [3, 1]
 
 
 def test_a_brief_list_is_not_taken_for_a_complete_one(two, directory):
     list_conversations(two, directory)
-    assert find_listed(two.path, directory, complete=True) is None
+    assert find_cached_list(two.path, directory, complete=True) is None
 
 
 def test_while_an_operation_moves_refs_the_store_is_asked(two, directory):
     fill(two, directory)
     git(two, "update-ref", names.PENDING, two.list_refs(names.HEADS)["refs/heads/conv-001/main"])
-    assert find_listed(two.path, directory, complete=False) is None
+    assert find_cached_list(two.path, directory, complete=False) is None
 
 
 def test_first_prompts_are_looked_for_once(two, directory, monkeypatch):
@@ -145,20 +146,20 @@ def test_names_of_any_characters_come_back_as_they_were(repository, directory):
     for name in people:
         say(repository, "conv-001", "x", author=name)
     list_conversations(repository, directory)
-    [row] = find_listed(repository.path, directory, complete=False).conversations
+    [row] = find_cached_list(repository.path, directory, complete=False).conversations
     assert row.participants == tuple(sorted([*people, "zoe"]))
 
 
 def test_a_store_without_conversations_has_a_list(repository, directory):
     assert fill(repository, directory).conversations == ()
-    assert find_listed(repository.path, directory, complete=True).conversations == ()
+    assert find_cached_list(repository.path, directory, complete=True).conversations == ()
 
 
 def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_path):
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)
-    assert find_listed(other.path, directory, complete=False) is None
+    assert find_cached_list(other.path, directory, complete=False) is None
     found = list_conversations(other, directory)
     assert (found.conversations, [note.text for note in found.notes]) == (
         (), ["the index of conversations belonged to another store or another version"],
@@ -167,12 +168,12 @@ def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_pa
 
 def test_what_was_changed_in_the_file_is_made_anew_with_a_note(two, directory):
     fill(two, directory)
-    with sqlite3.connect(os.path.join(directory, "conversations.sqlite")) as connection:
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection, connection:
         connection.execute("UPDATE conversation SET title = 'false'")
-    assert find_listed(two.path, directory, complete=False) is None
+    assert find_cached_list(two.path, directory, complete=False) is None
     found = list_conversations(two, directory)
     assert [note.text for note in found.notes] == ["the index of conversations was damaged"]
-    assert find_listed(two.path, directory, complete=False) == list_conversations(two)
+    assert find_cached_list(two.path, directory, complete=False) == list_conversations(two)
 
 
 def sweep(repository, directory, tries):
@@ -192,7 +193,7 @@ def sweep(repository, directory, tries):
                 os.unlink(path + beside)
         with open(path, "wb") as file:
             file.write(data)
-        assert find_listed(repository.path, directory, complete=True) in (None, right)
+        assert find_cached_list(repository.path, directory, complete=True) in (None, right)
         assert list_conversations(repository, directory, complete=True).conversations == right.conversations
 
 
@@ -216,7 +217,7 @@ def test_whatever_lies_in_its_place_is_replaced(two, directory, content):
 def test_where_nothing_can_be_kept_the_store_answers(two, tmp_path):
     (tmp_path / "file").write_text("in the way")
     directory = str(tmp_path / "file" / "scopes" / "index")
-    assert find_listed(two.path, directory, complete=False) is None
+    assert find_cached_list(two.path, directory, complete=False) is None
     assert list_conversations(two, directory) == list_conversations(two)
 
 
@@ -224,7 +225,7 @@ def test_an_index_that_somebody_writes_is_read_and_not_waited_for(two, directory
     fill(two, directory)
     writer = sqlite3.connect(os.path.join(directory, "conversations.sqlite"), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
-    assert find_listed(two.path, directory, complete=True) == list_conversations(two, complete=True)
+    assert find_cached_list(two.path, directory, complete=True) == list_conversations(two, complete=True)
     say(two, "conv-002", "e")
     assert list_conversations(two, directory) == list_conversations(two)
     writer.close()
@@ -237,7 +238,7 @@ def test_what_another_list_has_kept_meanwhile_is_not_overwritten(two, directory)
         say(two, "conv-002", "e")
         newer = list_conversations(two, directory)
         late.keep([], States("another", "moment"))
-    assert find_listed(two.path, directory, complete=False) == newer
+    assert find_cached_list(two.path, directory, complete=False) == newer
 
 
 def test_many_lists_and_changes_at_once_all_tell_the_truth(two, directory):
@@ -247,10 +248,10 @@ def test_many_lists_and_changes_at_once_all_tell_the_truth(two, directory):
         if number % 2:
             say(make_store(two.path), "conv-002", f"from {number}")
             return ()
-        found = find_listed(two.path, directory, complete=True)
+        found = find_cached_list(two.path, directory, complete=True)
         return (found or list_conversations(make_store(two.path), directory, complete=True)).notes
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(work, range(40))) == {()}
     assert list_conversations(two, directory, complete=True) == list_conversations(two, complete=True)
-    assert find_listed(two.path, directory, complete=True) == list_conversations(two, complete=True)
+    assert find_cached_list(two.path, directory, complete=True) == list_conversations(two, complete=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import LogFilter, log, messages_of, touches
+from scopes.conversation.log import LogFilter, log, touches_file, walk_all_messages
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -79,15 +79,15 @@ def test_a_range_with_an_end_that_is_not_there_is_refused(repository, where, ref
 
 def test_every_branch_is_walked_once_the_one_that_moved_last_on_top(repository):
     history(repository, "main: a b", "fix@a: c", "late@root: d")
-    assert words(repository, "conv-001", every_branch=True) == "dcba"
-    assert words(repository, "conv-001/fix", every_branch=True) == "dcba"
+    assert words(repository, "conv-001", all_branches=True) == "dcba"
+    assert words(repository, "conv-001/fix", all_branches=True) == "dcba"
     say(repository, "conv-001/main", "e")
-    assert words(repository, "conv-001", every_branch=True) == "ebdca"
+    assert words(repository, "conv-001", all_branches=True) == "ebdca"
 
 
 def test_an_entry_names_the_branches_whose_tip_it_is(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
-    named = {e.head.subject: e.branches for e in log(repository, "conv-001", every_branch=True).items}
+    named = {e.head.subject: e.branches for e in log(repository, "conv-001", all_branches=True).items}
     assert named == {"a": (), "b": ("main", "same"), "c": ("fix",)}
 
 
@@ -231,20 +231,19 @@ def test_a_message_touches_a_file_a_directory_above_it_and_its_former_name(path,
         id="m", author=Author("carol"), parts=(Part("file_ref", {"path": "docs/a.md", "op": "read"}), Part("text", {"text": "x"})),
         files=(FileTouch("src/app.py", "rename", None, "old.py"),),
     )  # fmt: skip
-    assert touches(message, path) is fits
+    assert touches_file(message, path) is fits
 
 
 def test_all_messages_of_a_conversation_come_oldest_first_each_once(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
-    chosen, found = messages_of(repository, "conv")
+    chosen, found = walk_all_messages(repository, "conv")
     assert chosen == "conv-001"
     assert [message.text for _, message in found] == ["a", "b", "c"]
 
 
-def test_how_a_log_is_to_be_drawn_is_carried_along(repository):
+def test_a_log_names_its_conversation(repository):
     history(repository, "main: a")
-    drawn = log(repository, "conv-001", graph=True, oneline=True)
-    assert (drawn.graph, drawn.oneline, drawn.conversation) == (True, True, "conv-001")
+    assert log(repository, "conv-001", graph=True).conversation == "conv-001"
     assert texts(repository, "conv-001") == ["a"]
 
 
@@ -257,7 +256,7 @@ def edges(repository, where, **options):
 
 def test_a_graph_connects_every_message_with_its_parents(repository):
     history(repository, "main: a b c", "fix@b: d e")
-    assert edges(repository, "conv-001", every_branch=True) == {"cb", "ba", "db", "ed"}
+    assert edges(repository, "conv-001", all_branches=True) == {"cb", "ba", "db", "ed"}
 
 
 def test_a_graph_connects_through_messages_that_a_filter_left_out(varied):

@@ -133,7 +133,7 @@ def stopped(repository):
 
 def decided(repository):
     """Return what stands on main."""
-    return [row.decision for row in decisions(repository, "conv-001").decisions if row.stands]
+    return [row.decision for row in decisions(repository, "conv-001").decisions if row.current]
 
 
 @pytest.mark.parametrize(("take", "value", "expected"), [("source", None, ["sessions"]), ("target", None, ["jwt"])])

@@ -24,7 +24,7 @@ from tests.support.history import history, say
 READERS = {
     "list": lambda r: list_conversations(r, complete=True),
     "show": lambda r: show(r, "conv-001", abandoned=True),
-    "log": lambda r: tuple(log(r, "conv-001", every_branch=True, only=LogFilter(author="carol")).items),
+    "log": lambda r: tuple(log(r, "conv-001", all_branches=True, only=LogFilter(author="carol")).items),
     "range": lambda r: tuple(log(r, "conv-001/main...fix").items),
     "cat": lambda r: cat(r, "conv-001/v1"),
     "branches": lambda r: list_branches(r, "conv-001"),

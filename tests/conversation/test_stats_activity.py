@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.conversation.stats import Activity
+from scopes.conversation.stats import ActiveTime
 from scopes.history.messages import MessageHead
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message
@@ -13,7 +13,7 @@ from scopes.model.message import Author, Message
 
 def activity(*rows):
     """Add messages: each is its name, its parent's, its second, who says it, and how exact its time is."""
-    told = Activity()
+    told = ActiveTime()
     for name, parent, second, kind, *precision in rows:
         parents = () if parent is None else (parent,)
         head = MessageHead(MessageId(name), name, parents, kind, kind, "plain", second, "", ())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from scopes.exporters.run import export
+from scopes.exporters.export import export
 from scopes.history.messages import ID_TRAILER, KIND_TRAILER, identity_of, write_message_blob, write_message_commit
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import record_operation
 from scopes.model.message import Author, Message, Part
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, format_commit
@@ -16,9 +16,9 @@ from scopes.store.transaction import exclusive_write
 TIME = "2026-03-01T10:00:00Z"
 
 
-def exported(repository, where="conv-001", form="json", **options):
+def exported(repository, where="conv-001", format_name="json", **options):
     """Return an export as text."""
-    return b"".join(export(repository, where, form=form, **options).pieces).decode()
+    return b"".join(export(repository, where, format_name=format_name, **options).pieces).decode()
 
 
 def document(repository, where="conv-001", **options):

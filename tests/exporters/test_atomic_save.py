@@ -11,7 +11,7 @@ import pytest
 from scopes.conversation.import_sample import import_sample
 from scopes.errors import Corrupt, Inaccessible, Invalid, NotFound, Refused
 from scopes.exporters.atomic_save import save
-from scopes.exporters.run import Exported, ExportedFile, export
+from scopes.exporters.export import Exported, ExportedFile, export
 from tests.exporters.building import exported
 
 
@@ -23,13 +23,13 @@ def of(*pieces, name="a.md", failure=None):
         if failure is not None:
             raise failure
 
-    return Exported(conversation="conv-001", form="markdown", messages=2, files=(ExportedFile(name, None, walk()),))
+    return Exported(conversation="conv-001", format="markdown", messages=2, files=(ExportedFile(name, None, walk()),))
 
 
 def several(*names):
     """Make an export of several files, each with its own name in it."""
     files = tuple(ExportedFile(name, name, iter([name.encode()])) for name in names)
-    return Exported(conversation="conv-001", form="original", messages=None, files=files)
+    return Exported(conversation="conv-001", format="original", messages=None, files=files)
 
 
 def everything(folder):
@@ -40,10 +40,10 @@ def everything(folder):
 def test_a_file_holds_the_export_and_is_reported(repository, tmp_path):
     import_sample(repository)
     path = str(tmp_path / "out.json")
-    done = save(export(repository, "conv-001", form="json"), path)
+    done = save(export(repository, "conv-001", format_name="json"), path)
     text = exported(repository)
     assert (tmp_path / "out.json").read_text() == text
-    assert (done.path, done.form, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
+    assert (done.path, done.format, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
     assert done.files == ()
 
 
@@ -107,7 +107,7 @@ def test_a_link_is_followed_and_stays(tmp_path):
 def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     """A device, a pipe; tried on a pipe, since root could lose a device by this."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(Invalid, match="is no regular file"):
+    with pytest.raises(Invalid, match="is not a regular file"):
         save(of(b"x"), str(tmp_path / "pipe"), force=True)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -149,14 +149,14 @@ def test_of_several_files_none_is_written_where_one_is_in_the_way(tmp_path):
 
 def test_several_files_do_not_fit_into_one(tmp_path):
     (tmp_path / "file").write_bytes(b"mine")
-    with pytest.raises(Invalid, match="is no directory"):
+    with pytest.raises(Invalid, match="is not a directory"):
         save(several("one", "two"), str(tmp_path / "file"), force=True)
 
 
 def test_a_directory_that_stays_empty_is_taken_away(tmp_path):
     broken = Exported(
         conversation="conv-001",
-        form="original",
+        format="original",
         messages=None,
         files=(*of(failure=Corrupt("x")).files, *several("b").files),
     )
@@ -177,7 +177,7 @@ def test_a_file_that_somebody_else_made_meanwhile_is_not_overwritten(tmp_path, m
         monkeypatch.setattr(os, "link", refuse_links)
     files = (ExportedFile("x", None, walk()),)
     with pytest.raises(Refused, match="there is a file"):
-        save(Exported(conversation="conv-001", form="json", messages=1, files=files), str(tmp_path / "out.md"))
+        save(Exported(conversation="conv-001", format="json", messages=1, files=files), str(tmp_path / "out.md"))
     assert everything(tmp_path) == {"out.md": b"theirs"}
 
 

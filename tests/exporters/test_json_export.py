@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scopes.conversation.branch import branch
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
-from scopes.exporters.run import export
+from scopes.exporters.export import export
 from scopes.history.messages import is_root, read_message_bytes
 from scopes.history.revparse import list_branch_tips
 from scopes.store.graph import walk_oldest_first
@@ -51,7 +51,7 @@ def test_branches_say_where_they_began_and_what_for(repository):
     drawn = history(repository, "main: a b")
     branch(repository, "conv-001", purpose="analysis", agent="reviewer", start=drawn.oids["a"], switch=False)
     said = say(repository, "conv-001/analysis/reviewer", "c")
-    every = document(repository, every_branch=True)["conversation"]["branches"]
+    every = document(repository, all_branches=True)["conversation"]["branches"]
     assert [(row["name"], row["tip"]) for row in every] == [("main", drawn.oids["b"]), ("analysis/reviewer", said.oid)]
     row = every[1]
     assert (row["parent"], row["fork"]) == ("main", drawn.oids["a"])
@@ -73,7 +73,7 @@ def test_the_history_can_be_built_again(repository):
     copied = message("e", "copied")
     put(repository, "main", merged, copied, message("f", "on the copy"))
     put(repository, "fix", drawn.oids["d"], copied)
-    whole = document(repository, every_branch=True)
+    whole = document(repository, all_branches=True)
     places = [place for each in whole["messages"] for place in (each, *each.get("also_at", ()))]
     found = {place["oid"]: place["parent_oids"] for place in places}
     tips = list_branch_tips(repository, "conv-001").values()
@@ -84,7 +84,7 @@ def test_the_history_can_be_built_again(repository):
 def test_parents_come_before_their_children_and_ids_once(repository):
     import_sample(repository)
     seen = set()
-    for each in document(repository, every_branch=True)["messages"]:
+    for each in document(repository, all_branches=True)["messages"]:
         assert each["id"] not in seen
         assert seen >= set(each["parents"])
         seen.add(each["id"])
@@ -94,7 +94,7 @@ def test_a_message_at_two_places_names_both(repository):
     drawn = history(repository, "main: a b", "fix@a:")
     copied = message("c", "copied")
     first, second = put(repository, "main", drawn.oids["b"], copied), put(repository, "fix", drawn.oids["a"], copied)
-    last = document(repository, every_branch=True)["messages"][-1]
+    last = document(repository, all_branches=True)["messages"][-1]
     assert (last["oid"], last["parents"]) == (first, [drawn.ids["b"]])
     place = {"oid": second, "parents": [drawn.ids["a"]], "parent_oids": [drawn.oids["a"]]}
     assert last["also_at"] == [place]
@@ -132,6 +132,6 @@ def test_text_that_is_no_unicode_is_valid_json(repository):
 def test_a_message_is_a_line_and_is_read_when_its_turn_comes(repository):
     """Memory is bounded by the largest message."""
     history(repository, "main: a b c")
-    pieces = list(export(repository, "conv-001", form="json").pieces)
+    pieces = list(export(repository, "conv-001", format_name="json").pieces)
     assert [piece.count(b"\n") for piece in pieces] == [0, 1, 1, 1, 2]
     assert pieces[-1] == b"\n]}\n"

@@ -23,19 +23,19 @@ def lines(repository, where="conv-001", **options):
 def test_the_lines_are_the_messages_of_the_document(repository):
     import_sample(repository)
     assert lines(repository) == document(repository)["messages"]
-    assert lines(repository, every_branch=True) == document(repository, every_branch=True)["messages"]
+    assert lines(repository, all_branches=True) == document(repository, all_branches=True)["messages"]
 
 
 def test_a_conversation_without_messages_has_no_lines(repository):
     new(repository)
-    assert exported(repository, form="jsonl") == ""
+    assert exported(repository, format_name="jsonl") == ""
 
 
 def test_only_a_newline_ends_a_line(repository):
     new(repository)
     text = "one\ntwo\u2028three\x85four\r"
     say(repository, "conv-001", text)
-    whole = exported(repository, form="jsonl")
+    whole = exported(repository, format_name="jsonl")
     assert (whole.count("\n"), json.loads(whole)["parts"][0]["text"]) == (1, text)
 
 

@@ -32,17 +32,17 @@ def test_a_transcript_looks_as_agreed(repository, golden):
     golden("sample.md", transcript(repository))
 
 
-def test_a_transcript_of_every_branch_looks_as_agreed(repository, golden):
+def test_a_transcript_of_all_branches_looks_as_agreed(repository, golden):
     import_sample(repository)
     retract(repository, "conv-001", "main~2", "not any more", author="general-purpose")
-    golden("sample-all.md", transcript(repository, every_branch=True))
+    golden("sample-all.md", transcript(repository, all_branches=True))
 
 
 def test_every_message_is_a_section_of_its_own(repository):
     drawn = history(repository, "main: a b c", "fix@b: d e")
     assert sections(transcript(repository)) == [drawn.ids[word][:8] for word in "abc"]
     assert sections(transcript(repository, "conv-001/fix")) == [drawn.ids[word][:8] for word in "abde"]
-    assert sections(transcript(repository, every_branch=True)) == [drawn.ids[word][:8] for word in "abcde"]
+    assert sections(transcript(repository, all_branches=True)) == [drawn.ids[word][:8] for word in "abcde"]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -119,21 +119,21 @@ def test_what_was_retracted_on_another_branch_is_marked_where_that_branch_is_sho
     drawn = history(repository, "main: a", "fix:")
     retract(repository, "conv-001/fix", drawn.ids["a"], "", author="dave")
     assert "retracted" not in transcript(repository)
-    assert "**retracted by" in heading(transcript(repository, every_branch=True), drawn.ids["a"])
+    assert "**retracted by" in heading(transcript(repository, all_branches=True), drawn.ids["a"])
 
 
 def test_branches_are_named_where_they_begin(repository):
     history(repository, "main: a b", "fix@a: c", "try@a:")
     assert "\n\n<sub>branches begin here: fix, try</sub>\n\n---\n" in transcript(repository)
     assert "\n\n<sub>branches begin here: try</sub>\n" in transcript(repository, "conv-001/fix")
-    every = transcript(repository, every_branch=True)
+    every = transcript(repository, all_branches=True)
     assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in every
 
 
 def test_a_further_branch_says_where_it_began_and_what_for(repository):
     drawn = history(repository, "main: a b")
     branch(repository, "conv-001", purpose="analysis", agent="code_analyzer", start=drawn.oids["a"], switch=False)
-    text = transcript(repository, every_branch=True)
+    text = transcript(repository, all_branches=True)
     link = f"[{drawn.ids['a'][:8]}](#m-{drawn.ids['a'][:8]})"
     assert (
         rf'## analysis/code\_analyzer <sub id="b-1">from {link} · analysis · code\_analyzer · active · '
@@ -149,7 +149,7 @@ def test_a_compaction_and_a_sub_agent_are_noted(repository):
         "d", "helping", extra={"context_root": True, "spawned_by": {"message": "b".ljust(26, "a"), "call_id": "1"}}
     )
     put(repository, "helper", root, helper)
-    text = transcript(repository, every_branch=True)
+    text = transcript(repository, all_branches=True)
     assert text.count("<sub>the model's context begins here: what came before was compacted</sub>") == 1
     assert "called by [baaaaaaa](#m-baaaaaaa)" in heading(text, "daaaaaaa")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.exporters.markdown_blocks import MOST_CONTAINERS, CodeLines
+from scopes.exporters.markdown_blocks import MOST_CONTAINERS, CodeLineScanner
 from tests.exporters.sections import PARSER
 
 STRUCTURE = [
@@ -34,13 +34,13 @@ STRUCTURE = [
 
 def kinds(*lines):
     """Return what the lines of a text are, by the first letters."""
-    reader = CodeLines()
+    reader = CodeLineScanner()
     return "".join(reader.read(line)[0] for line in lines)
 
 
 def closing(*lines):
     """Return the line that a text lacks."""
-    reader = CodeLines()
+    reader = CodeLineScanner()
     for line in lines:
         reader.read(line)
     return reader.closing
@@ -127,7 +127,7 @@ def test_a_fence_that_only_its_own_line_ends_is_open(lines, expected):
 
 
 def test_nobody_reads_a_thousand_quotes():
-    reader = CodeLines()
+    reader = CodeLineScanner()
     assert reader.read("> " * MOST_CONTAINERS + "a") == "text"
     assert not reader.too_deep
     assert reader.read("- " * 1000 + "a") == "text"
@@ -142,7 +142,7 @@ def test_what_is_code_here_is_code_to_a_reader_of_markdown(text):
     for token in PARSER.parse(text):
         if token.type in {"fence", "code_block"}:
             seen |= set(range(*token.map))
-    reader = CodeLines()
+    reader = CodeLineScanner()
     lines = text.split("\n")
     code = {number for number, line in enumerate(lines) if reader.read(line) != "text"}
     assert {number for number in code - seen if lines[number].strip(" \t>")} == set()

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scopes.exporters.markdown_blocks import MOST_CONTAINERS
-from scopes.exporters.markdown_escape import code_span, contain, fenced, hypertext, plain
+from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
 from tests.exporters.sections import PARSER, definitions, foreign_html, html_of, sections
 
 HEAD = '---\n\n**next** <sub id="m-next">.</sub>\n'
@@ -23,7 +23,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), s
 
 def after(text):
     """Return a document in which a message follows the text."""
-    return f"{contain(text)}\n\n{HEAD}"
+    return f"{escape_block(text)}\n\n{HEAD}"
 
 
 @settings(max_examples=250, deadline=None)
@@ -61,7 +61,7 @@ def test_no_text_swallows_or_imitates_what_follows(text):
     ],
 )
 def test_harmless_text_stays_as_it_is(text):
-    assert contain(text) == text
+    assert escape_block(text) == text
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_harmless_text_stays_as_it_is(text):
     ],
 )
 def test_what_is_live_outside_of_code_is_escaped(text, written):
-    assert contain(text) == written
+    assert escape_block(text) == written
 
 
 @pytest.mark.parametrize(
@@ -101,41 +101,41 @@ def test_what_is_live_outside_of_code_is_escaped(text, written):
     ],
 )
 def test_an_open_fence_is_closed(text, written):
-    assert contain(text) == written
+    assert escape_block(text) == written
 
 
 def test_what_readers_take_differently_is_written_so_that_they_agree():
-    assert contain("``` |\n|-|\n```") == "``` &#124;\n|-|\n```"
-    assert contain("- \n   \n  ```\n  ```") == "- \n\n  ```\n  ```"
-    assert contain("a\r\nb\r<c>\n\n") == "a\nb\n&lt;c>\n\n"
+    assert escape_block("``` |\n|-|\n```") == "``` &#124;\n|-|\n```"
+    assert escape_block("- \n   \n  ```\n  ```") == "- \n\n  ```\n  ```"
+    assert escape_block("a\r\nb\r<c>\n\n") == "a\nb\n&lt;c>\n\n"
 
 
 def test_text_that_nests_without_end_is_shown_as_code():
-    assert contain(">" * (MOST_CONTAINERS + 2) + "<b>") == "```\n" + ">" * (MOST_CONTAINERS + 2) + "<b>\n```"
+    assert escape_block(">" * (MOST_CONTAINERS + 2) + "<b>") == "```\n" + ">" * (MOST_CONTAINERS + 2) + "<b>\n```"
 
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])
 def test_no_text_costs_more_than_its_length(unit):
     """Reliability: what is quadratic takes minutes here, in processor time."""
     began = time.process_time()
-    contain(unit * (200_000 // len(unit)) + "<b>")
+    escape_block(unit * (200_000 // len(unit)) + "<b>")
     assert time.process_time() - began < 5
 
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_a_name_is_one_line_without_markup(text):
-    tokens = PARSER.parse(f"**x{plain(text)}** <sub>{plain(text)}</sub>")
+    tokens = PARSER.parse(f"**x{escape_inline(text)}** <sub>{escape_inline(text)}</sub>")
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     kinds = {child.type for child in tokens[1].children}
     assert kinds <= {"text", "text_special", "strong_open", "strong_close", "html_inline"}
-    assert html_of(f"x{plain(text)}") == []
+    assert html_of(f"x{escape_inline(text)}") == []
 
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_no_line_of_a_block_of_code_ends_it(text):
-    fence, *_ = tokens = PARSER.parse(fenced(text, "json"))
+    fence, *_ = tokens = PARSER.parse(code_block(text, "json"))
     assert (len(tokens), fence.type, fence.info) == (1, "fence", "json")
     body = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     assert fence.content.rstrip("\n") == body.rstrip("\n")
@@ -152,6 +152,6 @@ def test_a_code_span_holds_its_line(text):
 @settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_a_summary_is_one_element(text):
-    block = f"<details>\n<summary>{hypertext(text)}</summary>\n\nx\n\n</details>"
+    block = f"<details>\n<summary>{escape_html(text)}</summary>\n\nx\n\n</details>"
     assert foreign_html(block) == []
-    assert "\n" not in hypertext(text)
+    assert "\n" not in escape_html(text)

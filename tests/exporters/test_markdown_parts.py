@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.exporters.markdown_parts import write_document, write_files, write_part
+from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.model.message import FileTouch, Part
 from tests.exporters.building import call, result
 from tests.exporters.sections import foreign_html

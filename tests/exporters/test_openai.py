@@ -12,7 +12,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Invalid
-from scopes.exporters.run import export
+from scopes.exporters.export import export
 from scopes.history.revparse import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
@@ -188,7 +188,7 @@ def test_a_list_holds_one_branch(repository):
     history(repository, "main: a", "fix: b")
     assert [entry["content"] for entry in entries(repository, "conv-001/fix")] == ["a", "b"]
     with pytest.raises(Invalid, match="holds one branch") as refusal:
-        export(repository, "conv-001", form="openai", every_branch=True)
+        export(repository, "conv-001", format_name="openai", all_branches=True)
     assert refusal.value.hint == "name the branch: CONV/BRANCH"
 
 

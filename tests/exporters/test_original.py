@@ -14,10 +14,10 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.rename import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
+from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
-from scopes.exporters.run import export
-from scopes.history.operation_record import record_operation
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
+from scopes.history.transaction import record_operation
 from scopes.ids import Oid
 from scopes.importers import archive as writing_sources
 from scopes.importers.formats.base import Source
@@ -32,7 +32,7 @@ from scopes.store.transaction import exclusive_write
 from scopes.store.trees import find_blob, update_tree
 from tests.conversation.stores import make_store
 from tests.importers.formats.claude_code.logs import SESSION, Log
-from tests.importers.toy import Toy, line, write
+from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.history import history
 
 
@@ -43,22 +43,22 @@ def bring(repository, *sources):
 
 def original(repository, where="conv-001", **options):
     """Return the bytes of an export."""
-    return b"".join(export(repository, where, form="original", **options).pieces)
+    return b"".join(export(repository, where, format_name="original", **options).pieces)
 
 
 def names(repository, **options):
     """Return the names of the files that an export would write."""
-    return [file.name for file in export(repository, "conv-001", form="original", **options).files]
+    return [file.name for file in export(repository, "conv-001", format_name="original", **options).files]
 
 
 @pytest.fixture
 def session(repository, tmp_path):
     """A session with two sub-agents, and another session that is none of theirs."""
     sources = [
-        write(tmp_path / "main.jsonl", *line("s1", "a b c")),
-        write(tmp_path / "one.jsonl", *line("s1", "d e", part="helper-1")),
-        write(tmp_path / "two.jsonl", *line("s1", "f", part="helper-2")),
-        write(tmp_path / "other.jsonl", *line("s2", "g")),
+        write_transcript(tmp_path / "main.jsonl", *session_records("s1", "a b c")),
+        write_transcript(tmp_path / "one.jsonl", *session_records("s1", "d e", part="helper-1")),
+        write_transcript(tmp_path / "two.jsonl", *session_records("s1", "f", part="helper-2")),
+        write_transcript(tmp_path / "other.jsonl", *session_records("s2", "g")),
     ]
     bring(repository, *sources)
     return {Path(source.path).name: Path(source.path).read_bytes() for source in sources}
@@ -66,7 +66,7 @@ def session(repository, tmp_path):
 
 def test_one_source_comes_back_byte_for_byte(repository, session):
     assert original(repository, "conv-002") == session["other.jsonl"]
-    exported = export(repository, "conv-002", form="original")
+    exported = export(repository, "conv-002", format_name="original")
     assert (exported.conversation, exported.messages) == ("conv-002", None)
 
 
@@ -91,17 +91,17 @@ def test_any_lines_come_back(tmp_path_factory, lines):
 
 def test_a_large_source_comes_in_pieces(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b c d e f"))
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d e f"))
     bring(repository, source)
-    pieces = list(export(repository, "conv-001", form="original").pieces)
+    pieces = list(export(repository, "conv-001", format_name="original").pieces)
     assert len(pieces) > 3
     assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
 
 
 def test_a_source_that_has_grown_comes_back_as_it_was_last_seen(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write(path, *line("s1", "a b")))
-    bring(repository, write(path, *line("s1", "a b c")))
+    bring(repository, write_transcript(path, *session_records("s1", "a b")))
+    bring(repository, write_transcript(path, *session_records("s1", "a b c")))
     assert original(repository) == path.read_bytes()
 
 
@@ -114,7 +114,7 @@ def test_a_source_of_several_conversations_belongs_to_each(repository, tmp_path)
 
 def test_what_was_done_with_the_conversation_since_does_not_matter(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write(path, *line("s1", "a b")))
+    bring(repository, write_transcript(path, *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "more"))
     rename_conversation(repository, "conv-001", "login-bug")
     path2 = path.read_bytes()
@@ -123,7 +123,7 @@ def test_what_was_done_with_the_conversation_since_does_not_matter(repository, t
 
 
 def test_several_sources_are_several_files(repository, session):
-    exported = export(repository, "conv-001", form="original")
+    exported = export(repository, "conv-001", format_name="original")
     assert [file.source for file in exported.files] == ["s1", "s1/helper-1", "s1/helper-2"]
     assert [file.name for file in exported.files] == ["s1.jsonl", "s1.helper-1.jsonl", "s1.helper-2.jsonl"]
     assert [b"".join(file.pieces) for file in exported.files] == list(session.values())[:3]
@@ -168,14 +168,14 @@ def falsify(repository, path, data):
 
 
 def test_bytes_that_are_not_those_that_were_imported_are_refused(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "chunks/000000", b"other bytes\n")
     with pytest.raises(Corrupt, match="the bytes of s1 are not those that were imported"):
         original(repository)
 
 
 def test_a_damaged_description_is_refused(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "source.json", b"[]\n")
     with pytest.raises(Corrupt, match="the record of an imported source is damaged"):
         original(repository)
@@ -204,12 +204,12 @@ def described(repository, **changes):
     ],
 )
 def test_a_file_name_is_safe_whatever_the_source_was_called(repository, tmp_path, changes, expected):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     assert described(repository, **changes) == [expected]
 
 
 def test_file_names_differ_also_where_case_does_not_count(repository, session):
-    files = export(repository, "conv-001", form="original").files
+    files = export(repository, "conv-001", format_name="original").files
     assert len({file.name.casefold() for file in files}) == 3
     records = [read_source_record(repository, Oid(oid)) for oid in repository.list_refs(SOURCES).values()]
     assert {record.native_id for record in records} == {"s1", "s2"}
@@ -222,7 +222,9 @@ def test_file_names_differ_also_where_case_does_not_count(repository, session):
 
 def test_chunks_are_read_in_their_order(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 8)
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", " ".join(f"w{n}" for n in range(30)))))
+    bring(
+        repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", " ".join(f"w{n}" for n in range(30))))
+    )
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
     assert b"".join(walk_chunks(repository, commit)) == (tmp_path / "a.jsonl").read_bytes()
 
@@ -238,7 +240,7 @@ def test_a_backup_of_a_session_and_its_sub_agent_is_imported_to_the_same_branche
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(written.data())
-    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), form="original"), f"{tmp_path}/out/")
+    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
     assert sorted(saved.files) == sorted(lie)
     bring_folder(again, tmp_path / "out", lie)
     assert again.list_refs("refs/heads/") == first.list_refs("refs/heads/")

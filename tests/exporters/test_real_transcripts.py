@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.exporters.run import export
+from scopes.exporters.export import export
 from scopes.history.revparse import conversation_ids
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -43,9 +43,9 @@ def transcript(request, repository):
 def test_a_real_transcript_comes_out_in_every_form(repository, transcript):
     path, conversations = transcript
     for conversation in conversations:
-        assert b"".join(export(repository, conversation, form="original").pieces) == path.read_bytes()
-        ids = [each["id"][:8] for each in document(repository, conversation, every_branch=True)["messages"]]
-        text = exported(repository, conversation, "markdown", every_branch=True)
+        assert b"".join(export(repository, conversation, format_name="original").pieces) == path.read_bytes()
+        ids = [each["id"][:8] for each in document(repository, conversation, all_branches=True)["messages"]]
+        text = exported(repository, conversation, "markdown", all_branches=True)
         assert sections(text) == ids
         assert (foreign_html(text), definitions(text), is_balanced(text)) == ([], {}, True)
         assert all("role" in entry for entry in json.loads(exported(repository, conversation, "openai")))

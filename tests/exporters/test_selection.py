@@ -13,13 +13,13 @@ from tests.exporters.building import join, message, point, put
 from tests.support.history import history, say
 
 
-def words(repository, where, drawn, *, every_branch=False):
-    """Return what each stretch of an extent holds, in the words it was drawn with."""
+def words(repository, where, drawn, *, all_branches=False):
+    """Return what each branch_slice of an selection holds, in the words it was drawn with."""
     by_id = {identity: word for word, identity in drawn.ids.items()}
-    extent = select_messages(repository, where, every_branch=every_branch)
-    names = [stretch.branch.name if stretch.branch else None for stretch in extent.stretches]
+    selection = select_messages(repository, where, all_branches=all_branches)
+    names = [branch_slice.branch.name if branch_slice.branch else None for branch_slice in selection.slices]
     return [
-        (name, " ".join(by_id[head.id] for head in s.heads)) for name, s in zip(names, extent.stretches, strict=True)
+        (name, " ".join(by_id[head.id] for head in s.heads)) for name, s in zip(names, selection.slices, strict=True)
     ]
 
 
@@ -48,35 +48,35 @@ def test_a_message_named_by_its_id_belongs_to_no_branch(repository, drawn):
     assert words(repository, drawn.ids["d"], drawn) == [(None, "a b d")]
 
 
-def test_every_branch_comes_once_the_meant_one_first(repository, drawn):
-    every = words(repository, "conv-001", drawn, every_branch=True)
+def test_all_branches_comes_once_the_meant_one_first(repository, drawn):
+    every = words(repository, "conv-001", drawn, all_branches=True)
     assert every == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
-    every = words(repository, "conv-001/fix~1", drawn, every_branch=True)
+    every = words(repository, "conv-001/fix~1", drawn, all_branches=True)
     assert every == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
 
 
 def test_the_active_branch_is_first_where_none_is_named(repository, drawn):
-    every = words(repository, drawn.ids["d"], drawn, every_branch=True)
+    every = words(repository, drawn.ids["d"], drawn, all_branches=True)
     assert [name for name, _ in every] == ["main", "fix", "again"]
 
 
 def test_abandoned_branches_are_branches(repository, drawn):
     abandon(repository, "conv-001", "fix")
-    extent = select_messages(repository, "conv-001", every_branch=True)
-    assert ("fix", "abandoned") in [(s.branch.name, s.branch.status) for s in extent.stretches]
+    selection = select_messages(repository, "conv-001", all_branches=True)
+    assert ("fix", "abandoned") in [(s.branch.name, s.branch.status) for s in selection.slices]
 
 
 def test_a_branch_that_has_nothing_of_its_own_is_there_too(repository):
     drawn = history(repository, "main: a", "empty@a:")
-    assert words(repository, "conv-001", drawn, every_branch=True) == [("main", "a"), ("empty", "")]
+    assert words(repository, "conv-001", drawn, all_branches=True) == [("main", "a"), ("empty", "")]
 
 
 def test_both_sides_of_a_merge_come_before_it(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     point(repository, "main", join(repository, drawn.oids["b"], drawn.oids["c"], message("m", "both", kind="human")))
-    extent = select_messages(repository, "conv-001", every_branch=False)
-    assert [head.id for head in extent.heads][:-1] == [drawn.ids[word] for word in "abc"]
-    assert extent.parents_of(list(extent.heads)[-1]) == [drawn.ids["b"], drawn.ids["c"]]
+    selection = select_messages(repository, "conv-001", all_branches=False)
+    assert [head.id for head in selection.heads][:-1] == [drawn.ids[word] for word in "abc"]
+    assert selection.parents_of(list(selection.heads)[-1]) == [drawn.ids["b"], drawn.ids["c"]]
 
 
 def test_a_message_at_two_places_is_counted_once(repository):
@@ -84,28 +84,28 @@ def test_a_message_at_two_places_is_counted_once(repository):
     copied = message("c", "copied")
     first = put(repository, "main", drawn.oids["b"], copied)
     second = put(repository, "fix", drawn.oids["a"], copied)
-    extent = select_messages(repository, "conv-001", every_branch=True)
-    assert (extent.size, [head.oid for head in extent.heads][-1]) == (3, first)
-    assert [head.oid for head in extent.copies[copied.id]] == [second]
-    assert [extent.parents_of(head) for head in extent.copies[copied.id]] == [[drawn.ids["a"]]]
+    selection = select_messages(repository, "conv-001", all_branches=True)
+    assert (selection.size, [head.oid for head in selection.heads][-1]) == (3, first)
+    assert [head.oid for head in selection.copies[copied.id]] == [second]
+    assert [selection.parents_of(head) for head in selection.copies[copied.id]] == [[drawn.ids["a"]]]
 
 
 def test_an_empty_conversation_has_a_root_and_no_messages(repository):
     new(repository)
-    extent = select_messages(repository, "conv-001", every_branch=True)
-    assert (extent.size, extent.root) == (0, list_branch_tips(repository, "conv-001")["main"])
+    selection = select_messages(repository, "conv-001", all_branches=True)
+    assert (selection.size, selection.root) == (0, list_branch_tips(repository, "conv-001")["main"])
 
 
 def test_what_cannot_be_found_is_refused(repository):
     history(repository, "main: a", "fix: b", "fit: c")
     with pytest.raises(NotFound, match="there is no conversation 'conv-7'"):
-        select_messages(repository, "conv-7", every_branch=False)
+        select_messages(repository, "conv-7", all_branches=False)
     with pytest.raises(Ambiguous, match="fits several"):
-        select_messages(repository, "conv-001/fi", every_branch=False)
+        select_messages(repository, "conv-001/fi", all_branches=False)
 
 
 def test_other_conversations_stay_out(repository):
     history(repository, "main: a")
     history(repository, "main: b")
     say(repository, "conv-002", "c")
-    assert select_messages(repository, "conv-002", every_branch=True).size == 2
+    assert select_messages(repository, "conv-002", all_branches=True).size == 2

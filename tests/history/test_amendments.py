@@ -15,8 +15,8 @@ from tests.support.history import history
 
 def revisions(repository, where="conv-001"):
     """Return the revisions that hold on a branch."""
-    extent = select_messages(repository, where, every_branch=False)
-    return find_amendments(repository, extent.stretches[0].tip, extent.heads)
+    selection = select_messages(repository, where, all_branches=False)
+    return find_amendments(repository, selection.slices[0].tip, selection.heads)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", NEARBY)  # read here: a 
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Source):
+class BytesSource(Source):
     """A source that is bytes."""
 
     data: bytes = b""
@@ -30,14 +30,14 @@ class Memory(Source):
         return BytesIO(self.data)
 
 
-def memory(data, path="/transcript"):
+def bytes_source(data, path="/transcript"):
     """Make a source of bytes."""
-    return Memory(path, len(data), data)
+    return BytesSource(path, len(data), data)
 
 
 def events_of(form, data, path="/transcript"):
     """Read bytes with a format; returns the events, checked."""
-    events = list(form.walk_events(memory(data, path)))
+    events = list(form.walk_events(bytes_source(data, path)))
     check(events, len(data))
     return events
 

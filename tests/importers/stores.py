@@ -18,25 +18,25 @@ def new_store(path):
     return open_repository(str(path))
 
 
-def bring(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
+def import_toy(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
     """Import with the toy format."""
     said = {"advance": advance, "skipped": skipped, "notes": notes}
     return import_sources(repository, sources, (Toy(),), ImportOptions(**wishes), **said)
 
 
-def words(repository, branch="main", conversation="conv-001"):
+def branch_words(repository, branch="main", conversation="conv-001"):
     """Return the texts of a branch, oldest first, as one line without `say`."""
     tip = list_branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
 
 
-def passed_over(done):
+def skipped_paths(done):
     """Return the paths that an import passed over."""
     return [found.path for found in done.skipped]
 
 
-def objects(repository):
+def count_objects(repository):
     """Count the objects of a store."""
     command = ["git", "--git-dir", repository.path, "cat-file", "--batch-all-objects", "--batch-check"]
     return len(subprocess.run(command, capture_output=True, check=True).stdout.splitlines())

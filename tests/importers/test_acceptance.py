@@ -17,13 +17,13 @@ from scopes.history.revparse import MAIN, Revision, conversation_ids, list_branc
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
-from tests.importers.stores import new_store, objects
+from tests.importers.stores import count_objects, new_store
 
 FOLDERS = ("claude-code", "codex", "openai-messages")
 SMALL = 700_000
@@ -34,14 +34,14 @@ PAGED = [
 ]
 ELSEWHERE = """
 import sys
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])
 store = open_repository(sys.argv[1])
-import_sources(store, [source for path in sys.argv[2:] for source in gather(path)], FORMATS)
+import_sources(store, [source for path in sys.argv[2:] for source in find_sources(path)], FORMATS)
 for ref, oid in sorted(store.list_refs("refs/heads/", "refs/scopes/tracking/", "refs/scopes/sources/").items()):
     print(ref, oid)
 """
@@ -52,7 +52,7 @@ def bring(store, sources):
 
 
 def all_sources():
-    return [source for folder in FOLDERS for source in gather(real_transcript(folder))]
+    return [source for folder in FOLDERS for source in find_sources(real_transcript(folder))]
 
 
 def refs(store):
@@ -86,9 +86,9 @@ def everything(tmp_path_factory):
 def test_a_second_import_of_everything_creates_nothing(everything):
     """Acceptance 1."""
     store, first = everything
-    before, where = objects(store), store.list_refs()
+    before, where = count_objects(store), store.list_refs()
     second = bring(open_repository(store.path), all_sources())
-    assert (second.operation, objects(store), store.list_refs()) == (None, before, where)
+    assert (second.operation, count_objects(store), store.list_refs()) == (None, before, where)
     assert [c.messages for c in second.conversations] == [c.messages for c in first.conversations]
     assert [s.message_bytes for s in second.sources] == [s.message_bytes for s in first.sources]
 
@@ -96,7 +96,7 @@ def test_a_second_import_of_everything_creates_nothing(everything):
 @pytest.mark.parametrize("names", [("claude-code",), ("codex",)])
 def test_another_machine_makes_the_same_objects(tmp_path, store, names):
     """Acceptance 1: whatever its time zone, its language and the seed of its hashes."""
-    paths = [source.path for source in gather(real_transcript(*names)) if source.size < SMALL]
+    paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]
     bring(store, [source_of(path) for path in paths])
     here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(refs(store).items()))
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -238,7 +238,7 @@ def test_git_finds_nothing_wrong(everything):
 
 def test_a_sub_agents_file_joins_its_session(store):
     """Its records name only itself; the folder tells the rest."""
-    done = bring(store, gather(real_transcript("claude-code", "subagent")))
+    done = bring(store, find_sources(real_transcript("claude-code", "subagent")))
     assert (len(done.conversations), done.notes) == (1, ())
     assert sorted(list_branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
 

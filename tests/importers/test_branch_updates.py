@@ -13,18 +13,18 @@ from scopes.conversation.show import show
 from scopes.conversation.verify import verify
 from scopes.history.metadata import read_metadata
 from scopes.history.revparse import list_branch_tips
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from tests.importers.stores import bring, new_store, words
-from tests.importers.toy import line, write
+from tests.importers.stores import branch_words, import_toy, new_store
+from tests.importers.toy import session_records, write_transcript
 
 
 @pytest.fixture
 def repository(tmp_path):
     """A store that a session of two messages was brought into."""
     store = new_store(tmp_path / "store.git")
-    bring(store, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    import_toy(store, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     return store
 
 
@@ -37,9 +37,9 @@ def others(repository):
 def test_a_fork_is_called_otherwise_where_a_branch_of_the_user_is_in_the_way(repository, tmp_path, name):
     """Equal on file systems that fold letters, or a file and a directory at once."""
     branch(repository, "conv-001", name=name)
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d<b e")))
+    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     (found,) = set(others(repository)) - {name}
-    assert (words(repository), words(repository, found), found[:5]) == ("a b d e", "a b c", "fork-")
+    assert (branch_words(repository), branch_words(repository, found), found[:5]) == ("a b d e", "a b c", "fork-")
     assert [note.text for note in done.notes if name in note.text and found in note.text] != []
     assert read_metadata(repository, "conv-001").branches[found].parent == "main"
     assert verify(repository).findings == ()
@@ -48,14 +48,16 @@ def test_a_fork_is_called_otherwise_where_a_branch_of_the_user_is_in_the_way(rep
 def test_a_fork_that_is_called_otherwise_grows_under_that_name(repository, tmp_path):
     """Also once nothing is in the way any more."""
     branch(repository, "conv-001", name="fork")
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c<b d<b e")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
     before = others(repository)
-    longer = write(tmp_path / "a.jsonl", *line("s1", "a b c<b x<c y d<b e"))
-    assert (bring(repository, longer).notes, others(repository)) == ((), before)
+    longer = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b x<c y d<b e"))
+    assert (import_toy(repository, longer).notes, others(repository)) == ((), before)
     rename_branch(repository, "conv-001", "fork", "mine")
-    longer = write(tmp_path / "a.jsonl", *line("s1", "a b c<b x<c y z w d<b e"))
-    bring(repository, longer)
-    assert [words(repository, name) for name in others(repository) if name.startswith("fork-")] == ["a b c x y z w"]
+    longer = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b x<c y z w d<b e"))
+    import_toy(repository, longer)
+    assert [branch_words(repository, name) for name in others(repository) if name.startswith("fork-")] == [
+        "a b c x y z w"
+    ]
 
 
 def test_names_for_what_was_moved_and_for_what_vanished_give_way_too(repository, tmp_path):
@@ -63,22 +65,26 @@ def test_names_for_what_was_moved_and_for_what_vanished_give_way_too(repository,
     for name in ("import", "abandoned"):
         branch(repository, "conv-001", name=name)
     append(repository, "conv-001", plain_message("carol", "mine"), branch="main")
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "x y z")))
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "p q")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "x y z")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "p q")))
     found = set(others(repository)) - {"import", "abandoned"}
     assert {name.partition("-")[0] for name in found} <= {"import", "abandoned"}
-    assert {words(repository, name) for name in found} == {"a b c", "x y z", "p q"}
-    assert words(repository) == "a b mine"
+    assert {branch_words(repository, name) for name in found} == {"a b c", "x y z", "p q"}
+    assert branch_words(repository) == "a b mine"
 
 
 def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, tmp_path):
     """However often it grows; its own messages are those since it left main, and none is counted twice."""
     append(repository, "conv-001", plain_message("carol", "mine"))
     for all_words in ("a b c", "a b c d", "a b c d e"):
-        done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", all_words)))
+        done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", all_words)))
     (beside,) = others(repository)
-    assert (words(repository), words(repository, beside), beside[:7]) == ("a b mine", "a b c d e", "import/")
+    assert (branch_words(repository), branch_words(repository, beside), beside[:7]) == (
+        "a b mine",
+        "a b c d e",
+        "import/",
+    )
     assert f"is on {beside}" in done.notes[0].text
     view = show(repository, "conv-001")
     assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
@@ -87,11 +93,11 @@ def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, 
 
 def test_a_branch_that_the_user_took_on_beside_main_is_left_alone_too(repository, tmp_path):
     append(repository, "conv-001", plain_message("carol", "mine"))
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     (first,) = others(repository)
     append(repository, "conv-001", plain_message("carol", "more"), branch=first)
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d")))
-    assert {words(repository, name) for name in others(repository)} == {"a b c more", "a b c d"}
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
+    assert {branch_words(repository, name) for name in others(repository)} == {"a b c more", "a b c d"}
 
 
 def test_an_open_message_that_went_on_is_counted_once(tmp_path):
@@ -100,7 +106,7 @@ def test_an_open_message_that_went_on_is_counted_once(tmp_path):
     path = tmp_path / "s.jsonl"
     for count in (2, 3):
         path.write_text("".join(claude_lines()[:count]))
-        done = import_sources(store, gather(str(path)), FORMATS)
+        done = import_sources(store, find_sources(str(path)), FORMATS)
     assert (done.conversations[0].messages, show(store, "conv-001").messages) == (2, 2)
 
 

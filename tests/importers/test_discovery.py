@@ -9,10 +9,10 @@ import os
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.importers.discovery import gather, links_out_of, standard_places
+from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders
 from scopes.importers.formats.base import Source
-from tests.importers.stores import bring, new_store, passed_over, words
-from tests.importers.toy import line, write
+from tests.importers.stores import branch_words, import_toy, new_store, skipped_paths
+from tests.importers.toy import session_records, write_transcript
 
 TOY = b'{"session": "s1"}\n'
 
@@ -27,13 +27,13 @@ def tree(folder, **files):
 
 
 def names(folder):
-    return [os.path.relpath(source.path, folder) for source in gather(str(folder))]
+    return [os.path.relpath(source.path, folder) for source in find_sources(str(folder))]
 
 
 def test_a_file_is_itself(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(TOY)
-    assert gather(str(path)) == [Source(str(path), len(TOY))]
+    assert find_sources(str(path)) == [Source(str(path), len(TOY))]
 
 
 def test_a_folder_is_all_transcripts_below_it_sorted_by_name(tmp_path):
@@ -44,36 +44,36 @@ def test_a_folder_is_all_transcripts_below_it_sorted_by_name(tmp_path):
 
 def test_a_path_that_is_not_there_is_said_so(tmp_path):
     with pytest.raises(NotFound):
-        gather(str(tmp_path / "none"))
+        find_sources(str(tmp_path / "none"))
 
 
 def test_a_folder_without_transcripts_is_refused(tmp_path):
     with pytest.raises(CannotImport, match="holds no transcripts"):
-        gather(str(tmp_path))
+        find_sources(str(tmp_path))
 
 
 def test_a_pipe_is_never_opened(tmp_path):
     """Opening one would wait for a writer for ever."""
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(CannotImport, match="no regular file"):
-        gather(str(tmp_path / "pipe.jsonl"))
+        find_sources(str(tmp_path / "pipe.jsonl"))
     tree(tmp_path, a=TOY)
     assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_a_device_is_never_opened(tmp_path):
     with pytest.raises(CannotImport, match="no regular file"):
-        gather("/dev/zero")
+        find_sources("/dev/zero")
     tree(tmp_path, a=TOY)
     (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
-    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a.jsonl"], [])
+    assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a.jsonl"], [])
 
 
 def test_links_in_a_circle_end(tmp_path):
     tree(tmp_path, a__b=TOY)
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "self").symlink_to(tmp_path / "self")
-    assert (names(tmp_path), links_out_of([str(tmp_path)])) == (["a/b.jsonl"], [])
+    assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a/b.jsonl"], [])
 
 
 def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
@@ -82,30 +82,30 @@ def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
     (inside / "d").symlink_to(outside)
     (inside / "gone.jsonl").symlink_to(outside / "gone.jsonl")
     assert names(inside) == ["a.jsonl"]
-    assert links_out_of([str(inside)]) == [str(inside / "c.jsonl"), str(inside / "d")]
+    assert find_outside_links([str(inside)]) == [str(inside / "c.jsonl"), str(inside / "d")]
 
 
 def test_a_folder_whose_name_begins_alike_is_outside(tmp_path):
     inside, outside = tree(tmp_path / "in", a=TOY), tree(tmp_path / "inner", b=TOY)
     (inside / "c").symlink_to(outside)
-    assert links_out_of([str(inside)]) == [str(inside / "c")]
+    assert find_outside_links([str(inside)]) == [str(inside / "c")]
 
 
 def test_a_link_between_folders_that_are_both_imported_leads_nowhere_else(tmp_path):
     one, two = tree(tmp_path / "one", a=TOY), tree(tmp_path / "two", b=TOY)
     (one / "c.jsonl").symlink_to(two / "b.jsonl")
-    assert links_out_of([str(one), str(two)]) == []
+    assert find_outside_links([str(one), str(two)]) == []
 
 
 def test_a_link_that_was_named_is_followed(tmp_path):
     tree(tmp_path / "in", a=TOY)
     (tmp_path / "link").symlink_to(tmp_path / "in")
-    assert [source.path for source in gather(str(tmp_path / "link"))] == [str(tmp_path / "link" / "a.jsonl")]
-    assert links_out_of([str(tmp_path / "link")]) == []
+    assert [source.path for source in find_sources(str(tmp_path / "link"))] == [str(tmp_path / "link" / "a.jsonl")]
+    assert find_outside_links([str(tmp_path / "link")]) == []
 
 
 def test_a_file_has_no_links_below_it(tmp_path):
-    assert links_out_of([str(tree(tmp_path, a=TOY) / "a.jsonl")]) == []
+    assert find_outside_links([str(tree(tmp_path, a=TOY) / "a.jsonl")]) == []
 
 
 def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):
@@ -116,27 +116,27 @@ def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):
 
 def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
     repository = new_store(tmp_path / "store.git")
-    write(tmp_path / "a.jsonl", *line("s1", "a"))
+    write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
-    done = bring(repository, *gather(str(tmp_path)))
-    assert (words(repository), passed_over(done)) == ("a", [str(tmp_path / "b.jsonl.zst")])
+    done = import_toy(repository, *find_sources(str(tmp_path)))
+    assert (branch_words(repository), skipped_paths(done)) == ("a", [str(tmp_path / "b.jsonl.zst")])
     with pytest.raises(CannotImport, match="damaged"):
-        gather(str(tmp_path / "b.jsonl.zst"))
+        find_sources(str(tmp_path / "b.jsonl.zst"))
 
 
 def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
     repository = new_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
-    done = bring(repository, gone, write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert (words(repository), passed_over(done)) == ("a", [gone.path])
+    done = import_toy(repository, gone, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a")))
+    assert (branch_words(repository), skipped_paths(done)) == ("a", [gone.path])
     with pytest.raises(Inaccessible, match="cannot be read"):
-        bring(repository, gone)
+        import_toy(repository, gone)
 
 
 def test_standard_places_are_where_the_agents_say(tmp_path):
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / "elsewhere" / "sessions").mkdir(parents=True)
-    found = standard_places({"CODEX_HOME": str(tmp_path / "elsewhere")}, str(tmp_path))
+    found = find_standard_folders({"CODEX_HOME": str(tmp_path / "elsewhere")}, str(tmp_path))
     assert found == {
         "Claude Code": [str(tmp_path / ".claude" / "projects")],
         "Codex": [str(tmp_path / "elsewhere" / "sessions")],
@@ -166,16 +166,16 @@ def refusing(closed, function):
 def test_what_cannot_be_read_below_a_folder_is_named_with_its_reason(tmp_path, forbidden):
     """Reliability: nothing is passed over in silence. Root may read everything, so this is played."""
     repository, skipped = new_store(tmp_path / "store.git"), []
-    done = bring(repository, *gather(str(forbidden), skipped), skipped=skipped)
+    done = import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped)
     missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
     assert [note.text for note in done.notes] == [f"{path} cannot be read: Permission denied" for path in missed]
-    assert passed_over(done) == missed
+    assert skipped_paths(done) == missed
 
 
 def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
     repository, skipped = new_store(tmp_path / "store.git"), []
     with pytest.raises(Inaccessible, match="cannot be read"):
-        bring(repository, *gather(str(forbidden), skipped), skipped=skipped, strict=True)
+        import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped, strict=True)
     assert repository.list_refs() == {}
 
 
@@ -183,4 +183,4 @@ def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
 def test_a_named_path_that_cannot_be_read_is_said_so(forbidden, name):
     """Not that it holds no transcripts."""
     with pytest.raises(Inaccessible, match=r"cannot .*read"):
-        gather(str(forbidden / name))
+        find_sources(str(forbidden / name))

@@ -12,8 +12,8 @@ from scopes.importers.fork_points import number_families
 from scopes.importers.formats.events import Session
 from scopes.importers.run import import_sources
 from scopes.importers.targets import ImportTargets
-from tests.importers.stores import bring, new_store
-from tests.importers.toy import Toy, line, write
+from tests.importers.stores import import_toy, new_store
+from tests.importers.toy import Toy, session_records, write_transcript
 
 
 @pytest.fixture
@@ -42,7 +42,11 @@ def test_two_forks_of_what_is_not_in_the_run_are_one_family(repository):
 
 
 def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(repository, tmp_path):
-    bring(repository, write(tmp_path / "a", *line("a", "a b")), write(tmp_path / "b", *line("b", "a c", base="a")))
+    import_toy(
+        repository,
+        write_transcript(tmp_path / "a", *session_records("a", "a b")),
+        write_transcript(tmp_path / "b", *session_records("b", "a c", base="a")),
+    )
     assert families(repository, ("c", None, "a"), ("d", None, "b"), ("e", None, None)) == [0, 0, 1]
 
 
@@ -60,7 +64,10 @@ class Watching(Toy):
 @pytest.mark.parametrize(("base", "most"), [(None, 1), ("s0", 12)])
 def test_of_strangers_no_more_than_one_is_in_memory(repository, tmp_path, base, most):
     """Storage, bulk: memory stays bounded however large the import."""
-    sources = [write(tmp_path / f"{n}", *line(f"s{n}", "a b c", base=base if n else None)) for n in range(12)]
+    sources = [
+        write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c", base=base if n else None))
+        for n in range(12)
+    ]
     watching = Watching()
     import_sources(repository, sources, (watching,))
     assert watching.most <= most
@@ -68,7 +75,7 @@ def test_of_strangers_no_more_than_one_is_in_memory(repository, tmp_path, base, 
 
 def test_only_the_operation_itself_is_written_loose(repository, tmp_path):
     """Storage, bulk: what is said of many conversations is synced once."""
-    sources = [write(tmp_path / f"{n}", *line(f"s{n}", "a b c d<b")) for n in range(5)]
-    bring(repository, *sources)
+    sources = [write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c d<b")) for n in range(5)]
+    import_toy(repository, *sources)
     objects = os.path.join(repository.path, "objects")
     assert sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects) if len(name) == 2) == 3

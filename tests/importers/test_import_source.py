@@ -13,12 +13,12 @@ from scopes.history.revparse import list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.importers import import_source
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Ending, Span, State
 from scopes.importers.run import ImportOptions, import_sources
-from tests.importers.stores import bring, new_store, objects, words
-from tests.importers.toy import Toy, draft_of, line, session_of, write
+from tests.importers.stores import branch_words, count_objects, import_toy, new_store
+from tests.importers.toy import Toy, draft_of, session_of, session_records, write_transcript
 
 
 class Counting(Toy):
@@ -48,10 +48,10 @@ def bring_counted(repository, *sources, **wishes):
 def family(tmp_path, words="a b c"):
     """Draw a session, one of its parts, and another session."""
     path = tmp_path / "a.jsonl"
-    write(path, *line("s1", words), {"title": "Shop"})
+    write_transcript(path, *session_records("s1", words), {"title": "Shop"})
     path.write_bytes(path.read_bytes() + b"{broken\n")
-    part = write(tmp_path / "b.jsonl", *line("s1", "x y", part="helper"))
-    return [gather(str(path))[0], part, write(tmp_path / "c.jsonl", *line("s2", "p q"))]
+    part = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y", part="helper"))
+    return [find_sources(str(path))[0], part, write_transcript(tmp_path / "c.jsonl", *session_records("s2", "p q"))]
 
 
 def account(done):
@@ -70,9 +70,9 @@ def test_unchanged_sources_are_not_read(repository, tmp_path):
 
 def test_unchanged_sources_are_accounted_for_as_if_they_were_read(repository, tmp_path):
     sources = family(tmp_path)
-    first = bring(repository, *sources)
-    second = bring(repository, *sources)
-    third = bring(repository, *sources, dry_run=True)
+    first = import_toy(repository, *sources)
+    second = import_toy(repository, *sources)
+    third = import_toy(repository, *sources, dry_run=True)
     assert account(second) == account(third)
     assert account(second)[0] == account(first)[0]
     described = [replace(conversation, new_messages=0) for conversation in first.conversations]
@@ -81,22 +81,22 @@ def test_unchanged_sources_are_accounted_for_as_if_they_were_read(repository, tm
 
 
 def test_only_what_has_changed_and_what_goes_on_from_it_is_read(repository, tmp_path):
-    bring(repository, *family(tmp_path))
+    import_toy(repository, *family(tmp_path))
     assert bring_counted(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
 def test_a_part_that_has_changed_does_not_let_its_session_be_read(repository, tmp_path):
     sources = family(tmp_path)
-    bring(repository, *sources)
-    sources[1] = write(tmp_path / "b.jsonl", *line("s1", "x y z", part="helper"))
+    import_toy(repository, *sources)
+    sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))
     done, read = bring_counted(repository, *sources)
-    assert (read, words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
+    assert (read, branch_words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
     assert [conversation.new_messages for conversation in done.conversations] == [1, 0]
 
 
 def test_another_parser_reads_again(repository, tmp_path, monkeypatch):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    bring(repository, source)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_toy(repository, source)
     tips = list_branch_tips(repository, "conv-001")
     monkeypatch.setattr(import_source, "PARSER_VERSION", import_source.PARSER_VERSION + 1)
     assert bring_counted(repository, source)[1] == ["a.jsonl"]
@@ -105,26 +105,26 @@ def test_another_parser_reads_again(repository, tmp_path, monkeypatch):
 
 
 def test_a_deleted_conversation_is_read_only_when_it_is_wanted_again(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    bring(repository, source)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_toy(repository, source)
     delete(repository, "conv-001")
     assert bring_counted(repository, source)[1] == []
     assert bring_counted(repository, source, again=True)[1] == ["a.jsonl"]
 
 
 def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", ""))
-    bring(repository, source)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", ""))
+    import_toy(repository, source)
     delete(repository, "conv-001")
-    done = bring(repository, source)
+    done = import_toy(repository, source)
     assert (done.conversations, "stays so" in done.notes[0].text) == ((), True)
 
 
 def test_strict_refuses_what_was_read_before(repository, tmp_path):
     sources = family(tmp_path)
-    bring(repository, *sources)
+    import_toy(repository, *sources)
     with pytest.raises(CannotImport, match="not valid JSON"):
-        bring(repository, *sources, strict=True)
+        import_toy(repository, *sources, strict=True)
 
 
 def test_the_sessions_of_one_source_are_kept_apart(repository, tmp_path):
@@ -147,7 +147,7 @@ def test_a_session_in_sources_that_are_strangers_is_one_conversation(repository,
     """What was let go with the first of them is learned again for the other."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
-        "".join(json.dumps(line(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+        "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
     )
     other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
     done = import_sources(repository, [first, other], (Several(),))
@@ -182,28 +182,28 @@ def shifted(records, ahead, length):
 
 def write_several(tmp_path, *sessions):
     path = tmp_path / "several.jsonl"
-    lines = (json.dumps(line(f"s{number}", words)) + "\n" for number, words in enumerate(sessions))
+    lines = (json.dumps(session_records(f"s{number}", words)) + "\n" for number, words in enumerate(sessions))
     path.write_text("".join(lines))
     return Source(str(path), path.stat().st_size)
 
 
 def test_only_what_a_source_held_when_the_run_began_counts(repository, tmp_path):
     """It may grow while it is read."""
-    records = line("s1", "a b c")
-    source = write(tmp_path / "a.jsonl", *records[:3])
-    write(tmp_path / "a.jsonl", *records)
-    done = bring(repository, source)
-    assert (words(repository), done.sources[0].size) == ("a b", source.size)
-    assert bring(repository, source).operation is None
+    records = session_records("s1", "a b c")
+    source = write_transcript(tmp_path / "a.jsonl", *records[:3])
+    write_transcript(tmp_path / "a.jsonl", *records)
+    done = import_toy(repository, source)
+    assert (branch_words(repository), done.sources[0].size) == ("a b", source.size)
+    assert import_toy(repository, source).operation is None
 
 
 def test_a_source_that_is_rewritten_while_it_is_read_is_refused(repository, tmp_path):
     class Rewriting(Toy):
         def walk_events(self, source):
             yield from super().walk_events(source)
-            write(tmp_path / "a.jsonl", *line("s9", "p q"))
+            write_transcript(tmp_path / "a.jsonl", *session_records("s9", "p q"))
 
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     with pytest.raises(CannotImport, match="rewritten while it was read"):
         import_sources(repository, [source], (Rewriting(),))
-    assert (repository.list_refs(), objects(repository)) == ({}, 0)
+    assert (repository.list_refs(), count_objects(repository)) == ({}, 0)

@@ -13,8 +13,8 @@ from scopes.conversation.verify import verify
 from scopes.history.messages import walk_heads_oldest_first
 from scopes.history.metadata import read_metadata
 from scopes.history.revparse import list_branch_tips
-from tests.importers.stores import bring, new_store, objects, words
-from tests.importers.toy import line, write
+from tests.importers.stores import branch_words, count_objects, import_toy, new_store
+from tests.importers.toy import session_records, write_transcript
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def refs(store):
 def at_once(tmp_path, *sources):
     """Return where everything stands after one import of all sources into an empty store."""
     other = new_store(tmp_path / "at-once.git")
-    bring(other, *sources)
+    import_toy(other, *sources)
     return refs(other)
 
 
@@ -44,55 +44,57 @@ def branch(store, prefix):
 
 
 def base(tmp_path, words="a b c"):
-    return write(tmp_path / "base.jsonl", *line("s1", words))
+    return write_transcript(tmp_path / "base.jsonl", *session_records("s1", words))
 
 
 def fork(tmp_path, words="x y", end="a b c"):
     """Draw a fork of s1 behind its messages up to `end`."""
-    return write(tmp_path / "fork.jsonl", *line("s2", words, base="s1", end=size(line("s1", end))))
+    return write_transcript(
+        tmp_path / "fork.jsonl", *session_records("s2", words, base="s1", end=size(session_records("s1", end)))
+    )
 
 
 def test_a_fork_at_the_end_of_its_base_stands_on_its_last_message(repository, tmp_path):
-    bring(repository, base(tmp_path), fork(tmp_path))
-    assert words(repository, branch(repository, "fork/")) == "a b c x y"
+    import_toy(repository, base(tmp_path), fork(tmp_path))
+    assert branch_words(repository, branch(repository, "fork/")) == "a b c x y"
 
 
 def test_a_fork_that_comes_after_its_base_stands_there_too(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
     for source in sources:
-        bring(repository, source)
+        import_toy(repository, source)
     assert refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_of_a_base_that_has_one_message_stands_on_that(repository, tmp_path):
     sources = base(tmp_path, "a"), fork(tmp_path, "x y", "a")
     for source in sources:
-        bring(repository, source)
-    assert words(repository, branch(repository, "fork/")) == "a x y"
+        import_toy(repository, source)
+    assert branch_words(repository, branch(repository, "fork/")) == "a x y"
     sources = base(tmp_path, "a b c"), sources[1]
-    bring(repository, *sources)
+    import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
 def test_a_family_that_grows_together_ends_as_if_it_had_come_at_once(repository, tmp_path, at_a_time):
     """A base, its fork and its part, each a message longer with every import."""
-    helper = line("s1", "p q r s", part="helper")
+    helper = session_records("s1", "p q r s", part="helper")
     for length in range(1, 5):
         both = "a b c d e"[: 2 * length + 1], "x y z w"[: 2 * length - 1]
         sources = [base(tmp_path, both[0]), fork(tmp_path, both[1], "a b")]
-        sources.append(write(tmp_path / "helper.jsonl", *helper[: length + 1]))
+        sources.append(write_transcript(tmp_path / "helper.jsonl", *helper[: length + 1]))
         for first in range(0, 3, at_a_time):
-            bring(repository, *sources[first : first + at_a_time])
-    bring(repository, *sources)
+            import_toy(repository, *sources[first : first + at_a_time])
+    import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
-    assert bring(repository, *sources).operation is None
+    assert import_toy(repository, *sources).operation is None
 
 
 def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository, tmp_path):
-    bring(repository, base(tmp_path), fork(tmp_path))
+    import_toy(repository, base(tmp_path), fork(tmp_path))
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
-    done = bring(repository, *sources)
+    done = import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
     assert [name for name in list_branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
     assert [note.text for note in done.notes] == []
@@ -100,27 +102,27 @@ def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository
 
 
 def test_a_fork_follows_also_when_its_base_came_alone(repository, tmp_path):
-    bring(repository, base(tmp_path), fork(tmp_path))
+    import_toy(repository, base(tmp_path), fork(tmp_path))
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
-    bring(repository, sources[0])
-    bring(repository, *sources)
+    import_toy(repository, sources[0])
+    import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
-    end = size(line("s2", "x y", base="s1", end=size(line("s1", "a b c"))))
-    last = write(tmp_path / "last.jsonl", *line("s3", "p q", base="s2", end=end))
-    bring(repository, base(tmp_path), fork(tmp_path), last)
+    end = size(session_records("s2", "x y", base="s1", end=size(session_records("s1", "a b c"))))
+    last = write_transcript(tmp_path / "last.jsonl", *session_records("s3", "p q", base="s2", end=end))
+    import_toy(repository, base(tmp_path), fork(tmp_path), last)
     sources = base(tmp_path, "a b c d"), fork(tmp_path), last
     for source in sources:
-        bring(repository, source)
+        import_toy(repository, source)
     assert refs(repository) == at_once(tmp_path, *sources)
-    assert "a b c x y p q" in [words(repository, name) for name in list_branch_tips(repository, "conv-001")]
+    assert "a b c x y p q" in [branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")]
 
 
 def test_what_began_from_an_open_message_is_said_to_begin_from_its_replacement(repository, tmp_path):
-    bring(repository, base(tmp_path), fork(tmp_path))
-    bring(repository, base(tmp_path, "a b c d"), fork(tmp_path))
+    import_toy(repository, base(tmp_path), fork(tmp_path))
+    import_toy(repository, base(tmp_path, "a b c d"), fork(tmp_path))
     entry = read_metadata(repository, "conv-001").branches[branch(repository, "fork/")]
     heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert entry.fork == heads[2].oid
@@ -128,91 +130,96 @@ def test_what_began_from_an_open_message_is_said_to_begin_from_its_replacement(r
 
 def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
     """A fork that took over all that its base had said so far, and went on."""
-    copied = line("s2", "a b c x", base="s1")
+    copied = session_records("s2", "a b c x", base="s1")
     for record in copied[1:4]:
         record["time"] = "2026-03-01T00:00:00Z"
-    copy = write(tmp_path / "fork.jsonl", *copied)
-    bring(repository, base(tmp_path), copy)
+    copy = write_transcript(tmp_path / "fork.jsonl", *copied)
+    import_toy(repository, base(tmp_path), copy)
     sources = base(tmp_path, "a b c d"), copy
-    bring(repository, *sources)
+    import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
     tips = list_branch_tips(repository, "conv-001")
-    assert words(repository) == "a b c d"
-    assert words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
+    assert branch_words(repository) == "a b c d"
+    assert branch_words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
 
 
 def test_what_both_say_after_a_fork_is_the_bases(repository, tmp_path):
     """The fork said it first here; it is the same message, and the base's all the same."""
-    same = line("s2", "a b d", base="s1")
+    same = session_records("s2", "a b d", base="s1")
     same[3] |= {"time": "2026-03-01T00:00:00Z"}
-    said_first = write(tmp_path / "fork.jsonl", *same, {"id": "e", "parent": "d", "by": "bot", "say": "say e"})
-    bring(repository, base(tmp_path, "a b"), said_first)
+    said_first = write_transcript(
+        tmp_path / "fork.jsonl", *same, {"id": "e", "parent": "d", "by": "bot", "say": "say e"}
+    )
+    import_toy(repository, base(tmp_path, "a b"), said_first)
     sources = base(tmp_path, "a b d f"), said_first
-    bring(repository, *sources)
+    import_toy(repository, *sources)
     assert refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_whose_base_comes_later_joins_it(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
-    bring(repository, sources[1])
-    bring(repository, *sources)
-    assert words(repository, conversation="conv-001") == "x y"
+    import_toy(repository, sources[1])
+    import_toy(repository, *sources)
+    assert branch_words(repository, conversation="conv-001") == "x y"
     other = next(name for name in list_branch_tips(repository, "conv-002") if name.startswith("fork/"))
-    assert words(repository, other, "conv-002") == "a b c x y"
+    assert branch_words(repository, other, "conv-002") == "a b c x y"
 
 
 def test_a_fork_that_the_user_went_on_with_stays(repository, tmp_path):
-    bring(repository, base(tmp_path), fork(tmp_path))
+    import_toy(repository, base(tmp_path), fork(tmp_path))
     name = branch(repository, "fork/")
     append(repository, "conv-001", plain_message("carol", "mine"), branch=name)
-    bring(repository, base(tmp_path, "a b c d"), fork(tmp_path))
-    assert words(repository, name) == "a b c x y mine"
-    assert words(repository, branch(repository, "import/")) == "a b c x y"
+    import_toy(repository, base(tmp_path, "a b c d"), fork(tmp_path))
+    assert branch_words(repository, name) == "a b c x y mine"
+    assert branch_words(repository, branch(repository, "import/")) == "a b c x y"
 
 
 @pytest.mark.parametrize("first", [[0], [1], [0, 1]])
 def test_joined_sessions_come_in_once(repository, tmp_path, first):
     sources = base(tmp_path), fork(tmp_path)
-    bring(repository, *(sources[place] for place in first))
-    bring(repository, *sources)
-    before, everything = objects(repository), repository.list_refs()
-    assert bring(repository, *sources).operation is None
-    assert (objects(repository), repository.list_refs()) == (before, everything)
+    import_toy(repository, *(sources[place] for place in first))
+    import_toy(repository, *sources)
+    before, everything = count_objects(repository), repository.list_refs()
+    assert import_toy(repository, *sources).operation is None
+    assert (count_objects(repository), repository.list_refs()) == (before, everything)
 
 
 def test_a_session_without_messages_goes_on_on_main(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "")))
-    whole = write(tmp_path / "a.jsonl", *line("s1", "a b c"))
-    bring(repository, whole)
-    assert words(repository) == "a b c"
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "")))
+    whole = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"))
+    import_toy(repository, whole)
+    assert branch_words(repository) == "a b c"
     assert refs(repository) == at_once(tmp_path, whole)
 
 
 def test_what_a_user_wrote_into_a_session_without_messages_stays(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "")))
     append(repository, "conv-001", plain_message("carol", "mine"))
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
-    assert words(repository) == "mine"
-    assert words(repository, branch(repository, "import/")) == "a b"
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    assert branch_words(repository) == "mine"
+    assert branch_words(repository, branch(repository, "import/")) == "a b"
 
 
 def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
-    main = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    page = write(
-        tmp_path / "b.jsonl", *line("s1", "x y", part="p1", base="s1", end=size(line("s1", "a b")), line="page")
+    main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    page = write_transcript(
+        tmp_path / "b.jsonl",
+        *session_records("s1", "x y", part="p1", base="s1", end=size(session_records("s1", "a b")), line="page"),
     )
-    next_page = write(tmp_path / "c.jsonl", *line("s1", "z", part="p2", base="p1", end=page.size, line="page"))
-    bring(repository, next_page, page, main)
+    next_page = write_transcript(
+        tmp_path / "c.jsonl", *session_records("s1", "z", part="p2", base="p1", end=page.size, line="page")
+    )
+    import_toy(repository, next_page, page, main)
     assert sorted(list_branch_tips(repository, "conv-001")) == ["main", "page/p1", "page/p2"]
-    assert words(repository, "page/p2") == "a b x y z"
+    assert branch_words(repository, "page/p2") == "a b x y z"
 
 
 def pages(tmp_path, *said):
     """Draw a session in pages, each behind the last."""
-    sources, part = [write(tmp_path / "0.jsonl", *line("s1", said[0]))], "s1"
+    sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", said[0]))], "s1"
     for number, page in enumerate(said[1:], 1):
-        records = line("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
-        sources.append(write(tmp_path / f"{number}.jsonl", *records))
+        records = session_records("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
+        sources.append(write_transcript(tmp_path / f"{number}.jsonl", *records))
         part = f"p{number}"
     return sources
 
@@ -220,21 +227,21 @@ def pages(tmp_path, *said):
 def test_main_goes_on_with_the_pages_of_its_session(repository, tmp_path):
     """A session that was taken up again ends where its last page does."""
     for source in pages(tmp_path, "a b", "x y"):
-        bring(repository, source)
-    assert words(repository) == "a b x y"
+        import_toy(repository, source)
+    assert branch_words(repository) == "a b x y"
     sources = pages(tmp_path, "a b", "x y z", "w")
-    done = bring(repository, *sources)
-    assert (words(repository), done.notes) == ("a b x y z w", ())
+    done = import_toy(repository, *sources)
+    assert (branch_words(repository), done.notes) == ("a b x y z w", ())
     assert refs(repository) == at_once(tmp_path, *sources)
-    assert bring(repository, *sources).operation is None
+    assert import_toy(repository, *sources).operation is None
 
 
 def test_main_stays_where_the_user_took_it_when_a_page_comes(repository, tmp_path):
     sources = pages(tmp_path, "a b", "x y")
-    bring(repository, sources[0])
+    import_toy(repository, sources[0])
     append(repository, "conv-001", plain_message("carol", "mine"))
-    bring(repository, *sources)
-    assert (words(repository), words(repository, "page/p1")) == ("a b mine", "a b x y")
+    import_toy(repository, *sources)
+    assert (branch_words(repository), branch_words(repository, "page/p1")) == ("a b mine", "a b x y")
 
 
 BASE, SAME, COPY = "a b c d e f", "x y z w", "a b c n o"
@@ -246,17 +253,17 @@ STEPS = st.lists(
 
 def family(tmp_path, lengths):
     """Draw a base, a fork behind its third message, a fork that copied those three, and a part; each so long."""
-    end = size(line("s1", "a b c"))
+    end = size(session_records("s1", "a b c"))
     records = [
-        line("s1", BASE),
-        line("s2", SAME, base="s1", end=end),
-        line("s3", COPY, base="s1"),
-        line("s1", SAME, part="p"),
+        session_records("s1", BASE),
+        session_records("s2", SAME, base="s1", end=end),
+        session_records("s3", COPY, base="s1"),
+        session_records("s1", SAME, part="p"),
     ]
     for record in records[2][1:4]:
         record["time"] = "2026-03-01T00:00:00Z"
     return [
-        write(tmp_path / f"{number}.jsonl", *found[: length + 1])
+        write_transcript(tmp_path / f"{number}.jsonl", *found[: length + 1])
         for number, (found, length) in enumerate(zip(records, lengths, strict=True))
     ]
 
@@ -271,8 +278,8 @@ def test_whatever_grew_when_in_the_end_it_is_as_if_all_had_come_at_once(tmp_path
     for *lengths, places in steps:
         longest = [max(before, now) for before, now in zip(longest, lengths, strict=True)]
         sources = family(tmp_path, longest)
-        bring(store, *(sources[place] for place in sorted({0, *places})))
+        import_toy(store, *(sources[place] for place in sorted({0, *places})))
     sources = family(tmp_path, [6, 4, 5, 4])
-    bring(store, *sources)
+    import_toy(store, *sources)
     assert refs(store) == at_once(tmp_path, *sources)
-    assert bring(store, *sources).operation is None
+    assert import_toy(store, *sources).operation is None

@@ -11,7 +11,7 @@ from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.importers.toy import Toy, line, write
+from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.history import texts
 
 
@@ -26,7 +26,7 @@ def repository(tmp_path):
 
 def bring(repository, tmp_path, words):
     """Import the session as it is now."""
-    return import_sources(repository, [write(tmp_path / "a.jsonl", *line("s1", words))], (Toy(),))
+    return import_sources(repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", words))], (Toy(),))
 
 
 def beside(repository):

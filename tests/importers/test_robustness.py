@@ -21,7 +21,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.history.revparse import conversation_ids, list_branch_tips
 from scopes.ids import parse_branch_name
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.importers.verify_source import verify_source
@@ -102,14 +102,14 @@ def bring(repository, folder, data, name="a.jsonl"):
         file.write(data)
     before = repository.list_refs()
     try:
-        done = import_sources(repository, gather(path), FORMATS)
+        done = import_sources(repository, find_sources(path), FORMATS)
     except CannotImport:
         assert repository.list_refs() == before
         return None
     for source in done.sources:
         assert source.accounted_bytes == source.size == len(data)
     refs, written = repository.list_refs(), objects(repository)
-    again = import_sources(repository, gather(path), FORMATS)
+    again = import_sources(repository, find_sources(path), FORMATS)
     assert again.operation is None
     assert (repository.list_refs(), objects(repository)) == (refs, written)
     proof = verify_source(repository, path, FORMATS)
@@ -129,7 +129,7 @@ def check_printing(repository, done):
     """Assert that nothing of what was imported can act on a terminal."""
     shown = [done, stats(repository)]
     for conversation in conversation_ids(repository):
-        shown += [show(repository, conversation), log(repository, conversation, every_branch=True)]
+        shown += [show(repository, conversation), log(repository, conversation, all_branches=True)]
     for result in shown:
         assert forbidden(seen(result, 80)) == []
         assert forbidden(piped(result).replace("\t", "")) == []
@@ -224,11 +224,11 @@ def bring_all(repository, folder, contents):
     for name, data in contents.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)
-    done = import_sources(repository, gather(folder), FORMATS)
+    done = import_sources(repository, find_sources(folder), FORMATS)
     for source in done.sources:
         assert source.accounted_bytes == source.size == len(contents[os.path.basename(source.path)])
     refs, written = repository.list_refs(), objects(repository)
-    assert import_sources(repository, gather(folder), FORMATS).operation is None
+    assert import_sources(repository, find_sources(folder), FORMATS).operation is None
     assert (repository.list_refs(), objects(repository)) == (refs, written)
     check_printing(repository, done)
 
@@ -255,7 +255,7 @@ def talk(*words, session="s1", **fields):
 
 def texts(repository, conversation="conv-001"):
     """Return the texts of every message, oldest first."""
-    return [entry.message.text for entry in log(repository, conversation, every_branch=True, oldest_first=True).items]
+    return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
 
 
 @pytest.fixture
@@ -370,12 +370,12 @@ def test_any_name_of_a_thread_makes_legal_refs_and_clean_print(repository, tmp_p
     files["s"] = Rollout(f"{name}2", source=spawn).turn().user("z").call(name, name).output(name)
     for file, rollout in files.items():
         (tmp_path / f"{file}.jsonl").write_bytes(rollout.data())
-    done = import_sources(repository, gather(str(tmp_path)), FORMATS)
+    done = import_sources(repository, find_sources(str(tmp_path)), FORMATS)
     assert [source.unparsed for source in done.sources] == [0] * len(done.sources)
     assert len(list_branch_tips(repository, "conv-001")) == 3
     for branch in list_branch_tips(repository, "conv-001"):
         assert parse_branch_name(branch) == branch
-    assert import_sources(repository, gather(str(tmp_path)), FORMATS).operation is None
+    assert import_sources(repository, find_sources(str(tmp_path)), FORMATS).operation is None
     check_store(repository)
     check_printing(repository, done)
 
@@ -390,13 +390,13 @@ def long_line(size):
 
 IMPORT = """
 import sys
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])
-done = import_sources(open_repository(sys.argv[1]), gather(sys.argv[2]), FORMATS)
+done = import_sources(open_repository(sys.argv[1]), find_sources(sys.argv[2]), FORMATS)
 with open("/proc/self/status") as status:  # getrusage would also count the process that started this one
     peak = next(line.split()[1] for line in status if line.startswith("VmHWM"))
 print(done.sources[0].unparsed, done.sources[0].accounted_bytes, peak)

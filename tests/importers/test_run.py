@@ -20,10 +20,10 @@ from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.importers import run
 from scopes.importers.archive import walk_segments
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.store.repository import open_repository
-from tests.importers.stores import bring, new_store, objects, passed_over, words
-from tests.importers.toy import line, write
+from tests.importers.stores import branch_words, count_objects, import_toy, new_store, skipped_paths
+from tests.importers.toy import session_records, write_transcript
 
 
 @pytest.fixture
@@ -33,8 +33,10 @@ def repository(tmp_path):
 
 
 def test_a_source_becomes_a_conversation(repository, tmp_path):
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c"), {"title": "Shop"}))
-    assert words(repository) == "a b c"
+    done = import_toy(
+        repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"), {"title": "Shop"})
+    )
+    assert branch_words(repository) == "a b c"
     assert show(repository, "conv-001").title == "Shop"
     assert (done.conversations[0].messages, done.conversations[0].new_messages, done.conversations[0].branches) == (
         3,
@@ -45,135 +47,143 @@ def test_a_source_becomes_a_conversation(repository, tmp_path):
 
 
 def test_a_second_import_writes_nothing(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b c d<b"))
-    bring(repository, source)
-    before, refs = objects(repository), repository.list_refs()
-    done = bring(repository, source)
-    assert (objects(repository), repository.list_refs()) == (before, refs)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b"))
+    import_toy(repository, source)
+    before, refs = count_objects(repository), repository.list_refs()
+    done = import_toy(repository, source)
+    assert (count_objects(repository), repository.list_refs()) == (before, refs)
     assert done.operation is None
     assert done.conversations[0].new_messages == 0
 
 
 def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
     """Transcripts, acceptance 2: same branches, same object ids."""
-    records = line("s1", "a b c d e f<c g")
+    records = session_records("s1", "a b c d e f<c g")
     for end in (3, 5, len(records)):
-        bring(repository, write(tmp_path / "a.jsonl", *records[:end]))
+        import_toy(repository, write_transcript(tmp_path / "a.jsonl", *records[:end]))
     other = new_store(tmp_path / "other.git")
-    bring(other, write(tmp_path / "a.jsonl", *records))
+    import_toy(other, write_transcript(tmp_path / "a.jsonl", *records))
     assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
-    assert words(repository) == "a b c f g"
+    assert branch_words(repository) == "a b c f g"
 
 
 def test_a_source_whose_beginning_has_changed_stays_in_its_conversation(repository, tmp_path):
     """The root keeps what the beginning said first; nobody else's root is taken for it."""
     path = tmp_path / "a.jsonl"
-    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
-    done = bring(repository, write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z")))
+    import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
+    done = import_toy(
+        repository, write_transcript(path, *session_records("s1", "a b c", created="2026-02-01T00:00:00Z"))
+    )
     assert [(found.id, found.messages, found.new_messages) for found in done.conversations] == [("conv-001", 3, 1)]
-    assert (words(repository), [note.text for note in done.notes]) == ("a b c", [])
-    other = bring(repository, write(path, *line("s2", "a b c")))
+    assert (branch_words(repository), [note.text for note in done.notes]) == ("a b c", [])
+    other = import_toy(repository, write_transcript(path, *session_records("s2", "a b c")))
     assert [found.id for found in other.conversations] == ["conv-002"]
 
 
 def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write(path, *line("s1", "a b", created="2026-01-01T00:00:00Z")))
+    import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     delete(repository, "conv-001")
-    grown = write(path, *line("s1", "a b c", created="2026-02-01T00:00:00Z"))
-    assert "stays so" in bring(repository, grown).notes[0].text
-    assert [found.messages for found in bring(repository, grown, again=True).conversations] == [3]
+    grown = write_transcript(path, *session_records("s1", "a b c", created="2026-02-01T00:00:00Z"))
+    assert "stays so" in import_toy(repository, grown).notes[0].text
+    assert [found.messages for found in import_toy(repository, grown, again=True).conversations] == [3]
 
 
 def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
 def test_a_branch_that_the_user_took_on_stays_and_the_new_tail_stands_beside_it(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "mine"))
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")))
-    assert words(repository) == "a b mine"
+    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    assert branch_words(repository) == "a b mine"
     beside = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
-    assert [words(repository, name) for name in beside] == ["a b c"]
+    assert [branch_words(repository, name) for name in beside] == ["a b c"]
     assert "was moved here" in done.notes[0].text
 
 
 def test_a_deleted_conversation_stays_deleted_until_it_is_wanted_again(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    bring(repository, source)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_toy(repository, source)
     delete(repository, "conv-001")
-    done = bring(repository, source)
+    done = import_toy(repository, source)
     assert done.conversations == ()
     assert "stays so" in done.notes[0].text
-    again = bring(repository, source, again=True)
-    assert words(repository, conversation=again.conversations[0].id) == "a b"
+    again = import_toy(repository, source, again=True)
+    assert branch_words(repository, conversation=again.conversations[0].id) == "a b"
 
 
 def test_undo_takes_an_import_back_and_the_next_one_brings_it_again(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    bring(repository, source)
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_toy(repository, source)
     undo(repository)
     assert repository.list_refs("refs/heads/", SOURCES) == {}
-    bring(repository, source)
-    assert words(repository) == "a b"
+    import_toy(repository, source)
+    assert branch_words(repository) == "a b"
 
 
 def test_what_a_rewritten_source_has_lost_is_kept(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d")))
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b x")))
-    assert words(repository) == "a b x"
-    assert words(repository, "abandoned/1") == "a b c d"
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
+    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b x")))
+    assert branch_words(repository) == "a b x"
+    assert branch_words(repository, "abandoned/1") == "a b c d"
     assert "abandoned/1" in done.notes[0].text
 
 
 def test_a_fork_is_called_after_its_first_own_message(repository, tmp_path):
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c d<b e")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
     own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
-    assert (words(repository), words(repository, fork), fork) == ("a b d e", "a b c", f"fork/{own.id[:8]}")
+    assert (branch_words(repository), branch_words(repository, fork), fork) == (
+        "a b d e",
+        "a b c",
+        f"fork/{own.id[:8]}",
+    )
 
 
 def test_a_part_is_a_branch_that_stands_on_the_root(repository, tmp_path):
-    main = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    part = write(tmp_path / "b.jsonl", *line("s1", "x y", part="helper"))
-    bring(repository, part, main)
-    assert (words(repository), words(repository, "subagent/helper")) == ("a b", "x y")
+    main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    part = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y", part="helper"))
+    import_toy(repository, part, main)
+    assert (branch_words(repository), branch_words(repository, "subagent/helper")) == ("a b", "x y")
     assert len(verify(repository).findings) == 0
 
 
 def test_a_session_stands_on_the_message_of_its_base_that_it_names(repository, tmp_path):
-    base = line("s1", "a b c")
+    base = session_records("s1", "a b c")
     end = sum(len(json.dumps(record)) + 1 for record in base[:3])
     sources = [
-        write(tmp_path / "z.jsonl", *base),
-        write(tmp_path / "a.jsonl", *line("s2", "x y", base="s1", end=end)),
+        write_transcript(tmp_path / "z.jsonl", *base),
+        write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=end)),
     ]
-    done = bring(repository, *reversed(sources))
+    done = import_toy(repository, *reversed(sources))
     assert len(done.conversations) == 1
     fork = next(name for name in list_branch_tips(repository, "conv-001") if name.startswith("fork/"))
-    assert words(repository, fork) == "a b x y"
+    assert branch_words(repository, fork) == "a b x y"
 
 
 def test_a_session_whose_base_is_missing_comes_in_with_a_note(repository, tmp_path):
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s2", "x y", base="s1", end=10)))
-    assert words(repository) == "x y"
+    done = import_toy(
+        repository, write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=10))
+    )
+    assert branch_words(repository) == "x y"
     assert "began from s1" in done.notes[0].text
 
 
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
     """Transcripts, fact 4: a fork that copied its parent's history shares its messages."""
-    first = write(tmp_path / "a.jsonl", *line("s1", "a b c d"))
-    copied = line("s2", "a b x y", base="s1")
+    first = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d"))
+    copied = session_records("s2", "a b x y", base="s1")
     for record in copied[1:3]:
         record["time"] = "2026-03-01T00:00:00Z"
-    done = bring(repository, first, write(tmp_path / "b.jsonl", *copied))
+    done = import_toy(repository, first, write_transcript(tmp_path / "b.jsonl", *copied))
     assert done.conversations[0].messages == 6
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
@@ -184,24 +194,24 @@ def test_a_copied_history_has_the_same_commits(repository, tmp_path):
 def test_the_order_of_the_sources_does_not_matter(tmp_path):
     """P11: same set of sources, same object ids."""
     sources = [
-        write(tmp_path / "a.jsonl", *line("s1", "a b c", created="2026-02-03T00:00:00Z")),
-        write(tmp_path / "b.jsonl", *line("s2", "x y", created="2026-02-01T00:00:00Z")),
-        write(tmp_path / "c.jsonl", *line("s3", "a b x", base="s1")),
+        write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c", created="2026-02-03T00:00:00Z")),
+        write_transcript(tmp_path / "b.jsonl", *session_records("s2", "x y", created="2026-02-01T00:00:00Z")),
+        write_transcript(tmp_path / "c.jsonl", *session_records("s3", "a b x", base="s1")),
     ]
     seen = []
     for number, order in enumerate((sources, sources[::-1])):
         store = new_store(tmp_path / f"{number}.git")
-        bring(store, *order)
+        import_toy(store, *order)
         seen.append(store.list_refs("refs/heads/", "refs/scopes/tracking/"))
     assert seen[0] == seen[1]
 
 
 def test_every_byte_is_accounted_for_and_comes_back(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    source = write(path, *line("s1", "a b"), {"title": "x"})
+    source = write_transcript(path, *session_records("s1", "a b"), {"title": "x"})
     path.write_bytes(path.read_bytes() + b"{broken\n" + b'{"id": "c", "par')
-    source = gather(str(path))[0]
-    done = bring(repository, source)
+    source = find_sources(str(path))[0]
+    done = import_toy(repository, source)
     account = done.sources[0]
     assert account.message_bytes + account.state_bytes + account.unparsed_bytes == path.stat().st_size
     assert account.unparsed == 2
@@ -212,47 +222,49 @@ def test_every_byte_is_accounted_for_and_comes_back(repository, tmp_path):
 
 def test_strict_brings_in_nothing_when_a_record_cannot_be_read(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    write(path, *line("s1", "a b"))
+    write_transcript(path, *session_records("s1", "a b"))
     path.write_bytes(path.read_bytes() + b"{broken\n")
     with pytest.raises(CannotImport, match="not valid JSON"):
-        bring(repository, gather(str(path))[0], strict=True)
+        import_toy(repository, find_sources(str(path))[0], strict=True)
     assert repository.list_refs() == {}
 
 
 def test_a_dry_run_says_what_would_come_in_and_writes_nothing(repository, tmp_path):
-    before = objects(repository)
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")), dry_run=True)
+    before = count_objects(repository)
+    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")), dry_run=True)
     assert (done.conversations[0].new_messages, done.dry_run) == (2, True)
-    assert (objects(repository), repository.list_refs()) == (before, {})
+    assert (count_objects(repository), repository.list_refs()) == (before, {})
 
 
 def test_a_source_in_no_known_format_is_refused_alone_and_passed_over_among_others(repository, tmp_path):
     alien = tmp_path / "alien.jsonl"
     alien.write_text("no transcript\n")
     with pytest.raises(CannotImport, match="no format"):
-        bring(repository, gather(str(alien))[0])
-    done = bring(repository, gather(str(alien))[0], write(tmp_path / "a.jsonl", *line("s1", "a")))
-    assert passed_over(done) == [str(alien)]
-    assert words(repository) == "a"
+        import_toy(repository, find_sources(str(alien))[0])
+    done = import_toy(
+        repository, find_sources(str(alien))[0], write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
+    )
+    assert skipped_paths(done) == [str(alien)]
+    assert branch_words(repository) == "a"
 
 
 def alien(path):
     """Write a file that is no transcript, and name it."""
     path.write_text("no transcript\n")
-    return gather(str(path))[0]
+    return find_sources(str(path))[0]
 
 
 def test_named_files_in_no_known_format_are_an_error_when_nothing_comes_in(repository, tmp_path):
     aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
     with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
-        bring(repository, *aliens)
+        import_toy(repository, *aliens)
 
 
 def test_a_named_file_in_no_known_format_is_a_note_beside_others_and_strict_refuses_it(repository, tmp_path):
-    sources = [alien(tmp_path / "x.jsonl"), write(tmp_path / "a.jsonl", *line("s1", "a"))]
+    sources = [alien(tmp_path / "x.jsonl"), write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))]
     with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
-        bring(repository, *sources, strict=True)
-    done = bring(repository, *sources)
+        import_toy(repository, *sources, strict=True)
+    done = import_toy(repository, *sources)
     assert [note.text for note in done.notes] == [f"{tmp_path / 'x.jsonl'} is in no format that scopes reads"]
     assert done.skipped[0].reason == "is in no format that scopes reads"
 
@@ -261,16 +273,16 @@ def test_a_file_of_a_folder_in_no_known_format_does_not_stop_strict(repository, 
     folder = tmp_path / "folder"
     folder.mkdir()
     alien(folder / "x.jsonl")
-    write(folder / "a.jsonl", *line("s1", "a"))
-    done = bring(repository, *gather(str(folder)), strict=True)
-    assert (done.notes, passed_over(done)) == ((), [str(folder / "x.jsonl")])
+    write_transcript(folder / "a.jsonl", *session_records("s1", "a"))
+    done = import_toy(repository, *find_sources(str(folder)), strict=True)
+    assert (done.notes, skipped_paths(done)) == ((), [str(folder / "x.jsonl")])
 
 
 def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):
     """Not even its lock."""
-    bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b")))
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     before = files(repository)
-    done = bring(repository, write(tmp_path / "a.jsonl", *line("s1", "a b c")), dry_run=True)
+    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")), dry_run=True)
     assert (done.conversations[0].new_messages, files(repository)) == (1, before)
 
 
@@ -282,51 +294,51 @@ def files(repository):
 
 def test_an_import_that_was_overtaken_by_another_looks_again(repository, tmp_path, monkeypatch):
     """Two of one folder at once: the second one finds nothing new, and that is no error."""
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     take = run.exclusive_write
 
     def overtaken(store):
         monkeypatch.setattr(run, "exclusive_write", take)
-        bring(open_repository(repository.path), source)
+        import_toy(open_repository(repository.path), source)
         return take(store)
 
     monkeypatch.setattr(run, "exclusive_write", overtaken)
-    done = bring(repository, source)
-    assert (done.operation, words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
+    done = import_toy(repository, source)
+    assert (done.operation, branch_words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
 
 
 def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
     """Not by the file's time; the parts of a session stay together, and what bears no time stays too."""
     sources = [
-        write(tmp_path / "old.jsonl", *dated("s1", "2026-01-01T00:00:00Z")),
-        write(tmp_path / "new.jsonl", *dated("s2", "2026-03-01T00:00:00Z")),
-        write(tmp_path / "part.jsonl", *dated("s2", "2026-01-01T00:00:00Z", part="helper")),
-        write(tmp_path / "undated.jsonl", *dated("s3", "")),
+        write_transcript(tmp_path / "old.jsonl", *dated("s1", "2026-01-01T00:00:00Z")),
+        write_transcript(tmp_path / "new.jsonl", *dated("s2", "2026-03-01T00:00:00Z")),
+        write_transcript(tmp_path / "part.jsonl", *dated("s2", "2026-01-01T00:00:00Z", part="helper")),
+        write_transcript(tmp_path / "undated.jsonl", *dated("s3", "")),
     ]
     os.utime(sources[1].path, (0, 0))
-    done = bring(repository, *sources, since=parse_time("2026-02-01T00:00:00Z"))
+    done = import_toy(repository, *sources, since=parse_time("2026-02-01T00:00:00Z"))
     assert {os.path.basename(found.path) for found in done.sources} == {"new.jsonl", "part.jsonl", "undated.jsonl"}
     assert [note.text[:7] for note in done.notes] == ["1 of 4 "]
 
 
 def dated(session, time, **fields):
     """Draw a session whose messages bear a time."""
-    first, *messages = line(session, "a b", **fields)
+    first, *messages = session_records(session, "a b", **fields)
     return [first, *({**message, "time": time} for message in messages)]
 
 
 def test_one_title_is_not_given_to_several_conversations(repository, tmp_path):
-    sources = [write(tmp_path / f"{name}.jsonl", *line(name, "a b")) for name in ("s1", "s2")]
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
     with pytest.raises(Invalid, match="one title for 2 conversations"):
-        bring(repository, *sources, title="Shop")
+        import_toy(repository, *sources, title="Shop")
     assert repository.list_refs() == {}
 
 
 def test_a_title_that_is_there_already_stays_with_a_note(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b"))
-    bring(repository, source, title="Shop")
-    done = bring(repository, source, title="Other")
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_toy(repository, source, title="Shop")
+    done = import_toy(repository, source, title="Other")
     assert show(repository, "conv-001").title == "Shop"
     assert [note.text for note in done.notes] == ["conv-001 has a title already: Shop"]
     assert "scopes conv rename conv-001 --title" in done.notes[0].hint
-    assert bring(repository, source, title="Shop").notes == ()
+    assert import_toy(repository, source, title="Shop").notes == ()

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.stats import stats
 from scopes.history.usage import Tokens
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.conversation.stores import make_store
@@ -30,7 +30,7 @@ def repository(tmp_path):
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_tokens_of_a_real_transcript_are_those_that_it_recorded(repository, name):
-    import_sources(repository, gather(real_transcript(*name.split("/"))), FORMATS)
+    import_sources(repository, find_sources(real_transcript(*name.split("/"))), FORMATS)
     seen = stats(repository, "conv-001")
     assert seen.all_tokens == KNOWN[name]
     assert sum(spent.answers for spent in seen.tokens.values()) == sum(seen.models.values())
@@ -39,7 +39,7 @@ def test_the_tokens_of_a_real_transcript_are_those_that_it_recorded(repository, 
 
 
 def test_several_real_transcripts_add_up_to_the_store(repository):
-    sources = [source for name in KNOWN for source in gather(real_transcript(*name.split("/")))]
+    sources = [source for name in KNOWN for source in find_sources(real_transcript(*name.split("/")))]
     import_sources(repository, sources, FORMATS)
     whole = stats(repository)
     alone = [stats(repository, f"conv-{number:03d}") for number in (1, 2, 3)]
@@ -61,7 +61,7 @@ def test_a_copied_history_is_counted_once_in_the_whole_store(repository, tmp_pat
     """Transcripts, acceptance 4: a fork's copies are its parent's messages, also where no base joins them."""
     (tmp_path / "a.jsonl").write_bytes(bought(PARENT).data())
     (tmp_path / "b.jsonl").write_bytes(bought(THREAD, "And milk").data())
-    import_sources(repository, gather(str(tmp_path)), FORMATS)
+    import_sources(repository, find_sources(str(tmp_path)), FORMATS)
     one, two, whole = stats(repository, "conv-001"), stats(repository, "conv-002"), stats(repository)
     assert (one.messages, two.messages, whole.messages) == (2, 4, 4)
     assert [seen.all_tokens.output for seen in (one, two, whole)] == [5, 10, 10]

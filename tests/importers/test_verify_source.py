@@ -18,7 +18,7 @@ from scopes.history.revparse import list_branch_tips
 from scopes.history.sources import SOURCES
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS as REAL_FORMATS
 from scopes.importers.run import import_sources
 from scopes.importers.verify_source import verify_source
@@ -27,7 +27,7 @@ from scopes.store.repository import read_commit
 from scopes.store.trees import read_blob, update_tree, walk_blobs
 from tests.conversation.stores import make_store
 from tests.importers.reading import real_transcript
-from tests.importers.toy import Toy, line, write
+from tests.importers.toy import Toy, session_records, write_transcript
 
 FORMATS = (Toy(),)
 
@@ -41,9 +41,9 @@ def repository(tmp_path):
 @pytest.fixture
 def path(repository, tmp_path):
     """An imported transcript of three messages, a title and a line that cannot be read."""
-    source = write(tmp_path / "a.jsonl", *line("s1", "a b c"), {"title": "Shop"})
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"), {"title": "Shop"})
     (tmp_path / "a.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes() + b"torn\n")
-    import_sources(repository, gather(source.path), FORMATS)
+    import_sources(repository, find_sources(source.path), FORMATS)
     return source.path
 
 
@@ -123,7 +123,7 @@ def test_whatever_happens_to_a_file_its_bytes_add_up(repository, path, data):
 
 
 def test_a_file_that_was_never_imported_is_refused_with_the_cure(repository, tmp_path):
-    source = write(tmp_path / "other one.jsonl", *line("s9", "a"))
+    source = write_transcript(tmp_path / "other one.jsonl", *session_records("s9", "a"))
     with pytest.raises(NotFound) as refusal:
         verify_source(repository, source.path, FORMATS)
     assert refusal.value.hint == f"bring it in with: scopes conv import '{source.path}'"
@@ -152,8 +152,8 @@ def test_a_compressed_file_is_compared_by_what_it_holds(repository, path):
 
 
 def test_a_differing_copy_is_found_as_the_part_that_it_became(repository, tmp_path):
-    one = write(tmp_path / "1.jsonl", *line("s1", "a b c"))
-    two = write(tmp_path / "2.jsonl", *line("s1", "a x"))
+    one = write_transcript(tmp_path / "1.jsonl", *session_records("s1", "a b c"))
+    two = write_transcript(tmp_path / "2.jsonl", *session_records("s1", "a x"))
     import_sources(repository, [one, two], FORMATS)
     assert verify_source(repository, one.path, FORMATS).part is None
     seen = verify_source(repository, two.path, FORMATS)
@@ -218,7 +218,7 @@ def test_a_missing_object_is_damage(repository, path):
 )
 def test_a_real_transcript_is_whole(repository, name):
     source = real_transcript(*name.split("/"))
-    import_sources(repository, gather(source), REAL_FORMATS)
+    import_sources(repository, find_sources(source), REAL_FORMATS)
     seen = verify_source(repository, source, REAL_FORMATS)
     assert (seen.whole, seen.findings) == (True, ())
     assert account(seen)[3] == 0

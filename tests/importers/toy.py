@@ -64,13 +64,13 @@ def draft_of(value, span):
     )  # fmt: skip
 
 
-def write(path, *records):
+def write_transcript(path, *records):
     """Write records as a toy transcript."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return Source(str(path), path.stat().st_size)
 
 
-def line(session, words, **fields):
+def session_records(session, words, **fields):
     """Draw a session: one message a word, each on top of the one before, by user and bot in turn."""
     records = [{"session": session, **fields}]
     for number, word in enumerate(words.split()):

@@ -21,13 +21,18 @@ COUNTS = {key: number * 7 for number, key in enumerate(KEYS)}
 def path(tmp_path):
     """A file with two hundred counts."""
     full = tmp_path / "cache" / "counts.sqlite"
-    CountFile(str(full)).add(COUNTS)
+    add(full, COUNTS)
     return full
 
 
+def add(path, counts):
+    with CountFile(str(path)) as opened:
+        opened.add(counts)
+
+
 def found(path):
-    opened = CountFile(str(path))
-    return {key: count for key in KEYS if (count := opened.find(key)) is not None}
+    with CountFile(str(path)) as opened:
+        return {key: count for key in KEYS if (count := opened.find(key)) is not None}
 
 
 def test_what_was_added_is_found_by_another_process(path):
@@ -35,12 +40,12 @@ def test_what_was_added_is_found_by_another_process(path):
 
 
 def test_a_count_may_be_added_twice(path):
-    CountFile(str(path)).add({KEYS[0]: 5, b"x" * 16: 1})
+    add(path, {KEYS[0]: 5, b"x" * 16: 1})
     assert found(path) == {**COUNTS, KEYS[0]: 5}
 
 
 def test_counts_that_no_text_has_are_not_kept(path):
-    CountFile(str(path)).add({KEYS[0]: -1, KEYS[1]: 1 << 40})
+    add(path, {KEYS[0]: -1, KEYS[1]: 1 << 40})
     assert found(path) == COUNTS
 
 
@@ -49,7 +54,7 @@ def test_only_the_owner_reads_it(path):
 
 
 def test_where_there_is_no_file_asking_makes_none(tmp_path):
-    assert CountFile(str(tmp_path / "counts.sqlite")).find(KEYS[0]) is None
+    assert found(tmp_path / "counts.sqlite") == {}
     assert os.listdir(tmp_path) == []
 
 
@@ -61,7 +66,7 @@ def test_a_flipped_bit_anywhere_never_makes_a_count_wrong(path, tmp_path, data):
     other = tmp_path / "flipped.sqlite"
     other.write_bytes(content)
     assert found(other).items() <= COUNTS.items()
-    CountFile(str(other)).add({KEYS[3]: 21})
+    add(other, {KEYS[3]: 21})
     assert found(other).items() <= COUNTS.items()
 
 
@@ -71,7 +76,7 @@ def test_a_flipped_bit_anywhere_never_makes_a_count_wrong(path, tmp_path, data):
 def test_a_file_that_is_none_of_ours_begins_anew(path, content):
     path.write_bytes(content)
     assert found(path) == {}
-    CountFile(str(path)).add({KEYS[1]: 7})
+    add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 
 
@@ -80,7 +85,7 @@ def test_a_torn_file_begins_anew(path, length):
     path.write_bytes(path.read_bytes()[:length])
     assert found(path).items() <= COUNTS.items()
     for _ in range(2):
-        CountFile(str(path)).add(COUNTS)
+        add(path, COUNTS)
     assert found(path) == COUNTS
 
 
@@ -91,7 +96,7 @@ def test_a_database_of_somebody_else_begins_anew(path):
         other.execute("INSERT INTO count VALUES (?, 99)", (KEYS[0],))
     other.close()
     assert found(path) == {}
-    CountFile(str(path)).add({KEYS[1]: 7})
+    add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 
 
@@ -100,7 +105,7 @@ def test_a_locked_file_is_a_miss_and_stays(path, monkeypatch):
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     assert found(path) == {}
-    CountFile(str(path)).add({KEYS[0]: 1})
+    add(path, {KEYS[0]: 1})
     other.execute("ROLLBACK")
     other.close()
     assert found(path) == COUNTS
@@ -108,15 +113,15 @@ def test_a_locked_file_is_a_miss_and_stays(path, monkeypatch):
 
 def test_a_file_that_has_grown_too_large_begins_anew(path, monkeypatch):
     monkeypatch.setattr(token_counts, "_LARGEST_BYTES", 100)
-    CountFile(str(path)).add({KEYS[1]: 7})
+    add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 
 
 def test_a_file_that_goes_while_it_is_open_is_made_again(path):
-    opened = CountFile(str(path))
-    assert opened.find(KEYS[2]) == 14
-    path.unlink()
-    opened.add({KEYS[1]: 7})
+    with CountFile(str(path)) as opened:
+        assert opened.find(KEYS[2]) == 14
+        path.unlink()
+        opened.add({KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 
 
@@ -124,14 +129,30 @@ def test_a_file_that_goes_while_it_is_open_is_made_again(path):
 def test_what_is_no_regular_file_is_neither_waited_for_nor_followed(tmp_path, make):
     path = tmp_path / "counts.sqlite"
     make(path)
-    opened = CountFile(str(path))
-    assert opened.find(KEYS[0]) is None
-    opened.add(COUNTS)
+    with CountFile(str(path)) as opened:
+        assert opened.find(KEYS[0]) is None
+        opened.add(COUNTS)
     assert found(path) == {}
 
 
 def test_a_directory_that_is_not_there_and_cannot_be_made_is_a_miss(tmp_path):
     (tmp_path / "file").write_text("")
-    opened = CountFile(str(tmp_path / "file" / "counts.sqlite"))
-    opened.add(COUNTS)
-    assert opened.find(KEYS[0]) is None
+    with CountFile(str(tmp_path / "file" / "counts.sqlite")) as opened:
+        opened.add(COUNTS)
+        assert opened.find(KEYS[0]) is None
+
+
+def test_a_closed_file_finds_nothing_and_may_be_closed_again(path):
+    with CountFile(str(path)) as opened:
+        opened.close()
+        assert opened.find(KEYS[2]) is None
+    assert found(path) == COUNTS
+
+
+def test_no_database_stays_open(path):
+    """Python 3.13 warns of a connection that was not closed."""
+    with CountFile(str(path)) as opened:
+        opened.find(KEYS[2])
+        connection = opened._connection
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.source_messages import SourceMessage
 from scopes.model.message import Part
@@ -16,7 +16,7 @@ from tests.memory.talking import CONVERSATION, decide, say
 
 def said(repository):
     """Everything that was said."""
-    return [SourceMessage(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
+    return [SourceMessage(head, message) for head, message in walk_all_messages(repository, CONVERSATION)[1]]
 
 
 def test_decisions_are_typed_ones_and_sentences_that_say_so(repository):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
@@ -38,13 +38,15 @@ def spoken(repository):
     """The ids of everything that says something."""
     return {
         each.head.id
-        for each in read_source_messages(repository, [head for head, _ in messages_of(repository, CONVERSATION)[1]])
+        for each in read_source_messages(
+            repository, [head for head, _ in walk_all_messages(repository, CONVERSATION)[1]]
+        )
     }
 
 
 @given(STEPS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_dice, steps):
+def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_ids, steps):
     """S0-10."""
     repository = fresh(tmp_path_factory)
     branches = ["main"]

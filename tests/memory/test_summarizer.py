@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.append import plain_message
-from scopes.conversation.log import messages_of
+from scopes.conversation.log import walk_all_messages
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarizer import SummarizerCommand, summarize_built_in, summarize_by_command, write_prompt
@@ -21,7 +21,7 @@ def said(repository):
     """Three messages of two speakers."""
     say(repository, "The login form fails on Safari.", "Safari blocks the cookie of the login form.")
     say(repository, "We decided to use SameSite=Lax for the login cookie.\n=====", author="lead")
-    return [SourceMessage(head, message) for head, message in messages_of(repository, CONVERSATION)[1]]
+    return [SourceMessage(head, message) for head, message in walk_all_messages(repository, CONVERSATION)[1]]
 
 
 def built_in(said, most, count=words):

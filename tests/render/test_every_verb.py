@@ -51,11 +51,13 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
+from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
+from tests.render.shown import Shown
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
@@ -71,11 +73,11 @@ READS = {
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
-    "log": lambda repo: log(repo, SAMPLE, every_branch=True),
-    "log --oneline": lambda repo: log(repo, SAMPLE, every_branch=True, oneline=True, bodies=False),
-    "log --graph": lambda repo: log(repo, SAMPLE, every_branch=True, graph=True),
+    "log": lambda repo: log(repo, SAMPLE, all_branches=True),
+    "log --oneline": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)),
+    "log --graph": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
     "cat": lambda repo: cat(repo, SAMPLE),
-    "cat --raw": lambda repo: cat(repo, SAMPLE, raw=True),
+    "cat --raw": lambda repo: Shown(cat(repo, SAMPLE), ViewOptions(raw=True)),
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),

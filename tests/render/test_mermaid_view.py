@@ -97,5 +97,5 @@ def test_a_message_without_text_is_labelled_with_what_it_does(repository):
     new(repository)
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
-    assert "codex: → Bash make test" in as_mermaid(show(repository, "conv-001", wordless=True)).text
+    assert "codex: → Bash make test" in as_mermaid(show(repository, "conv-001", without_subject=True)).text
     assert "make test" not in as_mermaid(show(repository, "conv-001")).text

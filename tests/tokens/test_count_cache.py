@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -52,14 +53,21 @@ def forget_contexts(tmp_path):
         entry.unlink()
 
 
-def remembering(tmp_path, name="characters"):
-    known = FileCountCache(str(tmp_path))
-    inner = Counting(name)
-    return CachingTokenizer(inner, known), known, inner
+@pytest.fixture
+def remembering():
+    """Make caching tokenizers whose files are closed after the test."""
+    with ExitStack() as stack:
+
+        def make(directory, name="characters"):
+            known = stack.enter_context(FileCountCache(str(directory)))
+            inner = Counting(name)
+            return CachingTokenizer(inner, known), known, inner
+
+        yield make
 
 
 @pytest.fixture
-def filled(tmp_path):
+def filled(tmp_path, remembering):
     """A memory with the counts of three texts."""
     tokenizer, known, _ = remembering(tmp_path)
     for text in ("one", "three", "\ud800"):
@@ -68,26 +76,26 @@ def filled(tmp_path):
     return tmp_path
 
 
-def test_a_text_is_counted_once_in_all_processes(filled):
+def test_a_text_is_counted_once_in_all_processes(filled, remembering):
     tokenizer, known, inner = remembering(filled)
     assert [tokenizer.count(text) for text in ("one", "three", "\ud800", "one")] == [3, 5, 1, 3]
     known.save()
     assert inner.asked == 0
 
 
-def test_what_was_counted_just_now_is_known_before_it_is_kept(tmp_path):
+def test_what_was_counted_just_now_is_known_before_it_is_kept(tmp_path, remembering):
     tokenizer, _, inner = remembering(tmp_path)
     assert [tokenizer.count(text) for text in ("one", "one")] == [3, 3]
     assert inner.asked == 1
 
 
-def test_every_way_to_count_has_counts_of_its_own(filled):
+def test_every_way_to_count_has_counts_of_its_own(filled, remembering):
     tokenizer, _, inner = remembering(filled, "characters*120")
     tokenizer.count("one")
     assert inner.asked == 1
 
 
-def test_only_what_is_not_known_is_prepared(filled):
+def test_only_what_is_not_known_is_prepared(filled, remembering):
     tokenizer, _, inner = remembering(filled)
     tokenizer.prepare(iter(["one", "seven", "three"]))
     assert inner.prepared == ["seven"]
@@ -98,18 +106,18 @@ def test_it_counts_as_the_other_one_does():
     assert (tokenizer.method, tokenizer.name) == ("exact", "characters")
 
 
-def test_nothing_new_writes_nothing(tmp_path):
+def test_nothing_new_writes_nothing(tmp_path, remembering):
     remembering(tmp_path)[1].save()
     assert not (tmp_path / FILE).exists()
 
 
-def test_where_nothing_was_kept_no_database_is_loaded(tmp_path, monkeypatch):
+def test_where_nothing_was_kept_no_database_is_loaded(tmp_path, monkeypatch, remembering):
     monkeypatch.delitem(sys.modules, "scopes.index.token_counts", raising=False)
     remembering(tmp_path)[0].count("one")
     assert "scopes.index.token_counts" not in sys.modules
 
 
-def test_a_place_that_cannot_be_written_is_no_failure(tmp_path):
+def test_a_place_that_cannot_be_written_is_no_failure(tmp_path, remembering):
     (tmp_path / "file").write_text("a file")
     tokenizer, known, _ = remembering(tmp_path / "file")
     assert tokenizer.count("one") == 3

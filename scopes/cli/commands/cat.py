@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as read
 from scopes.conversation.cat import read_original
 from scopes.errors import Invalid
+from scopes.render.view_options import ViewOptions
 
 
 def cat(
@@ -38,4 +39,4 @@ def cat(
         raise Invalid("--raw and --original are two forms", hint="choose one of them")
     if original:
         return call.show(read_original(call.repository(), message, conversation=conversation))
-    return call.show(read(call.repository(), message, conversation=conversation, raw=raw))
+    return call.show(read(call.repository(), message, conversation=conversation), options=ViewOptions(raw=raw))

@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.config import get_setting as read
 from scopes.conversation.config import list_settings as collect
 from scopes.conversation.config import set_setting as write
+from scopes.render.view_options import ViewOptions
 
 LEVEL = Annotated[str | None, typer.Option("--level", metavar="LEVEL", help="store (where there is one) or user")]
 KEY = Annotated[str, typer.Argument(metavar="KEY", help="The setting, for example scopes.author")]
@@ -68,4 +69,4 @@ def list_settings(
       scopes config list --show-origin
     """
     call: Invocation = context.obj
-    return call.show(collect(call.config(), show_origin=show_origin))
+    return call.show(collect(call.config()), options=ViewOptions(show_origin=show_origin))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -19,6 +18,7 @@ from scopes.cli.token_options import (
 )
 from scopes.context.context import check_layout
 from scopes.context.context import context as build
+from scopes.render.view_options import ViewOptions
 
 
 def context(
@@ -71,4 +71,5 @@ def context(
         project=project_directory(call), mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
         limits=context_limits(call, candidates),
     )  # fmt: skip
-    return call.show(replace(found, layout=check_layout(layout), stats=stats))
+    options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
+    return call.show(found, options=options)

@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as compare
+from scopes.render.view_options import ViewOptions
 
 
 def diff(
@@ -30,4 +31,4 @@ def diff(
       scopes conv diff conv-001 main~5..main
     """
     call: Invocation = context.obj
-    return call.show(compare(call.repository(), left, right, stat=stat))
+    return call.show(compare(call.repository(), left, right), options=ViewOptions(stat=stat))

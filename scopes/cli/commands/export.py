@@ -10,7 +10,7 @@ from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
-from scopes.exporters.run import export as write_out
+from scopes.exporters.export import export as write_out
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
 _STANDARD_OUTPUT = "-"
@@ -54,5 +54,5 @@ def export(
     chosen = form or ("json" if call.json and printed else "markdown")
     if call.json and printed and chosen not in _JSON_FORMS:
         raise Invalid(f"{chosen} is not JSON", hint="leave out --json, or write to a file with --output")
-    exported = write_out(call.repository(), where, form=chosen, every_branch=every, source=source)
+    exported = write_out(call.repository(), where, format_name=chosen, all_branches=every, source=source)
     return call.show(exported if printed else save(exported, output, force=force))

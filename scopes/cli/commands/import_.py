@@ -14,6 +14,7 @@ from scopes.conversation.import_sample import import_sample
 from scopes.errors import Invalid
 from scopes.history.dates import parse_moment
 from scopes.importers.run import ImportOptions
+from scopes.render.view_options import ViewOptions
 
 
 def import_(
@@ -53,5 +54,5 @@ def import_(
         return call.show(import_sample(call.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
     collected = collect_sources(call, paths or [])
-    wishes = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, report=report, since=start)
-    return call.show(import_all(call, collected, wishes))
+    wishes = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start)
+    return call.show(import_all(call, collected, wishes), options=ViewOptions(report=report))

@@ -6,7 +6,7 @@ import typer
 
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list_cached import ConversationList, find_listed
+from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.loading import load
 
 
@@ -27,7 +27,7 @@ def list_(
     """
     call: Invocation = context.obj
     piped, complete = not call.stdout.isatty(), call.json or template is not None
-    found = find_listed(call.store_path, call.index_directory, complete=complete) if piped else None
+    found = find_cached_list(call.store_path, call.index_directory, complete=complete) if piped else None
     if found is None:
         repository = call.find_repository()
         if repository is None:

@@ -10,6 +10,7 @@ from scopes.cli.arguments import NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as walk
+from scopes.render.view_options import ViewOptions
 
 
 def log(
@@ -54,7 +55,8 @@ def log(
     wanted = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     seen = call.stdout.isatty() and not call.json
     found = walk(
-        call.repository(), where, every_branch=every, graph=graph, oneline=oneline, oldest_first=reverse, limit=count,
-        only=wanted, bodies=call.json or seen or None, results=seen, full=full,
+        call.repository(), where, all_branches=every, graph=graph, oldest_first=reverse, limit=count,
+        only=wanted, bodies=call.json or seen or None, results=seen,
     )  # fmt: skip
-    return call.show(found, nul=nul, template=template)
+    options = ViewOptions(graph=graph, oneline=oneline, full=full)
+    return call.show(found, nul=nul, template=template, options=options)

@@ -33,5 +33,7 @@ def show(
       scopes conv show conv-001 --json
     """
     call: Invocation = context.obj
-    view = describe(call.repository(), conversation, recent=recent, abandoned=abandoned, wordless=form == "mermaid")
+    view = describe(
+        call.repository(), conversation, recent=recent, abandoned=abandoned, without_subject=form == "mermaid"
+    )
     return call.show(as_mermaid(view) if form == "mermaid" else view)

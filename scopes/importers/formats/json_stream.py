@@ -67,7 +67,7 @@ def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iter
         yield replace(held, end=size)
 
 
-def end_of_value(text: str, start: int) -> int:
+def find_value_end(text: str, start: int) -> int:
     """Find where the value ends that begins at `start`.
 
     Raises:
@@ -77,13 +77,13 @@ def end_of_value(text: str, start: int) -> int:
     return _ENDS.raw_decode(text, start)[1]
 
 
-def behind_blanks(text: str, position: int) -> int:
+def skip_blanks(text: str, position: int) -> int:
     """Find the first character that is no blank."""
     found = _BLANKS.match(text, position)
     return found.end() if found else position
 
 
-def count_bytes(text: str) -> int:
+def source_length(text: str) -> int:
     """Count the bytes that a text had in its source; bytes that are no UTF-8 stand in it as half surrogates."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
@@ -100,7 +100,7 @@ class _Window:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
 
     def advance(self, to: int) -> None:
-        self.offset += count_bytes(self.text[self.at : to])
+        self.offset += source_length(self.text[self.at : to])
         self.at = to
         if self.at >= BLOCK_BYTES:
             self.text = self.text[self.at :]
@@ -108,18 +108,18 @@ class _Window:
 
     def skip_blanks(self) -> bool:
         """Go to the next character that is no blank; False where there is none."""
-        self.advance(behind_blanks(self.text, self.at))
+        self.advance(skip_blanks(self.text, self.at))
         while self.at == len(self.text):
             if not self._read_more():
                 return False
-            self.advance(behind_blanks(self.text, self.at))
+            self.advance(skip_blanks(self.text, self.at))
         return True
 
     def is_sequence(self, is_document: IsDocument) -> bool:
         """Tell whether an array begins here that holds documents."""
-        first = behind_blanks(self.text, self.at + 1)
+        first = skip_blanks(self.text, self.at + 1)
         while first == len(self.text) and self._read_more():
-            first = behind_blanks(self.text, first)
+            first = skip_blanks(self.text, first)
         self.find_end(first)
         return is_document(self.text, first)
 
@@ -127,7 +127,7 @@ class _Window:
         """Find where a value ends, reading on as long as it may; None when it is no value."""
         while True:
             try:
-                end = end_of_value(self.text, start)
+                end = find_value_end(self.text, start)
             except RecursionError:
                 return None
             except json.JSONDecodeError as error:

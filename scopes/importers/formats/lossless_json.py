@@ -52,7 +52,7 @@ def decode_first(text: str, start: int) -> tuple[Any, int]:
     return value, end
 
 
-def foreign(name: str, value: Any) -> dict[str, Any]:
+def lossless_field(name: str, value: Any) -> dict[str, Any]:
     """Return the field that holds a value from outside: itself where that is exact, otherwise its text."""
     return {f"{name}_text": _write(value)} if _holds_inexact(value) else {name: value}
 

@@ -11,7 +11,7 @@ _MAX_WORD = 64
 _COMPACTION = "compaction"  # what it replaces the history with is kept raw, and known
 
 
-def tell_unknown(draft: Draft) -> Iterator[Draft | Unparsed]:
+def report_unknown_parts(draft: Draft) -> Iterator[Draft | Unparsed]:
     """Yield a message, and before it what could not be read of it: no bytes, since those are the message's."""
     start = min((span.offset for span in draft.spans), default=0)
     for part in draft.parts:

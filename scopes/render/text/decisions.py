@@ -28,7 +28,7 @@ def decision_list(result: DecisionList, view: View) -> None:
     if not result.decisions:
         view.line(Span(result.conversation, "id"), " holds no decisions.")
     for row in result.decisions:
-        marked = "" if row.stands else " (not held by the active branch)"
+        marked = "" if row.current else " (not held by the active branch)"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), moment(view, display_time(row.head))
@@ -38,5 +38,5 @@ def decision_list(result: DecisionList, view: View) -> None:
 
 def _row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     time = moment(view, display_time(row.head))
-    state = "stands" if row.stands else "not held"
+    state = "stands" if row.current else "not held"
     return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state

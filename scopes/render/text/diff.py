@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scopes.conversation.diff import ClaimDiffers, Difference, MessageDiffers
+from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
 from scopes.history.messages import MessageHead, display_time
 from scopes.render.colour import Style
 from scopes.render.text.claim import about, said
@@ -19,7 +19,7 @@ _PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Colum
 @render_text.register(Difference)
 def difference(result: Difference, view: View) -> None:
     """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
-    if result.stat:
+    if view.options.stat:
         _stat(result, view)
     elif view.terminal:
         _sections(result, view)
@@ -110,12 +110,12 @@ def _message_row(mark: str, head: MessageHead, view: View, text: str) -> tuple[C
     return mark, "message", head.id, head.author, moment(view, display_time(head)), text
 
 
-def _changed_rows(message: MessageDiffers, view: View) -> Iterable[tuple[Cell, ...]]:
+def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, ...]]:
     yield _message_row("-", message.head, view, message.left.text)
     yield _message_row("+", message.head, view, message.right.text)
 
 
-def _claim_rows(claim: ClaimDiffers) -> Iterator[tuple[Cell, ...]]:
+def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
             yield mark, "claim", claim.key, claim.agent or "", "", said(claim.key, value)

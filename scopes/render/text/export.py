@@ -14,7 +14,7 @@ def saved(result: ExportSaved, view: View) -> None:
     path = Span(result.path, "id")
     many = f"{counted(len(result.files), 'file')} in " if result.files else ""
     content = (
-        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.form}"
+        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
     )
     name = Span(result.conversation, "id")
     say_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {size(result.size_bytes)}")

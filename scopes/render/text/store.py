@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.doctor import Diagnosis
-from scopes.conversation.gc import Collected
+from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.verify import Verification
 from scopes.render.colour import Style
@@ -43,8 +43,8 @@ def verification(result: Verification, view: View) -> None:
     view.line(verdict, looked_at)
 
 
-@render_text.register(Collected)
-def collected(result: Collected, view: View) -> None:
+@render_text.register(GarbageCollected)
+def collected(result: GarbageCollected, view: View) -> None:
     """Say what packing saved, and what was let go."""
     if not view.terminal:
         sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)

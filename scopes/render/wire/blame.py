@@ -15,5 +15,5 @@ def blame_list(result: BlameList) -> dict[str, object]:
         known(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
         for row in result.rows
     ]
-    place = known(conversation=result.place.conversation, branch=result.place.branch, oid=result.place.oid)
+    place = known(conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid)
     return {"kind": "blame", **place, "rows": rows}

@@ -11,7 +11,7 @@ from scopes.render.wire.message_shape import head_object
 def decision_list(result: DecisionList) -> dict[str, object]:
     """Lay out the decisions, oldest first."""
     decisions = [
-        {"topic": row.topic, "decision": row.decision, "stands": row.stands, "message": head_object(row.head)}
+        {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": head_object(row.head)}
         for row in result.decisions
     ]
     return {"kind": "decision-list", "conversation": result.conversation, "decisions": decisions}

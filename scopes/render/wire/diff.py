@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.conversation.diff import ClaimDiffers, Compared, Difference, MessageDiffers
-from scopes.render.wire.dispatch import to_wire
+from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 from scopes.render.wire.message_shape import head_object
 
 
 @to_wire.register(Difference)
-def difference(result: Difference) -> dict[str, object]:
+@to_wire_with_options.register(Difference)
+def difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Lay out both sides; with `--stat` only the numbers."""
     counts = {
         "only_left": len(result.only_left),
@@ -24,7 +26,7 @@ def difference(result: Difference) -> dict[str, object]:
         "right": _place(result.right),
         "counts": counts,
     }
-    if result.stat:
+    if options.stat:
         return shape
     return shape | {
         "only_left": [head_object(head) for head in result.only_left],
@@ -34,20 +36,20 @@ def difference(result: Difference) -> dict[str, object]:
     }
 
 
-def _place(side: Compared) -> dict[str, object]:
-    place = side.place
+def _place(side: DiffSide) -> dict[str, object]:
+    place = side.revision
     return known(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
 
 
-def _changed(message: MessageDiffers) -> dict[str, object]:
+def _changed(message: ChangedMessage) -> dict[str, object]:
     return {"id": message.head.id, "left": message.left.text, "right": message.right.text}
 
 
-def _claim(claim: ClaimDiffers) -> dict[str, object]:
+def _claim(claim: ChangedClaim) -> dict[str, object]:
     """Lay out a claim; a side that says nothing is absent."""
     sides = {name: value for name, value, there in _sides(claim) if there}
     return known(key=claim.key, agent=claim.agent) | sides
 
 
-def _sides(claim: ClaimDiffers) -> tuple[tuple[str, object, bool], ...]:
+def _sides(claim: ChangedClaim) -> tuple[tuple[str, object, bool], ...]:
     return ("left", claim.left, claim.in_left), ("right", claim.right, claim.in_right)

@@ -14,7 +14,7 @@ def saved(result: ExportSaved) -> dict[str, object]:
         kind="export",
         conversation=result.conversation,
         path=result.path,
-        format=result.form,
+        format=result.format,
         messages=result.messages,
         bytes=result.size_bytes,
         files=list(result.files) or None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from scopes.render.wire.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.message_shape import head_object
-from scopes.search.search import Search, SearchCoverage, SearchHit
+from scopes.search.hits import SearchHit
+from scopes.search.search import Search, SearchCoverage
 
 
 @to_wire.register(SearchHit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.doctor import Diagnosis
-from scopes.conversation.gc import Collected
+from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.verify import Verification
 from scopes.render.wire.dispatch import to_wire
@@ -33,8 +33,8 @@ def verification(result: Verification) -> dict[str, object]:
     }
 
 
-@to_wire.register(Collected)
-def collected(result: Collected) -> dict[str, object]:
+@to_wire.register(GarbageCollected)
+def collected(result: GarbageCollected) -> dict[str, object]:
     """Say how large the object database was and is."""
     return {
         "kind": "gc",

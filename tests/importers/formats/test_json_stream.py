@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.importers.formats import json_stream
-from scopes.importers.formats.json_stream import behind_blanks, count_bytes, end_of_value, walk_documents
+from scopes.importers.formats.json_stream import find_value_end, skip_blanks, source_length, walk_documents
 
 
 def is_object(text, start):
@@ -111,23 +111,23 @@ def test_nesting_without_end_is_no_document():
 
 def test_a_number_of_any_length_has_an_end():
     """C24."""
-    assert end_of_value("9" * 5000 + ",", 0) == 5000
+    assert find_value_end("9" * 5000 + ",", 0) == 5000
 
 
 @pytest.mark.parametrize("text", ["", "]", "tea", '"x', "[1,", "{1:2}"])
 def test_what_does_not_end_is_refused(text):
     with pytest.raises(json.JSONDecodeError):
-        end_of_value(text, 0)
+        find_value_end(text, 0)
 
 
 def test_blanks_are_those_of_json_and_a_mark_of_byte_order():
-    assert behind_blanks("\ufeff \t\r\n x", 0) == 6
-    assert behind_blanks("\u2028x", 0) == 0
-    assert behind_blanks("x", 1) == 1
+    assert skip_blanks("\ufeff \t\r\n x", 0) == 6
+    assert skip_blanks("\u2028x", 0) == 0
+    assert skip_blanks("x", 1) == 1
 
 
 def test_bytes_are_counted_as_they_were():
-    assert [count_bytes(text) for text in ("tea", "é", "\udcff", "")] == [3, 2, 1, 0]
+    assert [source_length(text) for text in ("tea", "é", "\udcff", "")] == [3, 2, 1, 0]
 
 
 def test_blocks_of_any_size_give_the_same_documents(monkeypatch):

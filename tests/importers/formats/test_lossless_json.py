@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.importers.formats.lossless_json import MAX_DEPTH, InexactNumber, RepeatedKeys, decode, decode_first, foreign
+from scopes.importers.formats.lossless_json import (
+    MAX_DEPTH,
+    InexactNumber,
+    RepeatedKeys,
+    decode,
+    decode_first,
+    lossless_field,
+)
 from scopes.model import canonical
 
 EXACT_FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(
@@ -30,30 +37,30 @@ def nested(depth):
 @given(EXACT)
 def test_what_is_exact_is_a_plain_value_under_its_own_name(value):
     text = json.dumps(value)
-    assert foreign("input", decode(text)) == {"input": value}
+    assert lossless_field("input", decode(text)) == {"input": value}
 
 
 @given(EXACT)
 def test_blanks_and_escapes_make_no_difference(value):
     spaced = json.dumps(value, ensure_ascii=False, indent=1)
-    assert foreign("input", decode(spaced)) == foreign("input", decode(json.dumps(value)))
+    assert lossless_field("input", decode(spaced)) == lossless_field("input", decode(json.dumps(value)))
 
 
 @pytest.mark.parametrize("token", INEXACT)
 def test_what_a_round_trip_would_change_is_kept_as_text(token):
     """Reliability 25, 26."""
-    assert foreign("input", decode(token)) == {"input_text": token}
-    assert foreign("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
+    assert lossless_field("input", decode(token)) == {"input_text": token}
+    assert lossless_field("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
 
 
 @pytest.mark.parametrize("token", INEXACT)
 def test_compact_and_spaced_writing_of_an_inexact_value_are_one_text(token):
-    assert foreign("x", decode(f' {{ "k" : {token} }} ')) == foreign("x", decode(f'{{"k":{token}}}'))
+    assert lossless_field("x", decode(f' {{ "k" : {token} }} ')) == lossless_field("x", decode(f'{{"k":{token}}}'))
 
 
 @given(EXACT)
 def test_what_is_plain_can_be_stored(value):
-    stored = canonical.dump({"input": canonical.Foreign(foreign("input", decode(json.dumps(value)))["input"])})
+    stored = canonical.dump({"input": canonical.Foreign(lossless_field("input", decode(json.dumps(value)))["input"])})
     assert canonical.load(stored) == {"input": value}
 
 
@@ -72,12 +79,12 @@ def test_the_last_of_repeated_keys_counts_and_all_are_kept():
 
 def test_repeated_keys_deep_inside_are_written_back_as_they_came():
     text = '[{"é":{"a":"\\"","a":null}},2.0]'
-    assert foreign("output", decode(text)) == {"output_text": text}
+    assert lossless_field("output", decode(text)) == {"output_text": text}
 
 
 def test_lone_surrogates_are_plain_text():
     """Reliability 13."""
-    assert foreign("text", decode('"\\ud800x"')) == {"text": "\ud800x"}
+    assert lossless_field("text", decode('"\\ud800x"')) == {"text": "\ud800x"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a':1}", "nul", '"', "1 2", "9" * 5000])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.claude_code.records import field_of, text_of
+from scopes.importers.formats.claude_code.records import object_field, text_field
 
 _FILE_TOOLS = {
     "Read": ("file_path", "read"),
@@ -19,7 +19,7 @@ _AGENT_TOOLS = frozenset({"Task", "Agent"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call: the message that made it, the tool, and the file that it asked for."""
 
     answer: str
@@ -37,11 +37,11 @@ class Spawn:
     agent: str | None
 
 
-class Calls:
+class ToolCalls:
     """What is known of the calls so far; of a call only names are kept."""
 
     def __init__(self) -> None:
-        self._pending: dict[str, Call] = {}
+        self._pending: dict[str, ToolCall] = {}
         self._spawns: dict[str, Spawn] = {}
         self._by_prompt: dict[bytes, list[Spawn]] = {}
         self._by_agent: dict[str, Spawn] = {}
@@ -50,18 +50,18 @@ class Calls:
         """Remember a call that a block of an answer makes."""
         match block:
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-                asked = field_of(block, "input")
+                asked = object_field(block, "input")
                 self._pending[call_id] = _describe(answer, name, asked)
                 if name in _AGENT_TOOLS:
-                    self._note_spawn(Spawn(call_id, text_of(asked, "subagent_type")), text_of(asked, "prompt"))
+                    self._note_spawn(Spawn(call_id, text_field(asked, "subagent_type")), text_field(asked, "prompt"))
 
-    def take(self, call_id: object) -> Call | None:
+    def take(self, call_id: object) -> ToolCall | None:
         """Return the call that a result answers, once."""
         return self._pending.pop(call_id, None) if isinstance(call_id, str) else None
 
     def note_progress(self, value: dict[str, Any]) -> None:
         """Learn from a progress record which call a sub-agent works for."""
-        agent, call_id = text_of(field_of(value, "data"), "agentId"), text_of(value, "parentToolUseID")
+        agent, call_id = text_field(object_field(value, "data"), "agentId"), text_field(value, "parentToolUseID")
         if agent is not None and call_id is not None:
             self._by_agent.setdefault(agent, self._spawns.get(call_id) or Spawn(call_id, None))
 
@@ -89,10 +89,10 @@ def hash_of(content: object) -> str | None:
         return None
 
 
-def _describe(answer: str, name: str, asked: dict[str, Any]) -> Call:
+def _describe(answer: str, name: str, asked: dict[str, Any]) -> ToolCall:
     field, op = _FILE_TOOLS.get(name, (None, None))
-    path = None if field is None else text_of(asked, field)
-    return Call(answer, name, path, op, hash_of(asked.get("content")) if name == "Write" else None)
+    path = None if field is None else text_field(asked, field)
+    return ToolCall(answer, name, path, op, hash_of(asked.get("content")) if name == "Write" else None)
 
 
 def _digest(text: str) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.formats.claude_code.reader import Reader
-from scopes.importers.formats.claude_code.records import NAME, text_of
+from scopes.importers.formats.claude_code.records import NAME, text_field
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.json_lines import walk_records
 
@@ -42,7 +42,7 @@ class ClaudeCode:
                 other = b'"sessionId":"' + _OTHER_AGENT.encode()
                 return b'"isSidechain":' in head and b'"parentUuid":' in head and other not in head
             value = record.value if isinstance(record.value, dict) else {}
-            if (text_of(value, "sessionId") or "").startswith(_OTHER_AGENT):
+            if (text_field(value, "sessionId") or "").startswith(_OTHER_AGENT):
                 return False
             if _is_linked(value):
                 return True
@@ -65,10 +65,10 @@ class ClaudeCode:
 
 
 def _is_linked(value: dict[str, Any]) -> bool:
-    named = text_of(value, "sessionId") or text_of(value, "agentId")
-    return isinstance(value.get("isSidechain"), bool) and named is not None and text_of(value, "type") is not None
+    named = text_field(value, "sessionId") or text_field(value, "agentId")
+    return isinstance(value.get("isSidechain"), bool) and named is not None and text_field(value, "type") is not None
 
 
 def _is_state(value: dict[str, Any]) -> bool:
-    kind = text_of(value, "type")
+    kind = text_field(value, "type")
     return kind in _STATES and _STATES[kind] in value

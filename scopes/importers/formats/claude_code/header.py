@@ -12,7 +12,7 @@ from typing import Any
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import SNIFF_BYTES, Source
 from scopes.importers.formats.claude_code.parent_links import ParentLinks
-from scopes.importers.formats.claude_code.records import NAME, field_of, is_spoken, text_of, time_of
+from scopes.importers.formats.claude_code.records import NAME, is_message, object_field, text_field, time_field
 from scopes.importers.formats.events import Session
 from scopes.importers.formats.json_lines import walk_records
 
@@ -63,25 +63,25 @@ def read_header(source: Source) -> Header:
             if first and record.span.offset >= SNIFF_BYTES:
                 break
             value = record.value if isinstance(record.value, dict) else {}
-            names |= dict.fromkeys(filter(None, [text_of(value, "sessionId")]))
+            names |= dict.fromkeys(filter(None, [text_field(value, "sessionId")]))
             if not first:
-                created, cwd = created or time_of(value), cwd or text_of(value, "cwd")
-                version = version or text_of(value, "version")
-                first = value if is_spoken(value) else first
-    session_id = text_of(first, "sessionId") or next(iter(names), None)
-    part = text_of(first, "agentId") if first.get("isSidechain") is True else None
+                created, cwd = created or time_field(value), cwd or text_field(value, "cwd")
+                version = version or text_field(value, "version")
+                first = value if is_message(value) else first
+    session_id = text_field(first, "sessionId") or next(iter(names), None)
+    part = text_field(first, "agentId") if first.get("isSidechain") is True else None
     placed = _AGENT_FILE.fullmatch(source.path)
     if placed is not None and (session_id or "").removeprefix("agent-") in {"", part, placed[2]}:
         session_id, part = placed[1], part or placed[2]
     if session_id is None:
         raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")
-    base = text_of(field_of(first, "forkedFrom"), "sessionId")
+    base = text_field(object_field(first, "forkedFrom"), "sessionId")
     return Header(
         session_id=session_id,
         part=part,
         created=created,
-        cwd=text_of(first, "cwd") or cwd,
-        version=text_of(first, "version") or version,
+        cwd=text_field(first, "cwd") or cwd,
+        version=text_field(first, "version") or version,
         base=base if base != session_id else None,
         aliases=tuple(name for name in names if name != session_id),
     )
@@ -99,12 +99,12 @@ class Titles:
 
     def note(self, value: dict[str, Any]) -> None:
         """Remember a record's title, if it is one."""
-        kind = text_of(value, "type")
-        leaf, summary = text_of(value, "leafUuid"), text_of(value, "summary")
+        kind = text_field(value, "type")
+        leaf, summary = text_field(value, "leafUuid"), text_field(value, "summary")
         if kind == "summary" and leaf is not None and summary is not None:
             self._summaries.pop(leaf, None)
             self._summaries[leaf] = summary
-        elif kind in _TITLES and (title := text_of(value, _TITLES[kind])):
+        elif kind in _TITLES and (title := text_field(value, _TITLES[kind])):
             self._titles[kind] = title
 
     def best(self, tree: ParentLinks) -> str | None:

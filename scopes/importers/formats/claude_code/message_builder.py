@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.claude_code.calls import Calls
+from scopes.importers.formats.claude_code.calls import ToolCalls
 from scopes.importers.formats.claude_code.parent_links import ParentLink, ParentLinks
 from scopes.importers.formats.claude_code.records import (
     ANSWER,
@@ -15,15 +15,15 @@ from scopes.importers.formats.claude_code.records import (
     NAME,
     RESULTS,
     ParsedRecord,
-    field_of,
+    object_field,
     read_part,
-    text_of,
-    time_of,
+    text_field,
+    time_field,
 )
-from scopes.importers.formats.claude_code.results import Results, read_results
+from scopes.importers.formats.claude_code.results import ParsedResults, read_results
 from scopes.importers.formats.events import Draft, Span, Unparsed
-from scopes.importers.formats.lossless_json import foreign
-from scopes.importers.formats.unknown_parts import tell_unknown
+from scopes.importers.formats.lossless_json import lossless_field
+from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import FileTouch, Part
 
 MAX_BYTES = 32 << 20  # of one message's lines; what comes behind them is a message of its own
@@ -63,14 +63,14 @@ class OpenMessage:
         self.size += span.length
         self.parts += parts
         if self.saying.kind == ANSWER:
-            message = field_of(value, "message")
-            self._name(text_of(message, "id"), text_of(value, "requestId"))
-            self.model = text_of(message, "model") or self.model
-            self.stop_reason = text_of(message, "stop_reason") or self.stop_reason
-            self.usage = field_of(message, "usage") or self.usage
-        self._name(text_of(value, "uuid"))
+            message = object_field(value, "message")
+            self._name(text_field(message, "id"), text_field(value, "requestId"))
+            self.model = text_field(message, "model") or self.model
+            self.stop_reason = text_field(message, "stop_reason") or self.stop_reason
+            self.usage = object_field(message, "usage") or self.usage
+        self._name(text_field(value, "uuid"))
 
-    def add_results(self, span: Span, value: dict[str, Any], results: Results) -> None:
+    def add_results(self, span: Span, value: dict[str, Any], results: ParsedResults) -> None:
         """Add a record of results."""
         self.add(span, value, results.parts)
         self.files |= dict.fromkeys(results.files)
@@ -119,14 +119,14 @@ class OpenMessage:
 
 def opening_of(value: Mapping[str, Any]) -> dict[str, str | None]:
     """Return what a message's first record tells of time and place."""
-    return {"time": time_of(value), "cwd": text_of(value, "cwd"), "git_branch": text_of(value, "gitBranch")}
+    return {"time": time_field(value), "cwd": text_field(value, "cwd"), "git_branch": text_field(value, "gitBranch")}
 
 
 class MessageBuilder:
     """The messages of a file while it is read; `session_id` is the one that needs no mention."""
 
     def __init__(self, tree: ParentLinks, session_id: str) -> None:
-        self.calls = Calls()
+        self.calls = ToolCalls()
         self.last: str | None = None
         self._tree = tree
         self._session_id = session_id
@@ -156,7 +156,7 @@ class MessageBuilder:
         if self._open is not None:
             answer = self._open.saying.answer
             counted = self._told[answer][1] if answer in self._told else {}
-            yield from tell_unknown(self._open.draft(counted))
+            yield from report_unknown_parts(self._open.draft(counted))
             if answer is not None:
                 counts = read_counts(self._open.usage)
                 self._told[answer] = self._open.key, {**counted, **counts}
@@ -175,7 +175,7 @@ class MessageBuilder:
 
     def _begin(self, span: Span, value: dict[str, Any], saying: ParsedRecord, place: ParentLink) -> OpenMessage:
         key = str(span.offset)
-        session = text_of(value, "sessionId")
+        session = text_field(value, "sessionId")
         message = OpenMessage(
             key=key,
             place=place,
@@ -237,4 +237,7 @@ def read_counts(raw: dict[str, Any]) -> dict[str, int]:
 def describe_usage(raw: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
     """Lay out a usage; `before` was counted with earlier messages of the same answer, and is not counted again."""
     counts = read_counts(raw)
-    return {**{name: max(0, count - before.get(name, 0)) for name, count in counts.items()}, **foreign("raw", raw)}
+    return {
+        **{name: max(0, count - before.get(name, 0)) for name, count in counts.items()},
+        **lossless_field("raw", raw),
+    }

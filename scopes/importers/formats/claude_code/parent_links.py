@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.records import field_of, text_of
+from scopes.importers.formats.claude_code.records import object_field, text_field
 from scopes.importers.formats.events import Span
 from scopes.importers.formats.json_lines import walk_records
 
@@ -52,7 +52,7 @@ class ParentLinks:
 
     def place(self, value: dict[str, Any], *, cut: bool = False) -> ParentLink:
         """Find out where a record stands; `cut` begins a line of history in spite of its link."""
-        named, logical = text_of(value, "parentUuid"), text_of(value, "logicalParentUuid")
+        named, logical = text_field(value, "parentUuid"), text_field(value, "logicalParentUuid")
         side = self._side_of(value, named)
         compacts = value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary"
         if cut or (value.get("parentUuid", _NO_LINK) is None and logical is None and not compacts):
@@ -68,14 +68,14 @@ class ParentLinks:
 
     def lead(self, value: dict[str, Any], key: str | None) -> None:
         """Remember which message a record leads to."""
-        uuid = text_of(value, "uuid")
+        uuid = text_field(value, "uuid")
         if uuid is not None:
             self._leads[uuid] = key
 
     def pass_on(self, value: dict[str, Any], place: ParentLink) -> None:
         """Remember that a record that is no message leads to the one before it."""
         self.lead(value, place.parent)
-        uuid = text_of(value, "uuid")
+        uuid = text_field(value, "uuid")
         if uuid is not None and place.cleared:
             self._cleared.add(uuid)
 
@@ -93,18 +93,18 @@ class ParentLinks:
         """Name the sub-agent that a record belongs to: by its id, by its parent's, or by the record that begins it."""
         if value.get("isSidechain") is not True:
             return None
-        agent = text_of(value, "agentId")
+        agent = text_field(value, "agentId")
         if agent is not None or self._part is not None:
             return None if agent in {None, self._part} else agent
         parent = self._leads.get(named) if named is not None else None
         known = self._sides.get(parent) if parent is not None else None
-        return known or (text_of(value, "uuid") or "sidechain")[:_UNNAMED]
+        return known or (text_field(value, "uuid") or "sidechain")[:_UNNAMED]
 
 
 def _clears(value: dict[str, Any]) -> bool:
     """Tell whether a record without a link goes on behind a cleared context, as it does with a plan to carry out."""
-    told = field_of(value, "data") or field_of(value, "attachment")
-    return told.get("hookName") == _CLEARED or text_of(value, "planContent") is not None
+    told = object_field(value, "data") or object_field(value, "attachment")
+    return told.get("hookName") == _CLEARED or text_field(value, "planContent") is not None
 
 
 class DeferredRecords:
@@ -144,6 +144,6 @@ class DeferredRecords:
     def _walk_uuids(self) -> Iterator[str]:
         with self._source.open() as stream:
             for record in walk_records(stream, self._source.size):
-                uuid = text_of(record.value, "uuid") if isinstance(record.value, dict) else None
+                uuid = text_field(record.value, "uuid") if isinstance(record.value, dict) else None
                 if uuid is not None:
                     yield uuid

@@ -11,12 +11,12 @@ from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
 from scopes.importers.formats.claude_code.records import (
     NAME,
-    is_spoken,
+    is_message,
     is_state,
     parse_record,
     state_key,
-    text_of,
-    time_of,
+    text_field,
+    time_field,
     type_of,
 )
 from scopes.importers.formats.events import Ending, Event, Span, State, Unparsed
@@ -44,10 +44,10 @@ class Reader:
             yield Unparsed(spans=(span,), reason="no record of a session")
         elif not self._must_wait(value):
             yield from self._settle(span, value, self._tree.place(value))
-            yield from self._follow(text_of(value, "uuid"))
+            yield from self._follow(text_field(value, "uuid"))
         else:
             self._waiting.add(value["parentUuid"], span)
-            if not is_spoken(value):
+            if not is_message(value):
                 yield self._state(span, value)
 
     def end(self) -> Iterator[Event]:
@@ -57,7 +57,7 @@ class Reader:
                 self._cut.add(span.offset)
                 value = self._waiting.read(span)
                 yield from self._resume(span, value, self._tree.place(value, cut=True))
-                yield from self._follow(text_of(value, "uuid"))
+                yield from self._follow(text_field(value, "uuid"))
         yield from self._composer.close()
         last = self._composer.last
         bridged = f"links to a parent that is not there: {self._bridged}; each such message follows the one before it"
@@ -70,7 +70,7 @@ class Reader:
 
     def _must_wait(self, value: dict[str, Any]) -> bool:
         """Tell whether a record's parent comes later in the file."""
-        parent, uuid = text_of(value, "parentUuid"), text_of(value, "uuid")
+        parent, uuid = text_field(value, "parentUuid"), text_field(value, "uuid")
         if parent is None or parent == uuid or parent in self._tree or uuid in self._tree:
             return False
         return self._waiting.is_in_file(parent)
@@ -83,21 +83,21 @@ class Reader:
             if span.offset not in self._cut:
                 value = self._waiting.read(span)
                 yield from self._resume(span, value, self._tree.place(value))
-                due += self._waiting.release(text_of(value, "uuid"))[::-1]
+                due += self._waiting.release(text_field(value, "uuid"))[::-1]
 
     def _resume(self, span: Span, value: dict[str, Any], place: ParentLink) -> Iterator[Event]:
         """Settle a record that has waited; a state was told when it was met."""
-        if is_spoken(value):
+        if is_message(value):
             yield from self._settle(span, value, place)
-        elif text_of(value, "uuid") not in self._tree:
+        elif text_field(value, "uuid") not in self._tree:
             self._tree.pass_on(value, place)
 
     def _settle(self, span: Span, value: dict[str, Any], place: ParentLink) -> Iterator[Event]:
-        if text_of(value, "uuid") in self._tree and (is_spoken(value) or is_state(value)):
-            yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_of(value))
+        if text_field(value, "uuid") in self._tree and (is_message(value) or is_state(value)):
+            yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
             return
-        if not is_spoken(value):
-            if text_of(value, "uuid") not in self._tree:
+        if not is_message(value):
+            if text_field(value, "uuid") not in self._tree:
                 self._tree.pass_on(value, place)
             yield self._state(span, value)
             return
@@ -121,4 +121,4 @@ class Reader:
         self._titles.note(value)
         if value.get("type") == "progress":
             self._composer.calls.note_progress(value)
-        return State(key=state_key(value), spans=(span,), value=value, time=time_of(value))
+        return State(key=state_key(value), spans=(span,), value=value, time=time_field(value))

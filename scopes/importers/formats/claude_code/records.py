@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.clock import parse_time
-from scopes.importers.formats.lossless_json import foreign
+from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import Author, Part
 
 NAME = "claude-code"
@@ -50,30 +50,30 @@ class ParsedRecord:
     status: str | None = None
 
 
-def text_of(value: Mapping[str, Any], name: str) -> str | None:
+def text_field(value: Mapping[str, Any], name: str) -> str | None:
     """Return a field that holds text, and is not empty."""
     text = value.get(name)
     return text if isinstance(text, str) and text else None
 
 
-def field_of(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+def object_field(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a field that holds an object; an empty one when it does not."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def time_of(value: Mapping[str, Any]) -> str | None:
+def time_field(value: Mapping[str, Any]) -> str | None:
     """Return the record's own time, when it is one."""
-    time = text_of(value, "timestamp")
+    time = text_field(value, "timestamp")
     return time if time is not None and parse_time(time) is not None else None
 
 
-def is_spoken(value: Mapping[str, Any]) -> bool:
+def is_message(value: Mapping[str, Any]) -> bool:
     """Tell whether a record claims to be a message, or a line of one.
 
     A prompt typed while the agent worked is written as an attachment, and nowhere else.
     """
-    kind, attachment = text_of(value, "type"), field_of(value, "attachment")
+    kind, attachment = text_field(value, "type"), object_field(value, "attachment")
     queued = attachment.get("type") == "queued_command" and _blocks(attachment.get("prompt")) is not None
     return kind in {"user", "assistant"} or (kind == "attachment" and queued)
 
@@ -86,8 +86,8 @@ def is_result(block: object) -> bool:
 def parse_record(value: Mapping[str, Any], agent: str | None) -> ParsedRecord | None:
     """Read what a spoken record says; None where it has no content. `agent` is the sub-agent it belongs to, if any."""
     if value.get("type") == "attachment":
-        return _read_queued(field_of(value, "attachment"), agent)
-    message = field_of(value, "message")
+        return _read_queued(object_field(value, "attachment"), agent)
+    message = object_field(value, "message")
     blocks = _blocks(message.get("content"))
     if blocks is None:
         return None
@@ -96,8 +96,10 @@ def parse_record(value: Mapping[str, Any], agent: str | None) -> ParsedRecord | 
     if message.get("model") == _SYNTHETIC:
         failed = value.get("isApiErrorMessage") is True
         return ParsedRecord("error" if failed else "notice", _HARNESS, blocks, status="error" if failed else None)
-    name = text_of(value, "attributionAgent") or agent or NAME
-    return ParsedRecord(ANSWER, Author(name, "agent"), blocks, text_of(message, "id") or text_of(value, "requestId"))
+    name = text_field(value, "attributionAgent") or agent or NAME
+    return ParsedRecord(
+        ANSWER, Author(name, "agent"), blocks, text_field(message, "id") or text_field(value, "requestId")
+    )
 
 
 def is_state(value: Mapping[str, Any]) -> bool:
@@ -107,14 +109,16 @@ def is_state(value: Mapping[str, Any]) -> bool:
 
 def type_of(value: Mapping[str, Any]) -> str:
     """Name a record's type in a sentence."""
-    kind = text_of(value, "type")
+    kind = text_field(value, "type")
     return "without a type" if kind is None else f"of unknown type {kind[:MAX_WORD]!a}"
 
 
 def state_key(value: Mapping[str, Any]) -> str:
     """Name the kind of a record that is no message."""
-    kind = text_of(value, "type") or "unknown"
-    inner = text_of(value, "subtype") or text_of(field_of(value, "data" if kind == "progress" else kind), "type")
+    kind = text_field(value, "type") or "unknown"
+    inner = text_field(value, "subtype") or text_field(
+        object_field(value, "data" if kind == "progress" else kind), "type"
+    )
     return kind[:MAX_WORD] if inner is None else f"{kind[:MAX_WORD]}/{inner[:MAX_WORD]}"
 
 
@@ -145,7 +149,7 @@ def _prompt(blocks: list[Any], *, typed: bool, agent: str | None) -> ParsedRecor
 
 
 def _was_typed(value: Mapping[str, Any], blocks: list[Any]) -> bool:
-    if field_of(value, "origin").get("kind", "human") != "human":
+    if object_field(value, "origin").get("kind", "human") != "human":
         return False
     texts = _texts(blocks)
     return len(texts) < len(blocks) or not texts or not all(text.lstrip().startswith(_INJECTED) for text in texts)
@@ -173,12 +177,14 @@ def read_part(block: Any) -> Part:
         case {"type": "text", "text": str(text)}:
             return Part("text", {"text": text})
         case {"type": "thinking", "thinking": str(text)}:
-            signature = text_of(block, "signature")
+            signature = text_field(block, "signature")
             return Part("reasoning", {"text": text} if signature is None else {"text": text, "opaque": signature})
         case {"type": "redacted_thinking", "data": str(data)}:
             return Part("reasoning", {"opaque": data})
         case {"type": str(kind), "name": str(name)} if kind in _CALLS:
-            return Part("tool_call", {**call_id(block, "id"), "name": name, **foreign("input", block.get("input"))})
+            return Part(
+                "tool_call", {**call_id(block, "id"), "name": name, **lossless_field("input", block.get("input"))}
+            )
     return _read_other(block)
 
 
@@ -192,11 +198,11 @@ def _read_other(block: Any) -> Part:
         case {"type": str(kind), "source": {"type": "url", "url": str(url)}} if kind in _FILES:
             return Part(_FILES[kind], {"path": url})
         case {"type": str(kind), "tool_use_id": str(), "content": output} if kind.endswith("_tool_result"):
-            return Part("tool_result", {**call_id(block, "tool_use_id"), **foreign("output", output)})
-    return Part("raw", foreign("json", block))
+            return Part("tool_result", {**call_id(block, "tool_use_id"), **lossless_field("output", output)})
+    return Part("raw", lossless_field("json", block))
 
 
 def call_id(block: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the field that pairs a call with its result, when the block has it."""
-    found = text_of(block, name)
+    found = text_field(block, name)
     return {} if found is None else {"call_id": found}

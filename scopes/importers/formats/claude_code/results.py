@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.claude_code.calls import Call, Calls, hash_of
-from scopes.importers.formats.claude_code.records import call_id, field_of, is_result, read_part, text_of
-from scopes.importers.formats.lossless_json import foreign
+from scopes.importers.formats.claude_code.calls import ToolCall, ToolCalls, hash_of
+from scopes.importers.formats.claude_code.records import call_id, is_result, object_field, read_part, text_field
+from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part
 
 _CREATED = "File created"
@@ -19,7 +19,7 @@ _SAID_ELSEWHERE = frozenset(
 
 
 @dataclass(slots=True)
-class Results:
+class ParsedResults:
     """What one record adds to a message of results; `answer` made the first of the calls."""
 
     parts: list[Part] = field(default_factory=list)
@@ -29,9 +29,9 @@ class Results:
     status: str | None = None
 
 
-def read_results(value: dict[str, Any], blocks: list[Any], calls: Calls) -> Results:
+def read_results(value: dict[str, Any], blocks: list[Any], calls: ToolCalls) -> ParsedResults:
     """Read a record of results; what it holds beside the blocks belongs to a result that stands alone."""
-    results = Results()
+    results = ParsedResults()
     beside = value.get("toolUseResult") if sum(map(is_result, blocks)) == 1 else None
     for block in blocks:
         if not is_result(block):
@@ -55,14 +55,14 @@ def _read_result(block: dict[str, Any], beside: object) -> Part:
     fields: dict[str, Any] = call_id(block, "tool_use_id")
     output = block.get("content")
     if "content" in block:
-        fields |= foreign("output", output)
+        fields |= lossless_field("output", output)
     if isinstance(block.get("is_error"), bool):
         fields["is_error"] = block["is_error"]
     ended = _EXIT_CODE.match(output) if isinstance(output, str) and block.get("is_error") is True else None
     if ended is not None:
         fields["exit_code"] = int(ended[1])
     more = _beside(beside, output)
-    return Part("tool_result", fields if more is None else {**fields, **foreign("structured", more)})
+    return Part("tool_result", fields if more is None else {**fields, **lossless_field("structured", more)})
 
 
 def _beside(result: object, output: object) -> object:
@@ -86,20 +86,20 @@ def _touches(result: object) -> list[FileTouch]:
     """Read which file a structured result is about; the hash only where it holds the whole file."""
     if not isinstance(result, dict):
         return []
-    seen = field_of(result, "file")
-    if path := text_of(seen, "filePath"):
+    seen = object_field(result, "file")
+    if path := text_field(seen, "filePath"):
         whole = seen.get("startLine") == 1 and seen.get("numLines") == seen.get("totalLines")
         return [FileTouch(path, "read", hash_of(seen.get("content")) if whole else None)]
-    if path := text_of(result, "notebook_path"):
+    if path := text_field(result, "notebook_path"):
         return [FileTouch(path, "edit", hash_of(result.get("updated_file")))]
-    path = text_of(result, "filePath")
+    path = text_field(result, "filePath")
     if path is None or not result.keys() & {"structuredPatch", "originalFile", "originalFileContents"}:
         return []
     created = result.get("type") == "create" or result.get("oldString") == ""
     return [FileTouch(path, "create" if created else "edit", hash_of(result.get("content")))]
 
 
-def _asked(call: Call, output: object) -> list[FileTouch]:
+def _asked(call: ToolCall, output: object) -> list[FileTouch]:
     """Take the file from the call, where the result does not tell."""
     if call.path is None or call.op is None:
         return []

@@ -9,27 +9,27 @@ from typing import Any
 
 from scopes.importers.formats.codex.items import with_exit_code
 from scopes.importers.formats.codex.patches import touched_by_call, touched_by_changes
-from scopes.importers.formats.codex.record import Line, field_of, text_of
+from scopes.importers.formats.codex.record import RolloutRecord, object_field, text_field
 from scopes.importers.formats.events import Span
-from scopes.importers.formats.lossless_json import foreign
+from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PendingCall:
     """A call that waits for its result: its answer, its tool, the files it is to change, and what was told of it."""
 
     answer: str
     tool: str
     touches: tuple[FileTouch, ...]
-    reports: list[Report] = field(default_factory=list)
+    reports: list[ToolReport] = field(default_factory=list)
 
 
-class Calls:
+class PendingCalls:
     """The calls that have no result yet, by their ids; several may wait at once."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Call] = {}
+        self._waiting: dict[str, PendingCall] = {}
         self._reported: dict[str, None] = {}
 
     def expect(self, answer: str, parts: tuple[Part, ...]) -> None:
@@ -37,14 +37,14 @@ class Calls:
         for part in parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call" and call_id is not None:
-                self._waiting.setdefault(call_id, Call(answer, part.fields["name"], touched_by_call(part)))
+                self._waiting.setdefault(call_id, PendingCall(answer, part.fields["name"], touched_by_call(part)))
 
-    def take(self, call_id: str) -> Call | None:
+    def take(self, call_id: str) -> PendingCall | None:
         """Return the call that a result belongs to; it waits no longer."""
         self._reported.pop(call_id, None)
         return self._waiting.pop(call_id, None)
 
-    def report(self, report: Report) -> bool:
+    def report(self, report: ToolReport) -> bool:
         """Keep a report for the result that it is about; False when none is awaited."""
         call = self._waiting.get(report.call_id)
         if call is None:
@@ -53,7 +53,7 @@ class Calls:
         self._reported[report.call_id] = None
         return True
 
-    def drop_reports(self) -> Iterator[Report]:
+    def drop_reports(self) -> Iterator[ToolReport]:
         """Forget the reports of calls whose turn has ended without their results, and yield them."""
         for call_id in self._reported:
             reports = self._waiting[call_id].reports
@@ -63,7 +63,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ToolReport:
     """What became of a call: fields of its result, and the files it touched; None where the report does not say."""
 
     call_id: str
@@ -73,15 +73,15 @@ class Report:
     touches: tuple[FileTouch, ...] | None = None
 
 
-def read_report(line: Line) -> Report | None:
+def parse_report(line: RolloutRecord) -> ToolReport | None:
     """Read an event that reports on a tool call; None when it is of another kind."""
-    item = field_of(line.payload, "item") if line.type == "item_completed" else line.payload
-    read = _READERS.get(text_of(item, "type") or "")
-    call_id = text_of(item, "id") if item is not line.payload else text_of(item, "call_id")
+    item = object_field(line.payload, "item") if line.type == "item_completed" else line.payload
+    read = _READERS.get(text_field(item, "type") or "")
+    call_id = text_field(item, "id") if item is not line.payload else text_field(item, "call_id")
     if read is None or call_id is None:
         return None
     fields, touches = read(item)
-    return Report(call_id, line.key, fields, line.span, touches)
+    return ToolReport(call_id, line.key, fields, line.span, touches)
 
 
 _Found = tuple[dict[str, Any], tuple[FileTouch, ...] | None]
@@ -93,8 +93,8 @@ def _read_command(item: Mapping[str, Any]) -> _Found:
     parsed = item.get("parsed_cmd")
     if code != 0 or not isinstance(parsed, list):
         return fields, None
-    cwd = (text_of(item, "cwd") or "").removeprefix("file://")
-    paths = [text_of(step, "path") for step in parsed if isinstance(step, dict) and step.get("type") == "read"]
+    cwd = (text_field(item, "cwd") or "").removeprefix("file://")
+    paths = [text_field(step, "path") for step in parsed if isinstance(step, dict) and step.get("type") == "read"]
     return fields, tuple(FileTouch(posixpath.join(cwd, path), "read") for path in paths if path) or None
 
 
@@ -104,7 +104,7 @@ def _read_change(item: Mapping[str, Any]) -> _Found:
     fields: dict[str, Any] = {"is_error": not done}
     if not isinstance(changes, dict):
         return fields, None
-    return {**fields, **foreign("structured", {"changes": changes})}, touched_by_changes(changes) if done else ()
+    return {**fields, **lossless_field("structured", {"changes": changes})}, touched_by_changes(changes) if done else ()
 
 
 def _read_remote_call(item: Mapping[str, Any]) -> _Found:
@@ -118,7 +118,7 @@ def _read_remote_call(item: Mapping[str, Any]) -> _Found:
 
 def _read_spawn(item: Mapping[str, Any]) -> _Found:
     told = {name: value for name, value in item.items() if name not in {"type", "call_id", "prompt"}}
-    return foreign("structured", told), None
+    return lossless_field("structured", told), None
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], _Found]] = {

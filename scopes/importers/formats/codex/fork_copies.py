@@ -11,7 +11,16 @@ from __future__ import annotations
 import re
 
 from scopes.clock import parse_time
-from scopes.importers.formats.codex.record import EVENT, ITEM, SESSION, TURN, USAGE, Line, field_of, text_of
+from scopes.importers.formats.codex.record import (
+    EVENT,
+    ITEM,
+    SESSION,
+    TURN,
+    USAGE,
+    RolloutRecord,
+    object_field,
+    text_field,
+)
 
 _PAUSE = 1_000_000_000  # nanoseconds; copies are written without one
 _SPAWNED = "You are the newly spawned agent."  # the only record before the first turn that the parent did not write
@@ -31,41 +40,41 @@ class ForkCopies:
             False  # the last record was a sub-agent's greeting, which is the result of the call it is from
         )
 
-    def is_copy(self, line: Line) -> bool:
+    def is_copy(self, line: RolloutRecord) -> bool:
         """Take the next record, and tell whether it is a copy."""
         if line.kind == SESSION:
-            self._copying = text_of(line.payload, "id") != self._thread
+            self._copying = text_field(line.payload, "id") != self._thread
             self._last = parse_time(line.time or "")
             return self._copying
         if self._copying:
             self._copying = not (self._is_own(line) or self._is_after_pause(line))
         return self._copying
 
-    def _is_own(self, line: Line) -> bool:
+    def _is_own(self, line: RolloutRecord) -> bool:
         """Tell whether a record can only be the thread's own."""
         payload = line.payload
-        if line.kind in {EVENT, USAGE} and text_of(payload, "thread_id") == self._thread:
+        if line.kind in {EVENT, USAGE} and text_field(payload, "thread_id") == self._thread:
             return True
         if line.kind == TURN or (line.kind == EVENT and line.type == "task_started"):
-            begun = _moment_of(text_of(payload, "turn_id") or "")
+            begun = _moment_of(text_field(payload, "turn_id") or "")
             self._timed = self._timed or begun is not None
             return self._born is not None and begun is not None and begun >= self._born
         if line.kind == ITEM and line.type == "function_call_output":
-            self.ended_by_spawn = (text_of(payload, "output") or "").startswith(_SPAWNED)
+            self.ended_by_spawn = (text_field(payload, "output") or "").startswith(_SPAWNED)
             return self.ended_by_spawn
         return False
 
-    def _is_after_pause(self, line: Line) -> bool:
+    def _is_after_pause(self, line: RolloutRecord) -> bool:
         now = parse_time(line.time or "")
         paused = self._last is not None and now is not None and now - self._last > _PAUSE
         self._last = now if now is not None else self._last
         return paused and not (self._timed and self._born is not None)
 
 
-def parent_thread(line: Line) -> str | None:
+def parent_thread(line: RolloutRecord) -> str | None:
     """Return the thread that a session record says its thread is a sub-agent of."""
-    spawn = field_of(field_of(field_of(line.payload, "source"), "subagent"), "thread_spawn")
-    return text_of(spawn, "parent_thread_id") or text_of(line.payload, "parent_thread_id")
+    spawn = object_field(object_field(object_field(line.payload, "source"), "subagent"), "thread_spawn")
+    return text_field(spawn, "parent_thread_id") or text_field(line.payload, "parent_thread_id")
 
 
 def _moment_of(name: str) -> int | None:

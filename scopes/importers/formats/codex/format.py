@@ -9,7 +9,7 @@ from itertools import chain, islice
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.codex.header import read_header
 from scopes.importers.formats.codex.reader import Reader
-from scopes.importers.formats.codex.record import NAME, SESSION, Line, is_rollout, open_envelope
+from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, is_rollout_record, parse_record
 from scopes.importers.formats.events import Event, Span, Unparsed
 from scopes.importers.formats.json_lines import Record, walk_records
 
@@ -29,7 +29,7 @@ class Codex:
         records = list(islice(walk_records(BytesIO(head), len(head)), _TRIED))
         if len(records) == 1 and records[0].problem is not None:
             return _CUT_BEGINNING in head[:200]
-        return any(is_rollout(record.value) for record in records)
+        return any(is_rollout_record(record.value) for record in records)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the session, its messages and states, and the ending."""
@@ -38,7 +38,7 @@ class Codex:
         with source.open() as stream:
             records = walk_records(stream, source.size)
             ahead = _look_ahead(records)
-            lines = [line for record in ahead if (line := open_envelope(record)) is not None]
+            lines = [line for record in ahead if (line := parse_record(record)) is not None]
             heading = read_header(lines, source.path, beginning.partition(b"\n")[0])
             yield heading.session
             reader = Reader(heading)
@@ -53,14 +53,14 @@ def _look_ahead(records: Iterator[Record]) -> list[Record]:
     ahead: list[Record] = []
     for record in records:
         ahead.append(record)
-        line: Line | None = open_envelope(record)
+        line: RolloutRecord | None = parse_record(record)
         if len(ahead) == _AHEAD or (line is not None and line.kind == SESSION):
             break
     return ahead
 
 
 def _read(reader: Reader, record: Record) -> Iterator[Event]:
-    line = open_envelope(record)
+    line = parse_record(record)
     if line is None:
         yield Unparsed(spans=(record.span,), reason=record.problem or "no record of a rollout")
     else:

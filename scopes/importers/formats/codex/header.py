@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.importers.formats.codex.fork_copies import parent_thread
-from scopes.importers.formats.codex.record import NAME, SESSION, Line, field_of, text_of
+from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, object_field, text_field
 from scopes.importers.formats.events import Session
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -27,7 +27,7 @@ class Header:
     git_branch: str | None
 
 
-def read_header(lines: Sequence[Line], path: str, beginning: bytes) -> Header:
+def read_header(lines: Sequence[RolloutRecord], path: str, beginning: bytes) -> Header:
     """Read whose history it is from the first lines; `beginning` names a session that nothing else names."""
     line = next((line for line in lines if line.kind == SESSION), None)
     file_name = _FILE_NAME.fullmatch(os.path.basename(path))
@@ -36,62 +36,62 @@ def read_header(lines: Sequence[Line], path: str, beginning: bytes) -> Header:
         created = next((line.time for line in lines if line.time), None)
         return Header(Session(format=NAME, native_id=name, created=created), None, None, None)
     payload = line.payload
-    thread = text_of(payload, "id") or text_of(payload, "session_id") or sha256(beginning).hexdigest()
+    thread = text_field(payload, "id") or text_field(payload, "session_id") or sha256(beginning).hexdigest()
     part = file_name[2] if file_name and file_name[1] == thread else None
     if part is None and _is_page(line, thread):
         part = sha256(beginning).hexdigest()[:16]
-    base = field_of(payload, "history_base")
+    base = object_field(payload, "history_base")
     parent = parent_thread(line)
     agent = _agent(line)
-    git = field_of(payload, "git")
+    git = object_field(payload, "git")
     session = Session(
         format=NAME,
         native_id=thread,
         part=part,
-        created=text_of(payload, "timestamp") or line.time,
-        cwd=text_of(payload, "cwd"),
-        base=text_of(base, "thread_id") or text_of(payload, "forked_from_id") or parent,
+        created=text_field(payload, "timestamp") or line.time,
+        cwd=text_field(payload, "cwd"),
+        base=text_field(base, "thread_id") or text_field(payload, "forked_from_id") or parent,
         spawned_by=_spawner(line, parent) if agent else None,
         details=_details(line, agent) | ({"line": "page"} if part is not None else {}),
     )
-    return Header(session, agent, parent, text_of(git, "branch"))
+    return Header(session, agent, parent, text_field(git, "branch"))
 
 
-def _is_page(line: Line, thread: str) -> bool:
+def _is_page(line: RolloutRecord, thread: str) -> bool:
     """Tell whether a rollout goes on with its own thread, from an earlier file of it."""
-    base = text_of(field_of(line.payload, "history_base"), "thread_id")
-    elsewhere = text_of(line.payload, "forked_from_id") or parent_thread(line)
+    base = text_field(object_field(line.payload, "history_base"), "thread_id")
+    elsewhere = text_field(line.payload, "forked_from_id") or parent_thread(line)
     return base is not None and (base == thread or elsewhere is None)
 
 
-def _agent(line: Line) -> str | None:
+def _agent(line: RolloutRecord) -> str | None:
     """Name the sub-agent that a thread is: its nickname, its role, or what it is for."""
-    subagent = field_of(line.payload, "source").get("subagent")
-    spawn = field_of(subagent, "thread_spawn") if isinstance(subagent, dict) else {}
-    names = [text_of(found, name) for name in ("agent_nickname", "agent_role") for found in (spawn, line.payload)]
+    subagent = object_field(line.payload, "source").get("subagent")
+    spawn = object_field(subagent, "thread_spawn") if isinstance(subagent, dict) else {}
+    names = [text_field(found, name) for name in ("agent_nickname", "agent_role") for found in (spawn, line.payload)]
     if isinstance(subagent, str) and subagent:
         names.append(subagent)
-    if subagent is not None or text_of(line.payload, "thread_source") == "subagent":
+    if subagent is not None or text_field(line.payload, "thread_source") == "subagent":
         names.append("agent")
     return next((name for name in names if name), None)
 
 
-def _spawner(line: Line, parent: str | None) -> dict[str, str]:
-    spawn = field_of(field_of(field_of(line.payload, "source"), "subagent"), "thread_spawn")
-    known = {"thread": parent, "path": text_of(spawn, "agent_path"), "role": text_of(spawn, "agent_role")}
+def _spawner(line: RolloutRecord, parent: str | None) -> dict[str, str]:
+    spawn = object_field(object_field(object_field(line.payload, "source"), "subagent"), "thread_spawn")
+    known = {"thread": parent, "path": text_field(spawn, "agent_path"), "role": text_field(spawn, "agent_role")}
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _details(line: Line, agent: str | None) -> dict[str, Any]:
+def _details(line: RolloutRecord, agent: str | None) -> dict[str, Any]:
     payload = line.payload
-    base, git = field_of(payload, "history_base"), field_of(payload, "git")
+    base, git = object_field(payload, "history_base"), object_field(payload, "git")
     details = {
         "agent": agent,
-        "version": text_of(payload, "cli_version"),
-        "originator": text_of(payload, "originator"),
-        "forked_from": text_of(payload, "forked_from_id"),
-        "commit": text_of(git, "commit_hash"),
-        "repository": text_of(git, "repository_url"),
+        "version": text_field(payload, "cli_version"),
+        "originator": text_field(payload, "originator"),
+        "forked_from": text_field(payload, "forked_from_id"),
+        "commit": text_field(git, "commit_hash"),
+        "repository": text_field(git, "repository_url"),
         "end_byte_offset": _position(base.get("end_byte_offset")),
         "end_ordinal": _position(base.get("end_ordinal_exclusive")),
     }

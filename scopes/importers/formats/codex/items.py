@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.importers.formats.codex.record import field_of, text_of
-from scopes.importers.formats.lossless_json import decode, foreign
+from scopes.importers.formats.codex.record import object_field, text_field
+from scopes.importers.formats.lossless_json import decode, lossless_field
 from scopes.importers.formats.openai.parts import read_arguments, read_file
 from scopes.model.message import Author, Part
 
@@ -18,9 +18,9 @@ COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction
 
 def read_answer_item(item: Mapping[str, Any]) -> tuple[Part, ...] | None:
     """Read one item of a model's answer; None when it is none."""
-    kind = text_of(item, "type")
+    kind = text_field(item, "type")
     if kind == "message" and item.get("role") == "assistant":
-        return tuple(read_content(item.get("content"), text_of(item, "phase")))
+        return tuple(read_content(item.get("content"), text_field(item, "phase")))
     read = _ANSWER_ITEMS.get(kind or "")
     return None if read is None else tuple(read(item))
 
@@ -34,32 +34,32 @@ def read_content(content: object, phase: str | None = None) -> Iterator[Part]:
             case {"type": "input_image" | "image", "image_url": str(url)}:
                 yield read_file("image", url)
             case _:
-                yield Part("raw", foreign("json", block))
+                yield Part("raw", lossless_field("json", block))
 
 
 def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
     """Lay out the fields of a tool's result."""
-    call_id = text_of(item, "call_id")
-    found = foreign("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
+    call_id = text_field(item, "call_id")
+    found = lossless_field("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
     return found if call_id is None else {"call_id": call_id, **found}
 
 
 def _call(item: Mapping[str, Any], name: str, given: dict[str, Any]) -> Part:
-    call_id = text_of(item, "call_id") or text_of(item, "id")
+    call_id = text_field(item, "call_id") or text_field(item, "id")
     return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name, **given})
 
 
 def _named_call(item: Mapping[str, Any], given: dict[str, Any]) -> Part:
     """Read a call that names its tool; one whose tool has a name that is no text is kept raw."""
     if not isinstance(item.get("name", ""), str):
-        return Part("raw", foreign("json", item))
-    return _call(item, text_of(item, "name") or "unknown", given)
+        return Part("raw", lossless_field("json", item))
+    return _call(item, text_field(item, "name") or "unknown", given)
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
     blocks = [block for name in ("summary", "content") if isinstance(item.get(name), list) for block in item[name]]
     texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
-    fields = {"text": "\n\n".join(texts) if texts else None, "opaque": text_of(item, "encrypted_content")}
+    fields = {"text": "\n\n".join(texts) if texts else None, "opaque": text_field(item, "encrypted_content")}
     yield Part("reasoning", {name: value for name, value in fields.items() if value is not None})
 
 
@@ -69,7 +69,7 @@ def _read_function(item: Mapping[str, Any]) -> Iterator[Part]:
 
 def _read_custom_tool(item: Mapping[str, Any]) -> Iterator[Part]:
     given = item.get("input")
-    fields = {"input_text": given} if isinstance(given, str) else foreign("input", given)
+    fields = {"input_text": given} if isinstance(given, str) else lossless_field("input", given)
     yield _named_call(item, fields)
 
 
@@ -78,17 +78,17 @@ def _read_search(item: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _read_shell(item: Mapping[str, Any]) -> Iterator[Part]:
-    yield _call(item, "local_shell", foreign("input", item.get("action")))
+    yield _call(item, "local_shell", lossless_field("input", item.get("action")))
 
 
 def _read_web_search(item: Mapping[str, Any]) -> Iterator[Part]:
-    yield _call(item, "web_search", foreign("input", item.get("action")))
+    yield _call(item, "web_search", lossless_field("input", item.get("action")))
 
 
 def _read_image_generation(item: Mapping[str, Any]) -> Iterator[Part]:
-    asked = text_of(item, "revised_prompt")
+    asked = text_field(item, "revised_prompt")
     yield _call(item, "image_generation", {} if asked is None else {"input": {"prompt": asked}})
-    data = text_of(item, "result")
+    data = text_field(item, "result")
     if data is not None:
         yield Part("image", {"media_type": "image/png", "data": data})
 
@@ -118,7 +118,7 @@ def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
             return _read_text(output)
         case {"content": str(text), "success": bool(success)}:
             return {**_read_text(text), "is_error": not success}
-    return foreign("output", output) if "output" in item else {}
+    return lossless_field("output", output) if "output" in item else {}
 
 
 def with_exit_code(code: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | N
 
     A sub-agent (`spawned`) is prompted by another agent, whatever role the prompt has.
     """
-    role = text_of(item, "role")
+    role = text_field(item, "role")
     if role is None:
         return None
     if role != "user":
@@ -193,7 +193,7 @@ def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | N
 
 def _was_typed(item: Mapping[str, Any]) -> bool:
     """Tell whether any of the content came from a person: by its declared kinds, or where it has none by its text."""
-    kinds = field_of(item, "internal_chat_message_metadata_passthrough").get("content_item_kinds")
+    kinds = object_field(item, "internal_chat_message_metadata_passthrough").get("content_item_kinds")
     if isinstance(kinds, list) and kinds:
         return any(isinstance(kind, str) and kind.startswith(_TYPED) for kind in kinds)
     texts = _texts(item.get("content"))

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.codex.calls import Call, Report
-from scopes.importers.formats.codex.record import ITEM, Line, is_known_state, text_of
+from scopes.importers.formats.codex.calls import PendingCall, ToolReport
+from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state, text_field
 from scopes.importers.formats.codex.usage import add_usage
 from scopes.importers.formats.events import Draft, Ending, Event, Span, State, Unparsed
-from scopes.importers.formats.unknown_parts import tell_unknown
+from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author, FileTouch, Part
 
 ANSWER = "answer"
@@ -55,7 +55,7 @@ class OpenMessage:
         self.usage = add_usage(self.usage, usage)
         self.spans += spans
 
-    def add_result(self, fields: Mapping[str, Any], call: Call | None) -> None:
+    def add_result(self, fields: Mapping[str, Any], call: PendingCall | None) -> None:
         """Add the result of a tool call: what is told of it, and the files that it touched if it went well."""
         place = len(self.parts)
         self.parts.append(Part("tool_result", fields))
@@ -67,7 +67,7 @@ class OpenMessage:
             for report in call.reports:
                 self.report(report)
 
-    def report(self, report: Report) -> None:
+    def report(self, report: ToolReport) -> None:
         """Add to a result what is told of it afterwards."""
         place = self.results[report.call_id]
         self.parts[place] = Part("tool_result", {**self.parts[place].fields, **report.fields})
@@ -117,7 +117,7 @@ class MessageBuilder:
         self._latest: str | None = None
         self._ready: list[Event] = []
 
-    def begin(self, line: Line, author: Author, kind: str, parts: tuple[Part, ...] = ()) -> OpenMessage:
+    def begin(self, line: RolloutRecord, author: Author, kind: str, parts: tuple[Part, ...] = ()) -> OpenMessage:
         """Begin a message with a record; the one before it is closed."""
         self.close()
         key = str(line.span.offset)
@@ -135,11 +135,11 @@ class MessageBuilder:
         self.add(self.open, line, parts)
         return self.open
 
-    def add(self, message: OpenMessage, line: Line, parts: tuple[Part, ...] = ()) -> None:
+    def add(self, message: OpenMessage, line: RolloutRecord, parts: tuple[Part, ...] = ()) -> None:
         """Add a record to the open message."""
         message.spans.append(line.span)
         message.parts += parts
-        name = text_of(line.payload, "id")
+        name = text_field(line.payload, "id")
         if name is not None and line.kind == ITEM:
             message.native_ids[name] = None
 
@@ -148,7 +148,7 @@ class MessageBuilder:
         message = self.open
         return message if message is not None and message.kind == kind and message.copied == self.copying else None
 
-    def begin_results(self, line: Line, author: Author, *, owed: bool) -> OpenMessage:
+    def begin_results(self, line: RolloutRecord, author: Author, *, owed: bool) -> OpenMessage:
         """Begin the results of the open answer's tools; where it is `owed` its usage, it is closed only with them."""
         answer = self.open if owed and self.open is not None and self.open.kind in MODEL_KINDS else None
         if answer is not None:
@@ -160,24 +160,24 @@ class MessageBuilder:
     def settle(self) -> None:
         """Close the answer that was owed its usage."""
         if self.owed is not None:
-            self._ready += tell_unknown(self.owed.draft())
+            self._ready += report_unknown_parts(self.owed.draft())
             self.owed = None
 
     def close(self) -> None:
         """Close the open message."""
         self.settle()
         if self.open is not None:
-            self._ready += tell_unknown(self.open.draft())
+            self._ready += report_unknown_parts(self.open.draft())
             self.open = None
 
-    def keep(self, line: Line) -> None:
+    def keep(self, line: RolloutRecord) -> None:
         """Keep a record that belongs to no message."""
         if is_known_state(line):
             self.keep_spans(line.key, [line.span], line.time)
         else:
             self.reject(line, "a record of unknown type")
 
-    def reject(self, line: Line, reason: str) -> None:
+    def reject(self, line: RolloutRecord, reason: str) -> None:
         """Keep a record that could not be read."""
         self._ready.append(Unparsed(spans=(line.span,), reason=f"{reason}: {line.key!a}"))
 

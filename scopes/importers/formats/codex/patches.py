@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.codex.record import text_of
+from scopes.importers.formats.codex.record import text_field
 from scopes.model.message import FileTouch, Part
 
 _HEADING = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
@@ -82,6 +82,6 @@ def _read_change(path: str, change: Mapping[str, Any]) -> FileTouch | None:
         case {"type": "delete"}:
             return FileTouch(path, "delete")
         case {"type": "update"}:
-            moved = text_of(change, "move_path")
+            moved = text_field(change, "move_path")
             return FileTouch(path, "edit") if moved is None else FileTouch(moved, "rename", source=path)
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from scopes.importers.formats.codex.calls import Calls, read_report
+from scopes.importers.formats.codex.calls import PendingCalls, parse_report
 from scopes.importers.formats.codex.fork_copies import ForkCopies
 from scopes.importers.formats.codex.header import Header
 from scopes.importers.formats.codex.items import (
@@ -35,13 +35,13 @@ from scopes.importers.formats.codex.record import (
     NAME,
     TURN,
     USAGE,
-    Line,
-    field_of,
-    text_of,
+    RolloutRecord,
+    object_field,
+    text_field,
 )
 from scopes.importers.formats.codex.usage_attribution import UsageAttribution
 from scopes.importers.formats.events import Event
-from scopes.importers.formats.lossless_json import foreign
+from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import Author, Part
 
 _HARNESS = Author(NAME, "system")
@@ -58,12 +58,12 @@ class Reader:
         self._assembly = MessageBuilder(heading.git_branch)
         self._assembly.cwd = heading.session.cwd
         self._billing = UsageAttribution(self._assembly)
-        self._calls = Calls()
+        self._calls = PendingCalls()
         self._turns: list[str | None] = []  # what each prompt follows
         self._spent = False  # the open answer is complete: what comes next is another one
         self._title: str | None = None
 
-    def read(self, line: Line) -> Iterator[Event]:
+    def read(self, line: RolloutRecord) -> Iterator[Event]:
         """Take the next record."""
         self._assembly.copying = self._copies.is_copy(line)
         handle = self._HANDLERS.get(line.kind)
@@ -81,20 +81,20 @@ class Reader:
         yield from self._assembly.take_ready()
         yield ending
 
-    def _read_turn(self, line: Line) -> None:
-        self._assembly.model = text_of(line.payload, "model") or self._assembly.model
-        self._assembly.cwd = text_of(line.payload, "cwd") or self._assembly.cwd
+    def _read_turn(self, line: RolloutRecord) -> None:
+        self._assembly.model = text_field(line.payload, "model") or self._assembly.model
+        self._assembly.cwd = text_field(line.payload, "cwd") or self._assembly.cwd
         self._spent = True
         self._assembly.keep(line)
 
-    def _read_item(self, line: Line) -> None:
+    def _read_item(self, line: RolloutRecord) -> None:
         parts = read_answer_item(line.payload)
         if parts is not None:
             self._read_answer(line, parts)
         elif line.type in OUTPUTS:
             self._read_output(line)
         elif line.type in COMPACTIONS:
-            self._assembly.begin(line, _HARNESS, "compaction", (Part("raw", foreign("json", line.payload)),))
+            self._assembly.begin(line, _HARNESS, "compaction", (Part("raw", lossless_field("json", line.payload)),))
         elif line.type == "agent_message":
             self._read_communication(line)
         elif line.type == "message":
@@ -102,7 +102,7 @@ class Reader:
         else:
             self._assembly.keep(line)
 
-    def _read_answer(self, line: Line, parts: tuple[Part, ...]) -> None:
+    def _read_answer(self, line: RolloutRecord, parts: tuple[Part, ...]) -> None:
         message = None if self._spent else self._assembly.continues(ANSWER)
         if message is None:
             message = self._begin_answer(line, parts)
@@ -110,7 +110,7 @@ class Reader:
             self._assembly.add(message, line, parts)
         self._calls.expect(message.key, parts)
 
-    def _begin_answer(self, line: Line, parts: tuple[Part, ...]) -> OpenMessage:
+    def _begin_answer(self, line: RolloutRecord, parts: tuple[Part, ...]) -> OpenMessage:
         agent = None if self._assembly.copying else self._heading.agent
         summary = (line.metadata or {}).get("compaction_output") is True
         message = self._assembly.begin(line, Author(agent or NAME, "agent"), "summary" if summary else ANSWER, parts)
@@ -119,7 +119,7 @@ class Reader:
         self._spent = False
         return message
 
-    def _read_output(self, line: Line) -> None:
+    def _read_output(self, line: RolloutRecord) -> None:
         fields = read_result(line.payload)
         call_id = fields.get("call_id", "")
         call = self._calls.take(call_id)
@@ -139,7 +139,7 @@ class Reader:
             self._copies.ended_by_spawn = False
             message.spawned_by = {**spawner, "call_id": call_id}
 
-    def _read_message(self, line: Line) -> None:
+    def _read_message(self, line: RolloutRecord) -> None:
         spawned = self._heading.agent is not None and not self._assembly.copying
         speaker = identify_author(line.payload, spawned=spawned)
         if speaker is None:
@@ -152,25 +152,25 @@ class Reader:
         content = tuple(read_content(line.payload.get("content")))
         self._assembly.begin(line, speaker.author, speaker.kind, content).status = speaker.status
 
-    def _read_communication(self, line: Line) -> None:
+    def _read_communication(self, line: RolloutRecord) -> None:
         """Read what one agent said to another."""
-        author = Author(text_of(line.payload, "author") or NAME, "agent")
+        author = Author(text_field(line.payload, "author") or NAME, "agent")
         message = self._assembly.begin(line, author, "prompt", tuple(read_content(line.payload.get("content"))))
-        recipient = text_of(line.payload, "recipient")
+        recipient = text_field(line.payload, "recipient")
         message.extra = {} if recipient is None else {"recipient": recipient}
 
-    def _read_compaction(self, line: Line) -> None:
-        text = text_of(line.payload, "message")
+    def _read_compaction(self, line: RolloutRecord) -> None:
+        text = text_field(line.payload, "message")
         parts: tuple[Part, ...] = () if text is None else (Part("text", {"text": text}),)
         if "replacement_history" in line.payload:
-            parts += (Part("raw", foreign("json", line.payload["replacement_history"])),)
+            parts += (Part("raw", lossless_field("json", line.payload["replacement_history"])),)
         self._assembly.begin(line, _HARNESS, "compaction", parts)
 
-    def _read_usage(self, line: Line) -> None:
+    def _read_usage(self, line: RolloutRecord) -> None:
         ended = self._billing.read_record(line) if line.kind == USAGE else self._billing.read_count(line)
         self._spent = self._spent or ended
 
-    def _read_event(self, line: Line) -> None:
+    def _read_event(self, line: RolloutRecord) -> None:
         if line.type in _TURN_EVENTS:
             self._spent = True
             self._drop_reports()
@@ -180,9 +180,9 @@ class Reader:
         else:
             self._read_report(line)
 
-    def _read_report(self, line: Line) -> None:
+    def _read_report(self, line: RolloutRecord) -> None:
         """Put what is told of a call to its result, also when that is still to come; else it is a state."""
-        report = read_report(line)
+        report = parse_report(line)
         message = self._assembly.open
         if report is not None and self._calls.report(report):
             return
@@ -200,19 +200,19 @@ class Reader:
         if self._assembly.open is not None and self._assembly.open.kind == ANSWER:
             self._assembly.open.status = "interrupted"
 
-    def _read_abort(self, line: Line) -> None:
+    def _read_abort(self, line: RolloutRecord) -> None:
         self._interrupt()
         message = self._assembly.continues(INTERRUPT)
         if message is not None:
             self._assembly.add(message, line)
             return
-        reason = text_of(line.payload, "reason")
+        reason = text_field(line.payload, "reason")
         parts = () if reason is None else (Part("text", {"text": reason}),)
         self._assembly.begin(line, _HARNESS, INTERRUPT, parts).status = "interrupted"
 
-    def _read_error(self, line: Line) -> None:
-        error = line.payload if line.type == "error" else field_of(line.payload, "error")
-        text = text_of(error, "message")
+    def _read_error(self, line: RolloutRecord) -> None:
+        error = line.payload if line.type == "error" else object_field(line.payload, "error")
+        text = text_field(error, "message")
         message = self._assembly.continues(ERROR)
         if text is None and line.type == ERROR:
             self._assembly.reject(line, "an error without a text")
@@ -223,7 +223,7 @@ class Reader:
         else:
             self._assembly.begin(line, _HARNESS, ERROR, (Part("text", {"text": text}),)).status = ERROR
 
-    def _read_rollback(self, line: Line) -> None:
+    def _read_rollback(self, line: RolloutRecord) -> None:
         """Go back by turns: what comes next follows what stood before them."""
         self._assembly.close()
         count = line.payload.get("num_turns")
@@ -233,12 +233,12 @@ class Reader:
             del self._turns[first:]
         self._assembly.keep(line)
 
-    def _read_title(self, line: Line) -> None:
-        if text_of(line.payload, "thread_id") in {None, self._heading.session.native_id}:
-            self._title = text_of(line.payload, "thread_name") or self._title
+    def _read_title(self, line: RolloutRecord) -> None:
+        if text_field(line.payload, "thread_id") in {None, self._heading.session.native_id}:
+            self._title = text_field(line.payload, "thread_name") or self._title
         self._assembly.keep(line)
 
-    _HANDLERS: Mapping[str, Callable[[Reader, Line], None]] = {
+    _HANDLERS: Mapping[str, Callable[[Reader, RolloutRecord], None]] = {
         ITEM: _read_item,
         EVENT: _read_event,
         TURN: _read_turn,
@@ -246,7 +246,7 @@ class Reader:
         USAGE: _read_usage,
         COMMUNICATION: _read_communication,
     }
-    _EVENTS: Mapping[str, Callable[[Reader, Line], None]] = {
+    _EVENTS: Mapping[str, Callable[[Reader, RolloutRecord], None]] = {
         "token_count": _read_usage,
         "turn_aborted": _read_abort,
         "error": _read_error,

@@ -27,7 +27,7 @@ MAX_WORD = 64  # of a record's type, so that a state's name stays a name
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RolloutRecord:
     """A record: what it is, what it holds, and when it was written as far as the record tells."""
 
     kind: str
@@ -39,7 +39,7 @@ class Line:
     @property
     def type(self) -> str:
         """Name what the payload is, when it says so."""
-        return text_of(self.payload, "type") or ""
+        return text_field(self.payload, "type") or ""
 
     @property
     def key(self) -> str:
@@ -48,24 +48,24 @@ class Line:
         return f"{kind}/{self.type[:MAX_WORD]}" if self.type else kind
 
 
-def open_envelope(record: Record) -> Line | None:
+def parse_record(record: Record) -> RolloutRecord | None:
     """Return what a record holds; None when it is no record of a rollout."""
     value: Any = record.value
     match value:
         case {"type": str(kind), "payload": payload}:
             if not isinstance(payload, dict):
                 return None
-            return Line(kind, payload, record.span, time_of(value), field_of(value, "metadata"))
+            return RolloutRecord(kind, payload, record.span, time_field(value), object_field(value, "metadata"))
         case {"record_type": str(kind)}:
-            return Line(kind, {}, record.span)
+            return RolloutRecord(kind, {}, record.span)
         case {"type": str()}:
-            return Line(ITEM, value, record.span)
+            return RolloutRecord(ITEM, value, record.span)
         case {"id": str(), "timestamp": str()}:
-            return Line(SESSION, value, record.span, time_of(value))
+            return RolloutRecord(SESSION, value, record.span, time_field(value))
     return None
 
 
-def is_rollout(value: Any) -> bool:
+def is_rollout_record(value: Any) -> bool:
     """Tell whether a document is a record that no other format has."""
     match value:
         case {"timestamp": str(), "type": str(kind), "payload": dict()}:
@@ -77,21 +77,21 @@ def is_rollout(value: Any) -> bool:
     return False
 
 
-def text_of(value: Mapping[str, Any], name: str) -> str | None:
+def text_field(value: Mapping[str, Any], name: str) -> str | None:
     """Return a field that holds text, and is not empty."""
     text = value.get(name)
     return text if isinstance(text, str) and text else None
 
 
-def field_of(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def object_field(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a field that holds an object; an empty one when it does not."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def time_of(value: Mapping[str, Any]) -> str | None:
+def time_field(value: Mapping[str, Any]) -> str | None:
     """Return the record's own time, when it is one."""
-    time = text_of(value, "timestamp")
+    time = text_field(value, "timestamp")
     return time if time is not None and parse_time(time) is not None else None
 
 
@@ -110,7 +110,7 @@ _EVENTS = frozenset({
 _STATE = "state"  # a separator in the oldest rollouts
 
 
-def is_known_state(line: Line) -> bool:
+def is_known_state(line: RolloutRecord) -> bool:
     """Tell whether a record that belongs to no message is of a sort that Codex is known to write."""
     if line.kind == ITEM:
         return line.type in _ITEMS

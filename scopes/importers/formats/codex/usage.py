@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scopes.importers.formats.lossless_json import foreign
+from scopes.importers.formats.lossless_json import lossless_field
 
 _TOTAL = "total_token_usage"
 _LAST = "last_token_usage"
@@ -67,7 +67,7 @@ def add_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Map
     raws = [raw for usage in (first, second) for raw in _raws(usage)]
     names = [name for name in (*first, *second) if not name.startswith("raw")]
     sums = {name: first.get(name, 0) + second.get(name, 0) for name in dict.fromkeys(names)}
-    return {**sums, **foreign("raw", raws)}
+    return {**sums, **lossless_field("raw", raws)}
 
 
 def _raws(usage: Mapping[str, Any]) -> list[Any]:
@@ -89,4 +89,4 @@ def _describe(used: Counts, raw: object) -> dict[str, Any]:
     if "input" in used:
         cached = used.get("cache_read", 0) + used.get("cache_write", 0)
         counts = {"input_uncached": max(0, used["input"] - cached), **counts}
-    return {**counts, **foreign("raw", raw)}
+    return {**counts, **lossless_field("raw", raw)}

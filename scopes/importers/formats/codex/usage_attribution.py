@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scopes.importers.formats.codex.message_builder import MODEL_KINDS, MessageBuilder, OpenMessage
-from scopes.importers.formats.codex.record import Line
+from scopes.importers.formats.codex.record import RolloutRecord
 from scopes.importers.formats.codex.usage import UsageCounter, add_usage, is_total
 from scopes.importers.formats.events import Span
 
@@ -25,7 +25,7 @@ class UsageAttribution:
         self._early: Mapping[str, Any] | None = None
         self._early_spans: list[Span] = []
 
-    def read_count(self, line: Line) -> bool:
+    def read_count(self, line: RolloutRecord) -> bool:
         """Take a running total; tells whether it ended the open answer."""
         info = line.payload.get("info")
         if info is not None and not is_total(info):
@@ -33,7 +33,7 @@ class UsageAttribution:
             return False
         return self._put(line, self._meter.read_total(info))
 
-    def read_record(self, line: Line) -> bool:
+    def read_record(self, line: RolloutRecord) -> bool:
         """Take an answer's own record; tells whether it ended the open answer."""
         return self._put(line, self._meter.read_record(line.payload))
 
@@ -49,7 +49,7 @@ class UsageAttribution:
         if self._early_spans:
             self._assembly.keep_spans("event_msg/token_count", self._early_spans)
 
-    def _put(self, line: Line, usage: Mapping[str, Any] | None) -> bool:
+    def _put(self, line: RolloutRecord, usage: Mapping[str, Any] | None) -> bool:
         if usage is None or self._assembly.copying:
             self._assembly.keep(line)
             return False

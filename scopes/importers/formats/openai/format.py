@@ -14,10 +14,10 @@ from typing import Any
 from scopes.clock import parse_time
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Draft, Ending, Event, Session, Span, State, Unparsed
-from scopes.importers.formats.json_stream import Document, behind_blanks, count_bytes, walk_documents
+from scopes.importers.formats.json_stream import Document, skip_blanks, source_length, walk_documents
 from scopes.importers.formats.openai.message_lists import Element, MessageList, read_message_list
 from scopes.importers.formats.openai.parts import read_answer, read_content, read_result
-from scopes.importers.formats.unknown_parts import tell_unknown
+from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author
 
 NAME = "openai-messages"
@@ -44,8 +44,8 @@ class OpenAIMessages:
     def sniff(self, head: bytes) -> bool:
         """Tell from its first 256 KiB whether a source is in this format."""
         text = head.decode("utf-8", "surrogateescape")
-        start = behind_blanks(text, 0)
-        starts = [start, behind_blanks(text, start + 1)] if text.startswith("[", start) else [start]
+        start = skip_blanks(text, 0)
+        starts = [start, skip_blanks(text, start + 1)] if text.startswith("[", start) else [start]
         return any(messages.elements for at in starts if (messages := read_message_list(text, at)) is not None)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
@@ -112,10 +112,10 @@ def _walk_messages(document: Document, messages: MessageList) -> Generator[Event
             held = replace(held, parts=held.parts + draft.parts, spans=held.spans + draft.spans, tool=tool)
         else:
             if held is not None:
-                yield from tell_unknown(held)
+                yield from report_unknown_parts(held)
             held = draft
     if held is not None:
-        yield from tell_unknown(held)
+        yield from report_unknown_parts(held)
     return Ending(active=held.key, open=held.key) if held is not None else Ending(active=None)
 
 
@@ -142,7 +142,7 @@ def _offsets(document: Document, places: list[int]) -> list[int]:
     """Return the bytes at which places of a conversation's text stand; the places ascend."""
     offsets, offset, reached = [], document.start, 0
     for place in places:
-        offset += count_bytes(document.text[reached:place])
+        offset += source_length(document.text[reached:place])
         reached = place
         offsets.append(offset)
     return offsets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.json_stream import behind_blanks, end_of_value
+from scopes.importers.formats.json_stream import find_value_end, skip_blanks
 from scopes.importers.formats.lossless_json import decode, decode_first
 
 MAX_MEMBER = 4096  # characters of what is said beside a list
@@ -59,17 +59,17 @@ def _is_plausible(messages: MessageList) -> bool:
 
 
 def _read_object(text: str, position: int, result: MessageList) -> None:
-    position = behind_blanks(text, position)
+    position = skip_blanks(text, position)
     while text[position] != "}":
         key, position = decode_first(text, position)
-        position = behind_blanks(text, position)
+        position = skip_blanks(text, position)
         if not isinstance(key, str) or text[position] != ":":
             raise ValueError(position)
-        position = behind_blanks(text, position + 1)
+        position = skip_blanks(text, position + 1)
         if key in LIST_NAMES and text[position] == "[" and not result.found:
             position = _read_array(text, position + 1, result)
         else:
-            end = end_of_value(text, position)
+            end = find_value_end(text, position)
             if text[position] not in "[{" and end - position < MAX_MEMBER:
                 result.members[key] = decode(text[position:end])
             position = end
@@ -79,7 +79,7 @@ def _read_object(text: str, position: int, result: MessageList) -> None:
 def _read_array(text: str, position: int, result: MessageList) -> int:
     """Read the messages; returns where their array ends."""
     result.found = True
-    position = behind_blanks(text, position)
+    position = skip_blanks(text, position)
     while text[position] != "]":
         element = _read_element(text, position)
         result.elements.append(element)
@@ -93,7 +93,7 @@ def _read_element(text: str, start: int) -> Element:
         value, end = decode_first(text, start)
     except (ValueError, RecursionError) as error:
         problem = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
-        return Element(start, end_of_value(text, start), None, problem)
+        return Element(start, find_value_end(text, start), None, problem)
     if not text.isascii() and _has_foreign_bytes(text[start:end]):
         return Element(start, end, None, "not valid UTF-8")
     return Element(start, end, value)
@@ -108,9 +108,9 @@ def _has_foreign_bytes(text: str) -> bool:
 
 
 def _behind_comma(text: str, position: int, closing: str) -> int:
-    position = behind_blanks(text, position)
+    position = skip_blanks(text, position)
     if text[position] == ",":
-        return behind_blanks(text, position + 1)
+        return skip_blanks(text, position + 1)
     if text[position] != closing:
         raise ValueError(position)
     return position

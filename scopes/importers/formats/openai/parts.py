@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.lossless_json import decode, foreign
+from scopes.importers.formats.lossless_json import decode, lossless_field
 from scopes.model.message import Part
 
 _REASONING = ("reasoning_content", "reasoning")
@@ -42,22 +42,22 @@ def read_content(content: object) -> Iterator[Part]:
             case {"type": "file", "file": {"file_data": str(url)}}:
                 yield read_file("file", url)
             case _:
-                yield Part("raw", foreign("json", block))
+                yield Part("raw", lossless_field("json", block))
 
 
 def read_result(message: Mapping[str, Any]) -> Part:
     """Read what a tool gave back; the older form names no call."""
     call_id = message.get("tool_call_id")
     fields = {"call_id": call_id} if isinstance(call_id, str) and call_id else {}
-    return Part("tool_result", {**fields, **foreign("output", message.get("content"))})
+    return Part("tool_result", {**fields, **lossless_field("output", message.get("content"))})
 
 
 def read_arguments(arguments: object) -> dict[str, Any]:
     """Read what a function was given, which is JSON inside a text; what is inexact stays the text that it is."""
     if not isinstance(arguments, str):
-        return foreign("input", arguments)
+        return lossless_field("input", arguments)
     try:
-        given = foreign("input", decode(arguments))
+        given = lossless_field("input", decode(arguments))
     except (ValueError, RecursionError):
         return {"input_text": arguments}
     return given if "input" in given else {"input_text": arguments}
@@ -77,7 +77,7 @@ def _read_call(call: Any) -> Part:
             call_id = call.get("id")
             fields = {"call_id": call_id} if isinstance(call_id, str) and call_id else {}
             return Part("tool_call", {**fields, "name": name, **_read_input(given)})
-    return Part("raw", foreign("json", call))
+    return Part("raw", lossless_field("json", call))
 
 
 def _read_input(given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _read_input(given: Mapping[Any, Any]) -> dict[str, Any]:
     is_custom = "arguments" not in given
     text = given.get("input")
     if is_custom:
-        found = {"input_text": text} if isinstance(text, str) else foreign("input", text)
+        found = {"input_text": text} if isinstance(text, str) else lossless_field("input", text)
     else:
         found = read_arguments(given["arguments"])
     looks_custom = not str(found.get("input_text", "{")).lstrip().startswith("{")

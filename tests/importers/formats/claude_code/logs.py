@@ -19,7 +19,7 @@ LAST = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Source):
+class BytesSource(Source):
     """A source that is bytes."""
 
     data: bytes = b""
@@ -28,8 +28,8 @@ class Memory(Source):
         return BytesIO(self.data)
 
 
-def memory(data):
-    return Memory("/transcript.jsonl", len(data), data)
+def bytes_source(data):
+    return BytesSource("/transcript.jsonl", len(data), data)
 
 
 class Log:
@@ -111,7 +111,7 @@ def call(name, tool="Bash", **asked):
 def read(log):
     """Read a log, or bytes; returns the events, checked."""
     data = log if isinstance(log, bytes) else log.data()
-    events = list(ClaudeCode().walk_events(memory(data)))
+    events = list(ClaudeCode().walk_events(bytes_source(data)))
     check(events, len(data))
     return events
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.importers.formats.claude_code.format import ClaudeCode
-from tests.importers.formats.claude_code.logs import Log, call, drafts, memory, states, text, tree
+from tests.importers.formats.claude_code.logs import Log, bytes_source, call, drafts, states, text, tree
 
 
 def linked(links):
@@ -83,7 +83,7 @@ def test_many_records_that_wait_are_not_held_in_memory():
     for _ in range(300):
         log.user("x" * 20_000, parent="root")
     log.user("Hello", uuid="root", parent=None)
-    source = memory(log.data())
+    source = bytes_source(log.data())
     tracemalloc.start()
     count = sum(1 for _ in ClaudeCode().walk_events(source))
     peak = tracemalloc.get_traced_memory()[1]

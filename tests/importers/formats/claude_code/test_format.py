@@ -9,7 +9,7 @@ import pytest
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.claude_code.format import ClaudeCode
-from tests.importers.formats.claude_code.logs import Log, call, memory, read, text
+from tests.importers.formats.claude_code.logs import Log, bytes_source, call, read, text
 
 CODEX = {"timestamp": "2026-03-01T10:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/"}}
 QWEN = {
@@ -94,7 +94,7 @@ def test_a_first_record_longer_than_the_head_is_recognised():
 )
 def test_a_source_that_names_no_session_cannot_be_imported(data):
     with pytest.raises(CannotImport, match="names no session"):
-        list(ClaudeCode().walk_events(memory(data)))
+        list(ClaudeCode().walk_events(bytes_source(data)))
 
 
 def test_reading_is_a_function_of_the_bytes():

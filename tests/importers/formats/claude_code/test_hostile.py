@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scopes.errors import CannotImport
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft, Unparsed
-from tests.importers.formats.claude_code.logs import Log, call, check, drafts, memory, read, text, thinking
+from tests.importers.formats.claude_code.logs import Log, bytes_source, call, check, drafts, read, text, thinking
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "", "\ud800"])
 WORDS = st.sampled_from(
@@ -120,7 +120,7 @@ def test_any_bytes_are_survived_and_sniffed(data):
 def survive(data):
     """Read bytes that may have lost every session id."""
     try:
-        events = list(ClaudeCode().walk_events(memory(data)))
+        events = list(ClaudeCode().walk_events(bytes_source(data)))
     except CannotImport:
         return
     check(events, len(data))

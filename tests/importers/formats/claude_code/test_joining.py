@@ -6,11 +6,11 @@ import pytest
 
 from scopes.history.messages import read_message, walk_heads_oldest_first
 from scopes.history.revparse import conversation_ids, list_branch_tips
-from scopes.importers.discovery import gather
+from scopes.importers.discovery import find_sources
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.run import import_sources
-from tests.importers.formats.claude_code.logs import SESSION, Log, Memory, call, text
+from tests.importers.formats.claude_code.logs import SESSION, BytesSource, Log, call, text
 from tests.importers.stores import new_store
 
 AGENT = "a0ad4f4"
@@ -48,7 +48,7 @@ def write(tmp_path, **logs):
     for name, log in logs.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         paths[name].write_bytes(log.data())
-    return gather(str(tmp_path / "projects"))
+    return find_sources(str(tmp_path / "projects"))
 
 
 def bring(repository, sources):
@@ -111,4 +111,4 @@ def test_a_file_that_lies_elsewhere_is_its_own_session():
 
 def head(log, path=f"/home/carol/{FOLDER}/subagents/agent-{AGENT}.jsonl"):
     data = log.data()
-    return read_header(Memory(path, len(data), data))
+    return read_header(BytesSource(path, len(data), data))

@@ -11,7 +11,7 @@ import pytest
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft, State, Unparsed
-from tests.importers.formats.claude_code.independent import Raw
+from tests.importers.formats.claude_code.independent_parser import Raw
 from tests.importers.formats.claude_code.logs import check, forks
 
 SIZES = {  # messages, forks, beginnings

@@ -102,12 +102,12 @@ def read(rollout, path="/rollout.jsonl"):
     return events_of(Codex(), rollout if isinstance(rollout, bytes) else rollout.data(), path)
 
 
-def said(rollout):
+def messages_of(rollout):
     """Return the messages of a rollout."""
     return drafts(read(rollout))
 
 
-def closed(rollout):
+def closed_messages(rollout):
     """Return the messages that a longer rollout does not change."""
     events = read(rollout)
     found = drafts(events)
@@ -117,7 +117,7 @@ def closed(rollout):
 
 def kinds(rollout):
     """Return the kinds of the messages, as one line."""
-    return " ".join(draft.kind for draft in said(rollout))
+    return " ".join(draft.kind for draft in messages_of(rollout))
 
 
 def texts(draft):

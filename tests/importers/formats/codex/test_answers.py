@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.importers.formats.codex.rollouts import Rollout, closed, kinds, read, said, texts, tokens
+from tests.importers.formats.codex.rollouts import Rollout, closed_messages, kinds, messages_of, read, texts, tokens
 
 
 def results(draft):
@@ -12,14 +12,14 @@ def results(draft):
 
 
 def test_the_items_of_one_answer_are_one_message():
-    answer = said(Rollout().user("Hi").think("Hm").say("I look.").call("c1").call("c2"))[1]
+    answer = messages_of(Rollout().user("Hi").think("Hm").say("I look.").call("c1").call("c2"))[1]
     assert [part.type for part in answer.parts] == ["reasoning", "text", "tool_call", "tool_call"]
     assert len(answer.spans) == 4
 
 
 def test_an_answer_has_the_names_of_its_items():
     rollout = Rollout().item("reasoning", id="rs_1", summary=[]).say("Yes", id="msg_2")
-    assert said(rollout)[0].native_ids == ("rs_1", "msg_2")
+    assert messages_of(rollout)[0].native_ids == ("rs_1", "msg_2")
 
 
 def test_an_answer_ends_at_its_first_result():
@@ -27,7 +27,7 @@ def test_an_answer_ends_at_its_first_result():
 
 
 def test_the_results_of_one_answer_are_one_message():
-    found = said(Rollout().call("c1").call("c2").output("c2").output("c1"))
+    found = messages_of(Rollout().call("c1").call("c2").output("c2").output("c1"))
     assert [draft.kind for draft in found] == ["answer", "tool-results"]
     assert results(found[1]) == ["c2", "c1"]
     assert found[1].reply_to == found[0].key
@@ -35,64 +35,64 @@ def test_the_results_of_one_answer_are_one_message():
 
 def test_a_call_between_results_begins_a_new_answer():
     """Calls interleave: the later ones are an answer of their own."""
-    found = said(Rollout().call("c1").output("c1").call("c2").output("c2"))
+    found = messages_of(Rollout().call("c1").output("c1").call("c2").output("c2"))
     assert [draft.kind for draft in found] == ["answer", "tool-results"] * 2
     assert [draft.reply_to for draft in found] == [None, found[0].key, None, found[2].key]
 
 
 def test_a_result_that_comes_behind_a_later_answer_still_names_its_call():
-    found = said(Rollout().call("c1").call("c2").output("c2").call("c3").output("c1").output("c3"))
+    found = messages_of(Rollout().call("c1").call("c2").output("c2").call("c3").output("c1").output("c3"))
     assert results(found[3]) == ["c1", "c3"]
     assert found[3].reply_to == found[0].key
 
 
 def test_results_belong_to_nobody_but_tools():
-    found = said(Rollout().call("c1").output("c1"))[1]
+    found = messages_of(Rollout().call("c1").output("c1"))[1]
     assert (found.author.name, found.author.kind, found.tool) == ("tool", "tool", "exec_command")
 
 
 def test_results_of_several_tools_name_none():
     rollout = Rollout().call("c1").call("c2", "update_plan").output("c1").output("c2", "Plan updated")
-    assert said(rollout)[1].tool is None
+    assert messages_of(rollout)[1].tool is None
 
 
 def test_a_call_without_a_result_is_kept():
     """Seven real files have one."""
-    found = said(Rollout().call("c1").user("Never mind"))
+    found = messages_of(Rollout().call("c1").user("Never mind"))
     assert [draft.kind for draft in found] == ["answer", "prompt"]
     assert found[0].parts[0].fields["call_id"] == "c1"
 
 
 def test_a_result_without_a_call_is_kept():
-    found = said(Rollout().output("c9"))[0]
+    found = messages_of(Rollout().output("c9"))[0]
     assert (found.kind, found.reply_to, results(found)) == ("tool-results", None, ["c9"])
 
 
 def test_a_result_without_an_id_is_kept():
-    assert results(said(Rollout().item("function_call_output", output="x").output("c1"))[0]) == [None, "c1"]
+    assert results(messages_of(Rollout().item("function_call_output", output="x").output("c1"))[0]) == [None, "c1"]
 
 
 def test_a_call_that_is_named_twice_is_two_parts_and_one_expectation():
-    found = said(Rollout().call("c1").call("c1").output("c1").output("c1"))
+    found = messages_of(Rollout().call("c1").call("c1").output("c1").output("c1"))
     assert [len(draft.parts) for draft in found] == [2, 2]
     assert found[1].reply_to == found[0].key
 
 
 @pytest.mark.parametrize("event", ["task_started", "task_complete"])
 def test_an_answer_does_not_go_on_in_another_turn(event):
-    found = said(Rollout().say("One").event(event, turn_id="t").say("Two"))
+    found = messages_of(Rollout().say("One").event(event, turn_id="t").say("Two"))
     assert [texts(draft) for draft in found] == [["One"], ["Two"]]
 
 
 def test_an_answer_does_not_go_on_behind_its_usage():
     """A usage ends an answer of the interface."""
-    found = said(Rollout().say("One").count(tokens(10)).say("Two").count(tokens(30)))
+    found = messages_of(Rollout().say("One").count(tokens(10)).say("Two").count(tokens(30)))
     assert [(texts(draft), draft.usage["input_uncached"]) for draft in found] == [(["One"], 10), (["Two"], 20)]
 
 
 def test_an_answer_goes_on_behind_a_usage_that_is_repeated():
     rollout = Rollout().say("One").count(tokens(10)).say("Two").count(tokens(10)).call("c1")
-    assert [len(draft.parts) for draft in said(rollout)] == [1, 2]
+    assert [len(draft.parts) for draft in messages_of(rollout)] == [1, 2]
 
 
 def test_a_notice_to_the_model_ends_an_answer():
@@ -103,7 +103,7 @@ def test_a_notice_to_the_model_ends_an_answer():
 def test_the_last_message_is_open_and_active():
     rollout = Rollout().user("Hi").say("Hello")
     ending = read(rollout)[-1]
-    assert ending.active == ending.open == said(rollout)[1].key
+    assert ending.active == ending.open == messages_of(rollout)[1].key
 
 
 def test_no_message_changes_once_the_next_has_begun():
@@ -121,7 +121,7 @@ def test_no_message_changes_once_the_next_has_begun():
         "<turn_aborted>\n"
     )
     rollout.event("turn_aborted", reason="interrupted").call("c2").event("error", message="x").output("c2").user("More")
-    data, whole = rollout.data(), said(rollout)
+    data, whole = rollout.data(), messages_of(rollout)
     for end in (place + 1 for place, byte in enumerate(data) if byte == ord("\n")):
-        before = closed(data[:end])
+        before = closed_messages(data[:end])
         assert before == whole[: len(before)]

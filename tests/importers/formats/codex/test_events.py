@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.importers.formats.codex.rollouts import THREAD, Rollout, kinds, read, said, texts
+from tests.importers.formats.codex.rollouts import THREAD, Rollout, kinds, messages_of, read, texts
 from tests.importers.reading import drafts, states
 
 ABORTED = "<turn_aborted>\nStopped."
@@ -12,14 +12,14 @@ ABORTED = "<turn_aborted>\nStopped."
 
 def tree(rollout):
     """Return every message's text with that of the one before it."""
-    found = said(rollout)
+    found = messages_of(rollout)
     names = {draft.key: "".join(texts(draft)) for draft in found}
     return [(names[draft.key], names.get(draft.parent)) for draft in found]
 
 
 def test_an_interruption_is_one_message():
     """The notice to the model and the event are the same interruption."""
-    found = said(Rollout().say("I look").user(ABORTED).event("turn_aborted", reason="interrupted"))
+    found = messages_of(Rollout().say("I look").user(ABORTED).event("turn_aborted", reason="interrupted"))
     assert [(draft.kind, draft.author.kind, draft.status) for draft in found] == [
         ("answer", "agent", "interrupted"),
         ("interrupt", "injected", "interrupted"),
@@ -28,12 +28,12 @@ def test_an_interruption_is_one_message():
 
 
 def test_an_interruption_without_a_notice_is_one_message():
-    found = said(Rollout().call("c1").output("c1").event("turn_aborted", reason="replaced"))
+    found = messages_of(Rollout().call("c1").output("c1").event("turn_aborted", reason="replaced"))
     assert (found[2].kind, found[2].author.kind, texts(found[2])) == ("interrupt", "system", ["replaced"])
 
 
 def test_an_interruption_says_nothing_about_messages_before():
-    found = said(Rollout().say("Done").user("More").event("turn_aborted", reason="interrupted"))
+    found = messages_of(Rollout().say("Done").user("More").event("turn_aborted", reason="interrupted"))
     assert [draft.status for draft in found] == [None, None, "interrupted"]
 
 
@@ -43,7 +43,7 @@ def test_two_interruptions_are_two():
 
 
 def test_an_error_that_the_user_saw_is_a_message():
-    found = said(Rollout().user("Hi").event("error", message="stream disconnected", codex_error_info="other"))[1]
+    found = messages_of(Rollout().user("Hi").event("error", message="stream disconnected", codex_error_info="other"))[1]
     assert (found.kind, found.author.kind, found.status, texts(found)) == (
         "error",
         "system",
@@ -81,7 +81,7 @@ def test_a_compaction_is_a_new_beginning_in_line():
         .add("compacted", {"message": "We sell tea.", "replacement_history": history})
     )
     rollout.event("context_compacted").user("And milk")
-    found = said(rollout)
+    found = messages_of(rollout)
     assert [draft.kind for draft in found] == ["prompt", "answer", "compaction", "prompt"]
     assert [draft.context_root for draft in found] == [False, False, True, False]
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:3]]
@@ -89,19 +89,19 @@ def test_a_compaction_is_a_new_beginning_in_line():
 
 def test_a_compaction_keeps_the_history_that_took_the_others_place():
     history = [{"type": "compaction", "encrypted_content": "c2VhbGVk"}]
-    found = said(Rollout().add("compacted", {"message": "We sell tea.", "replacement_history": history}))[0]
+    found = messages_of(Rollout().add("compacted", {"message": "We sell tea.", "replacement_history": history}))[0]
     assert [part.type for part in found.parts] == ["text", "raw"]
     assert found.parts[1].fields["json"] == history
 
 
 @pytest.mark.parametrize("payload", [{"message": ""}, {}, {"message": 7}])
 def test_a_compaction_without_a_text_is_one(payload):
-    found = said(Rollout().add("compacted", payload))[0]
+    found = messages_of(Rollout().add("compacted", payload))[0]
     assert (found.kind, found.parts) == ("compaction", ())
 
 
 def test_a_compaction_that_the_provider_made_is_one():
-    found = said(Rollout().say("Done").item("compaction", encrypted_content="c2VhbGVk").say("On"))
+    found = messages_of(Rollout().say("Done").item("compaction", encrypted_content="c2VhbGVk").say("On"))
     assert [(draft.kind, draft.context_root) for draft in found] == [
         ("answer", False),
         ("compaction", True),
@@ -175,6 +175,6 @@ def test_another_threads_name_is_no_title():
 @pytest.mark.parametrize("record", ["inter_agent_communication", "response_item"])
 def test_what_one_agent_says_to_another_is_a_message(record):
     payload = {"type": "agent_message", "author": "/root/emmy", "recipient": "/root", "content": "I found it"}
-    found = said(Rollout().add(record, payload))[0]
+    found = messages_of(Rollout().add(record, payload))[0]
     assert (found.author.name, found.author.kind, texts(found)) == ("/root/emmy", "agent", ["I found it"])
     assert found.extra == {"recipient": "/root"}

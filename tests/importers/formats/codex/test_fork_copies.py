@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from scopes.importers.identity import content_bytes
-from tests.importers.formats.codex.rollouts import NEW_TURN, OLD_TURN, PARENT, THREAD, Rollout, said, texts, tokens
+from tests.importers.formats.codex.rollouts import (
+    NEW_TURN,
+    OLD_TURN,
+    PARENT,
+    THREAD,
+    Rollout,
+    messages_of,
+    texts,
+    tokens,
+)
 
 SPAWN = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": "Emmy"}}}
 GREETING = "You are the newly spawned agent. Go on."
@@ -43,25 +52,25 @@ def go_on(rollout):
 
 def test_copies_are_marked_and_own_messages_are_not():
     """Transcripts fact 4: copies have the fork's time."""
-    found = said(fork(go_on))
+    found = messages_of(fork(go_on))
     assert [draft.precision for draft in found] == ["restamped"] * 4 + ["exact"] * 2
 
 
 def test_copies_are_the_parents_messages():
     """Identity comes from what is said, never from the time."""
-    copies, originals = said(fork(go_on))[:4], said(parent())
+    copies, originals = messages_of(fork(go_on))[:4], messages_of(parent())
     assert [content_bytes(draft) for draft in copies] == [content_bytes(draft) for draft in originals]
     assert copies[0].time != originals[0].time
 
 
 def test_the_fork_goes_on_behind_the_copies():
-    found = said(fork(go_on))
+    found = messages_of(fork(go_on))
     assert found[4].parent == found[3].key
 
 
 def test_what_was_copied_is_not_counted_again():
     """The inherited total is subtracted."""
-    found = said(fork(go_on))
+    found = messages_of(fork(go_on))
     assert [draft.usage["input_uncached"] for draft in found if draft.usage] == [50]
 
 
@@ -75,18 +84,18 @@ def test_copies_without_totals_do_not_hide_the_forks_own():
         .say("Yes")
         .count(tokens(70), tokens(70))
     )
-    found = said(rollout)
+    found = messages_of(rollout)
     assert [draft.precision for draft in found] == ["exact", "exact"]
     assert found[1].usage["input_uncached"] == 70
 
 
 def test_a_fork_that_was_not_gone_on_with_is_all_copies():
-    assert {draft.precision for draft in said(fork())} == {"restamped"}
+    assert {draft.precision for draft in messages_of(fork())} == {"restamped"}
 
 
 def test_the_first_record_owns_the_file():
     """Two session records: the first one counts."""
-    assert said(fork(go_on))[4].cwd == "/home/carol/shop"
+    assert messages_of(fork(go_on))[4].cwd == "/home/carol/shop"
 
 
 @pytest.mark.parametrize(
@@ -108,18 +117,18 @@ def test_copies_end_where_the_thread_itself_is_heard(begin):
         rollout.user("And milk")
         rollout.records[-1]["timestamp"] = time
 
-    assert [draft.precision for draft in said(fork(own))][-2:] == ["restamped", "exact"]
+    assert [draft.precision for draft in messages_of(fork(own))][-2:] == ["restamped", "exact"]
 
 
 def test_records_that_name_the_parent_are_copies():
     rollout = fork(lambda rollout: rollout.event("thread_settings_applied", thread_id=PARENT).user("Copied"))
-    assert said(rollout)[-1].precision == "restamped"
+    assert messages_of(rollout)[-1].precision == "restamped"
 
 
 def test_a_turn_of_the_parents_is_a_copy_however_late_it_is_written():
     """A large history takes its time to be copied."""
     rollout = fork(lambda rollout: setattr(rollout, "second", 100) or rollout.turn(OLD_TURN).user("Copied"))
-    assert said(rollout)[-1].precision == "restamped"
+    assert messages_of(rollout)[-1].precision == "restamped"
 
 
 def test_without_turns_that_have_a_time_copies_end_at_a_pause():
@@ -128,7 +137,7 @@ def test_without_turns_that_have_a_time_copies_end_at_a_pause():
     for record in rollout.records:
         record["timestamp"] = "2026-04-11T10:00:00.010Z"
     rollout.add("turn_context", {"model": "m"}).user("Own")
-    assert [draft.precision for draft in said(rollout)] == ["restamped", "exact"]
+    assert [draft.precision for draft in messages_of(rollout)] == ["restamped", "exact"]
 
 
 def test_an_ancestors_copies_are_copies():
@@ -140,7 +149,7 @@ def test_an_ancestors_copies_are_copies():
         .turn(OLD_TURN)
         .user("Old")
     )
-    assert [draft.precision for draft in said(rollout.turn(NEW_TURN).user("New"))] == ["restamped", "exact"]
+    assert [draft.precision for draft in messages_of(rollout.turn(NEW_TURN).user("New"))] == ["restamped", "exact"]
 
 
 def spawn(rollout):
@@ -152,19 +161,19 @@ def spawn(rollout):
 
 def test_a_spawned_agents_greeting_is_its_own():
     """It is the only record in front of the first turn that the parent did not write."""
-    found = said(fork(spawn, source=SPAWN))
+    found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.precision for draft in found] == ["restamped"] * 5 + ["exact"] * 3
     assert found[5].parts[0].fields["output"] == GREETING
 
 
 def test_a_spawned_agent_says_which_call_it_came_from():
-    found = said(fork(spawn, source=SPAWN))
+    found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.spawned_by for draft in found if draft.spawned_by] == [{"thread": PARENT, "call_id": "c2"}]
     assert found[5].spawned_by is not None
 
 
 def test_a_spawned_agent_speaks_in_its_own_name_only_in_its_own_part():
-    found = said(fork(spawn, source=SPAWN))
+    found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.author.name for draft in found if draft.kind == "answer"] == ["codex", "codex", "codex", "Emmy"]
     assert [(texts(draft), draft.author.kind) for draft in found if draft.kind == "prompt"] == [
         (["Sell tea"], "human"),
@@ -173,4 +182,4 @@ def test_a_spawned_agent_speaks_in_its_own_name_only_in_its_own_part():
 
 
 def test_an_ordinary_session_has_no_copies():
-    assert {draft.precision for draft in said(parent())} == {"exact"}
+    assert {draft.precision for draft in messages_of(parent())} == {"exact"}

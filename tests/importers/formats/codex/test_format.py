@@ -9,7 +9,7 @@ import pytest
 from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.events import State, Unparsed
-from tests.importers.formats.codex.rollouts import Rollout, kinds, read, said, short_rollout, texts
+from tests.importers.formats.codex.rollouts import Rollout, kinds, messages_of, read, short_rollout, texts
 from tests.importers.reading import drafts, states, unparsed
 
 CLAUDE = {
@@ -81,7 +81,7 @@ def test_a_turn_is_read_as_prompt_answer_results_answer():
 
 
 def test_messages_follow_each_other():
-    found = said(short_rollout())
+    found = messages_of(short_rollout())
     assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
 
 
@@ -97,7 +97,7 @@ def test_items_of_the_old_form_have_no_time():
 
 
 def test_a_time_is_the_exact_text_of_the_first_record():
-    found = said(short_rollout())
+    found = messages_of(short_rollout())
     assert [(draft.time, draft.precision) for draft in found[:2]] == [
         ("2026-04-11T10:00:04.000Z", "exact"),
         ("2026-04-11T10:00:05.000Z", "exact"),
@@ -107,7 +107,7 @@ def test_a_time_is_the_exact_text_of_the_first_record():
 def test_a_time_that_is_none_is_not_taken():
     rollout = Rollout().user("Sell tea")
     rollout.records[-1]["timestamp"] = "yesterday"
-    assert (said(rollout)[0].time, said(rollout)[0].precision) == (None, "none")
+    assert (messages_of(rollout)[0].time, messages_of(rollout)[0].precision) == (None, "none")
 
 
 def test_the_copy_of_the_interface_is_a_state():
@@ -200,7 +200,7 @@ def test_two_records_on_one_line_are_two():
     rollout = short_rollout()
     glued = rollout.data().replace(b"\n", b"", 6)
     assert len(glued) < len(rollout.data())
-    assert [draft.parts for draft in drafts(read(glued))] == [draft.parts for draft in said(rollout)]
+    assert [draft.parts for draft in drafts(read(glued))] == [draft.parts for draft in messages_of(rollout)]
 
 
 def test_every_record_has_a_span_of_its_own():

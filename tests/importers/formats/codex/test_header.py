@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, read, said, short_rollout
+from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, messages_of, read, short_rollout
 
 SEGMENT = "019d0002-5555-7555-8555-555555555555"
 BASE = {"thread_id": PARENT, "end_ordinal_exclusive": 42, "end_byte_offset": 53094}
@@ -45,7 +45,7 @@ def test_the_repository_is_told():
 
 def test_messages_have_the_branch_of_the_session_and_the_directory_of_their_turn():
     rollout = Rollout(git={"branch": "tea"}).user("Sell tea").turn(cwd="/home/carol/till").user("And count")
-    assert [(draft.git_branch, draft.cwd) for draft in said(rollout)] == [
+    assert [(draft.git_branch, draft.cwd) for draft in messages_of(rollout)] == [
         ("tea", "/home/carol/shop"),
         ("tea", "/home/carol/till"),
     ]
@@ -70,7 +70,7 @@ def test_the_base_of_a_history_counts_more_than_the_thread_that_was_forked():
 def test_the_first_message_of_a_fork_has_no_parent_in_its_own_file():
     """The machine attaches it to the base's message at that byte."""
     rollout = Rollout(forked_from_id=PARENT, history_base=BASE).user("In the fork")
-    assert said(rollout)[0].parent is None
+    assert messages_of(rollout)[0].parent is None
 
 
 def test_a_page_is_a_part_of_its_thread():
@@ -124,7 +124,7 @@ def test_a_spawned_agent_belongs_to_its_parent():
     ],
 )
 def test_a_sub_agent_is_called_what_it_is_called_there(fields, agent):
-    answer = said(Rollout(**fields).user("Look").say("I did"))[1]
+    answer = messages_of(Rollout(**fields).user("Look").say("I did"))[1]
     assert (answer.author.name, answer.author.kind) == (agent, "agent")
 
 
@@ -134,12 +134,12 @@ def test_a_review_belongs_to_the_thread_that_asked_for_it():
 
 
 def test_nobody_typed_what_a_sub_agent_is_asked():
-    assert said(Rollout(source=SPAWN).user("Look for tea"))[0].author.kind == "injected"
-    assert said(Rollout().user("Look for tea"))[0].author.kind == "human"
+    assert messages_of(Rollout(source=SPAWN).user("Look for tea"))[0].author.kind == "injected"
+    assert messages_of(Rollout().user("Look for tea"))[0].author.kind == "human"
 
 
 def test_an_answer_is_codex_with_the_turns_model():
-    answer = said(Rollout().turn(model="gpt-5.4").user("Hi").say("Hello"))[1]
+    answer = messages_of(Rollout().turn(model="gpt-5.4").user("Hi").say("Hello"))[1]
     assert (answer.author.name, answer.model) == ("codex", "gpt-5.4")
 
 

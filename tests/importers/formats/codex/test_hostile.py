@@ -16,9 +16,9 @@ from tests.importers.formats.codex.rollouts import (
     PATCH,
     THREAD,
     Rollout,
-    closed,
+    closed_messages,
+    messages_of,
     read,
-    said,
     tokens,
 )
 from tests.importers.reading import drafts, unparsed
@@ -122,7 +122,7 @@ def test_any_history_is_kept_and_changes_only_where_it_is_open(payloads, cut):
         rollout.add("response_item" if payload["type"] in ITEMS else "event_msg", payload)
     data = rollout.data()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
-    whole, before = said(data), closed(data[: ends[cut % len(ends)]])
+    whole, before = messages_of(data), closed_messages(data[: ends[cut % len(ends)]])
     assert before == whole[: len(before)]
 
 
@@ -148,7 +148,7 @@ def test_a_rollout_with_damaged_bytes_is_kept(data):
 @given(st.integers(0, len(SAMPLE)))
 def test_a_rollout_that_is_cut_off_anywhere_is_read_up_to_there(size):
     """C21."""
-    before, whole = closed(SAMPLE[:size]), said(SAMPLE)
+    before, whole = closed_messages(SAMPLE[:size]), messages_of(SAMPLE)
     assert before == whole[: len(before)]
 
 
@@ -157,7 +157,7 @@ def test_records_in_any_order_are_kept():
 
 
 def test_a_history_twice_is_read_twice():
-    assert len(said(SAMPLE + SAMPLE)) == 2 * len(said(SAMPLE))
+    assert len(messages_of(SAMPLE + SAMPLE)) == 2 * len(messages_of(SAMPLE))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.importers.identity import content_bytes
 from scopes.model.message import FileTouch
-from tests.importers.formats.codex.rollouts import PATCH, Rollout, read, said
+from tests.importers.formats.codex.rollouts import PATCH, Rollout, messages_of, read
 from tests.importers.reading import drafts, states
 
 CHANGES = {"/shop/tea.py": {"type": "add", "content": "PRICE = 4\n"}}
@@ -15,7 +15,7 @@ READ = [{"type": "read", "cmd": "cat tea.py", "name": "tea.py", "path": "tea.py"
 
 def result(rollout):
     """Return the fields of the only result and the files of its message."""
-    (found,) = [draft for draft in said(rollout) if draft.kind == "tool-results"]
+    (found,) = [draft for draft in messages_of(rollout) if draft.kind == "tool-results"]
     return dict(found.parts[0].fields), found.files
 
 
@@ -35,7 +35,7 @@ def test_the_exit_code_of_a_command_is_taken():
 
 def test_the_report_is_a_record_of_the_result():
     rollout = Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=0).output("c1")
-    assert len(said(rollout)[1].spans) == 2
+    assert len(messages_of(rollout)[1].spans) == 2
     assert states(read(rollout)) == ["session_meta"]
 
 
@@ -124,7 +124,7 @@ def test_a_patch_that_was_refused_touched_nothing():
 
 
 def test_a_patch_without_a_result_touched_nothing():
-    assert said(Rollout().patch("c1").user("Stop"))[0].files == ()
+    assert messages_of(Rollout().patch("c1").user("Stop"))[0].files == ()
 
 
 def test_a_report_without_changes_leaves_the_files_to_the_patch():
@@ -178,4 +178,6 @@ def test_reports_change_nothing_of_what_is_said():
     plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
     told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
     told.output("c1", kind="custom_tool_call_output")
-    assert [content_bytes(draft) for draft in said(plain)] == [content_bytes(draft) for draft in said(told)]
+    assert [content_bytes(draft) for draft in messages_of(plain)] == [
+        content_bytes(draft) for draft in messages_of(told)
+    ]

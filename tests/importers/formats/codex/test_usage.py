@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.importers.formats.codex.usage import UsageCounter, add_usage
-from tests.importers.formats.codex.rollouts import PARENT, Rollout, closed, read, said, tokens
+from tests.importers.formats.codex.rollouts import PARENT, Rollout, closed_messages, messages_of, read, tokens
 from tests.importers.reading import drafts, states
 
 COUNTS = ("input_uncached", "cache_read", "cache_write", "output", "reasoning")
@@ -26,7 +26,7 @@ def record(usage, thread=None):
 
 
 def test_input_does_not_include_what_was_cached():
-    usage = said(Rollout().say("Hi").count(tokens(100, 40, 10, 5)))[0].usage
+    usage = messages_of(Rollout().say("Hi").count(tokens(100, 40, 10, 5)))[0].usage
     assert {name: usage[name] for name in usage if name != "raw"} == {
         "input_uncached": 60, "cache_read": 40, "output": 10, "reasoning": 5,
     }  # fmt: skip
@@ -38,12 +38,14 @@ def test_input_does_not_include_what_was_written_to_the_cache():
 
 
 def test_the_sources_own_object_is_kept():
-    usage = said(Rollout().say("Hi").count(tokens(100), tokens(100)))[0].usage
+    usage = messages_of(Rollout().say("Hi").count(tokens(100), tokens(100)))[0].usage
     assert usage["raw"] == {"last_token_usage": tokens(100), "total_token_usage": tokens(100)}
 
 
 def test_each_answer_has_what_the_total_grew_by():
-    found = said(Rollout().say("One").count(tokens(100, 0, 10)).user("And?").say("Two").count(tokens(250, 50, 25)))
+    found = messages_of(
+        Rollout().say("One").count(tokens(100, 0, 10)).user("And?").say("Two").count(tokens(250, 50, 25))
+    )
     assert [(draft.usage or {}).get("output") for draft in found] == [10, None, 15]
     assert sums(found) == {"input_uncached": 200, "cache_read": 50, "output": 25}
 
@@ -60,13 +62,13 @@ def test_a_total_that_is_repeated_counts_nothing():
         .say("Two")
         .count(tokens(150))
     )
-    assert sums(said(rollout)) == {"input_uncached": 150}
+    assert sums(messages_of(rollout)) == {"input_uncached": 150}
     assert states(read(rollout)).count("event_msg/token_count") == 2
 
 
 def test_a_total_that_has_shrunk_begins_anew():
     rollout = Rollout().say("One").count(tokens(100), tokens(100)).user("And?").say("Two").count(tokens(30), tokens(30))
-    assert sums(said(rollout)) == {"input_uncached": 130}
+    assert sums(messages_of(rollout)) == {"input_uncached": 130}
 
 
 def test_a_total_that_is_the_last_answers_begins_anew_although_it_is_larger():
@@ -74,7 +76,7 @@ def test_a_total_that_is_the_last_answers_begins_anew_although_it_is_larger():
     rollout = (
         Rollout().say("One").count(tokens(100), tokens(100)).user("And?").say("Two").count(tokens(130), tokens(130))
     )
-    assert sums(said(rollout)) == {"input_uncached": 230}
+    assert sums(messages_of(rollout)) == {"input_uncached": 230}
 
 
 def test_the_first_total_of_a_fork_without_a_copy_counts_its_last_answer_only():
@@ -84,7 +86,7 @@ def test_the_first_total_of_a_fork_without_a_copy_counts_its_last_answer_only():
         .say("One")
         .count(tokens(5000, 0, 50), tokens(70, 0, 5))
     )
-    assert sums(said(rollout)) == {"input_uncached": 70, "output": 5}
+    assert sums(messages_of(rollout)) == {"input_uncached": 70, "output": 5}
 
 
 def test_a_record_counts_and_the_total_that_follows_does_not():
@@ -93,7 +95,7 @@ def test_a_record_counts_and_the_total_that_follows_does_not():
     rollout.count(tokens(570, 0, 50), tokens(70, 0, 5)).say("Done").add(
         "token_usage_record", record(tokens(30), tokens(600, 0, 50))
     )
-    assert sums(said(rollout.count(tokens(600, 0, 50), tokens(30)))) == {"input_uncached": 100, "output": 5}
+    assert sums(messages_of(rollout.count(tokens(600, 0, 50), tokens(30)))) == {"input_uncached": 100, "output": 5}
 
 
 def test_records_without_a_threads_total_are_counted_once_too():
@@ -101,7 +103,7 @@ def test_records_without_a_threads_total_are_counted_once_too():
         Rollout().say("One").add("token_usage_record", record(tokens(70))).count(tokens(70), tokens(70)).user("And?")
     )
     rollout.say("Two").add("token_usage_record", record(tokens(30))).count(tokens(100), tokens(30))
-    assert sums(said(rollout)) == {"input_uncached": 100}
+    assert sums(messages_of(rollout)) == {"input_uncached": 100}
 
 
 def test_a_file_that_older_and_newer_versions_wrote_is_counted_once():
@@ -109,13 +111,13 @@ def test_a_file_that_older_and_newer_versions_wrote_is_counted_once():
     rollout.say("Two").add("token_usage_record", record(tokens(30), tokens(100))).count(tokens(100), tokens(30)).user(
         "And?"
     )
-    assert sums(said(rollout.say("Three").count(tokens(110), tokens(10)))) == {"input_uncached": 110}
+    assert sums(messages_of(rollout.say("Three").count(tokens(110), tokens(10)))) == {"input_uncached": 110}
 
 
 def test_a_usage_ahead_of_its_answer_is_the_answers():
     """0.36: the total comes before the items."""
     rollout = Rollout().user("Hi").count(tokens(10)).think().call("c1").output("c1").count(tokens(30)).say("Done")
-    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [None, 10, None, 20]
+    assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [None, 10, None, 20]
 
 
 def test_a_usage_behind_the_results_is_the_answers():
@@ -131,30 +133,30 @@ def test_a_usage_behind_the_results_is_the_answers():
         .say("Done")
         .count(tokens(60))
     )
-    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [10, None, 20, None, 30]
+    assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [10, None, 20, None, 30]
 
 
 def test_an_answer_that_may_still_be_told_its_usage_is_open_with_its_results():
     rollout = Rollout().user("Hi").call("c1").output("c1")
-    assert [draft.kind for draft in closed(rollout)] == ["prompt"]
-    assert [draft.kind for draft in closed(rollout.count(tokens(10)))] == ["prompt", "answer"]
+    assert [draft.kind for draft in closed_messages(rollout)] == ["prompt"]
+    assert [draft.kind for draft in closed_messages(rollout.count(tokens(10)))] == ["prompt", "answer"]
 
 
 def test_a_usage_between_results_is_the_answers():
     rollout = Rollout().call("c1").call("c2").output("c1").count(tokens(10)).output("c2").say("Done")
-    assert [(draft.kind, (draft.usage or {}).get("input_uncached")) for draft in said(rollout)] == [
+    assert [(draft.kind, (draft.usage or {}).get("input_uncached")) for draft in messages_of(rollout)] == [
         ("answer", 10), ("tool-results", None), ("answer", None),
     ]  # fmt: skip
 
 
 def test_a_second_usage_behind_results_is_the_next_answers():
     rollout = Rollout().call("c1").count(tokens(10)).output("c1").count(tokens(30)).say("Done")
-    assert [(draft.usage or {}).get("input_uncached") for draft in said(rollout)] == [10, None, 20]
+    assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [10, None, 20]
 
 
 def test_an_answer_without_a_usage_comes_before_its_results_all_the_same():
     rollout = Rollout().call("c1").output("c1").say("Done")
-    assert [draft.kind for draft in said(rollout)] == ["answer", "tool-results", "answer"]
+    assert [draft.kind for draft in messages_of(rollout)] == ["answer", "tool-results", "answer"]
 
 
 def test_a_usage_that_no_answer_follows_is_a_state():
@@ -165,7 +167,7 @@ def test_a_usage_that_no_answer_follows_is_a_state():
 
 def test_usages_of_answers_that_left_nothing_are_added_up():
     rollout = Rollout().user("Hi").count(tokens(10)).count(tokens(15, 0, 1)).say("Done")
-    usage = said(rollout)[1].usage
+    usage = messages_of(rollout)[1].usage
     assert (usage["input_uncached"], usage["output"], len(usage["raw"])) == (15, 1, 2)
 
 
@@ -181,12 +183,12 @@ def test_usages_of_answers_that_left_nothing_are_added_up():
     ],
 )
 def test_a_count_of_another_shape_counts_nothing(info):
-    assert sums(said(Rollout().say("Hi").event("token_count", info=info))) == {}
+    assert sums(messages_of(Rollout().say("Hi").event("token_count", info=info))) == {}
 
 
 @pytest.mark.parametrize("usage", [None, 7, {}, {"input_tokens": 1.5}, {"input_tokens": True}])
 def test_a_record_of_another_shape_counts_nothing(usage):
-    assert sums(said(Rollout().say("Hi").add("token_usage_record", {"usage": usage}))) == {}
+    assert sums(messages_of(Rollout().say("Hi").add("token_usage_record", {"usage": usage}))) == {}
 
 
 def test_more_cached_than_given_is_no_negative_count():
@@ -205,7 +207,7 @@ def test_the_sum_is_what_was_used_however_often_it_is_told(answers):
         "input_uncached": sum(more for more, *_ in answers),
         "output": sum(written for _, written, *_ in answers),
     }
-    assert sums(said(rollout)) == {name: count for name, count in expected.items() if count} or _repeats(answers)
+    assert sums(messages_of(rollout)) == {name: count for name, count in expected.items() if count} or _repeats(answers)
 
 
 def _repeats(answers):

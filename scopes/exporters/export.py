@@ -1,4 +1,4 @@
-"""`export`: write a conversation out, in a form of its own, in bounded memory."""
+"""`export`: write a conversation in one of the export formats, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ Writer: TypeAlias = Callable[[Repository, Selection], Iterator[bytes]]
 
 ORIGINAL = "original"
 OPENAI = "openai"
-_WRITERS: dict[str, tuple[Writer, str]] = {
+_WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "markdown": (write_markdown, ".md"),
     "json": (write_json, ".json"),
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
 }
-FORMS = (*_WRITERS, ORIGINAL)
+FORMATS = (*_WRITERS, ORIGINAL)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One file of an export, under a name that suits it, with the source it is a copy of; it can be read once."""
+    """One file of an export: its suggested name, its content, and the label of the source it is a copy of.
+
+    `pieces` can be iterated only once.
+    """
 
     name: str
     source: str | None
@@ -41,19 +44,19 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported(Document):
-    """A conversation written out; original bytes may be several files, and their messages are not counted."""
+    """An exported conversation; `messages` is their number, None for original bytes, which may be several files."""
 
     conversation: ConversationId
-    form: str
+    format: str
     messages: int | None
     files: tuple[ExportedFile, ...]
 
     @property
     def pieces(self) -> Iterable[bytes]:
-        """The bytes of the one file.
+        """The content of the only file.
 
         Raises:
-            Refused: there are several.
+            Refused: there are several files.
         """
         if len(self.files) > 1:
             names = ", ".join(str(file.source) for file in self.files[:8])
@@ -65,32 +68,37 @@ class Exported(Document):
 
 
 def export(
-    repository: Repository, where: str, *, form: str, every_branch: bool = False, source: str | None = None
+    repository: Repository,
+    where: str,
+    *,
+    format_name: str,
+    all_branches: bool = False,
+    source: str | None = None,
 ) -> Exported:
-    """Write out the line of history that `where` names, or every branch; no body is read before its piece.
+    """Export the history of the revision `where`, or every branch; message bodies are read as the content is iterated.
 
     `source` chooses one of several original files.
 
     Raises:
-        NotFound, Ambiguous, Invalid: the place, the form or the source cannot be understood.
+        NotFound, Ambiguous, Invalid: the revision, the format or the source cannot be resolved.
         Refused: there are no original bytes.
     """
-    if form == ORIGINAL:
+    if format_name == ORIGINAL:
         return _export_original(repository, where, source)
-    if form not in _WRITERS:
-        raise Invalid(f"{form!a} is no form of an export", hint=f"forms: {', '.join(FORMS)}")
+    if format_name not in _WRITERS:
+        raise Invalid(f"{format_name!a} is not an export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
-    if form == OPENAI and every_branch:
+    if format_name == OPENAI and all_branches:
         raise Invalid("a list of OpenAI messages holds one branch", hint="name the branch: CONV/BRANCH")
-    extent = select_messages(repository, where, every_branch=every_branch)
-    write, ending = _WRITERS[form]
-    file = ExportedFile(extent.view.id + ending, None, write(repository, extent))
-    return Exported(conversation=extent.view.id, form=form, messages=extent.size, files=(file,))
+    selection = select_messages(repository, where, all_branches=all_branches)
+    write, extension = _WRITERS[format_name]
+    file = ExportedFile(selection.view.id + extension, None, write(repository, selection))
+    return Exported(conversation=selection.view.id, format=format_name, messages=selection.size, files=(file,))
 
 
-def _export_original(repository: Repository, where: str, name: str | None) -> Exported:
-    place = resolve_revision(repository, where)
-    sources = choose_sources(list_sources(repository, place), place.conversation, name)
-    files = [ExportedFile(file, source.label, walk_bytes(repository, source)) for file, source in name_files(sources)]
-    return Exported(conversation=place.conversation, form=ORIGINAL, messages=None, files=tuple(files))
+def _export_original(repository: Repository, where: str, source_name: str | None) -> Exported:
+    revision = resolve_revision(repository, where)
+    sources = choose_sources(list_sources(repository, revision), revision.conversation, source_name)
+    files = [ExportedFile(name, source.label, walk_bytes(repository, source)) for name, source in name_files(sources)]
+    return Exported(conversation=revision.conversation, format=ORIGINAL, messages=None, files=tuple(files))
