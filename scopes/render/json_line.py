@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 
-from scopes.render.clean import UNSAFE
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wire.dispatch import to_wire_with_options
 from scopes.result import Result
+from scopes.sanitize import UNSAFE
 
 SCHEMA_VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
 from scopes.render.dispatch import load_renderings
 from scopes.render.stream import OutputStream
@@ -16,6 +15,7 @@ from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Document, Result, Stream
+from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scopes.errors import Invalid
-from scopes.render.clean import clean
 from scopes.render.view import Cell, Column, PlainView, Write, plain_text
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.sanitize import clean
 
 _TOKEN = re.compile(r"(?P<text>[^{}\\]+)|(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|\\(?P<escape>.)|.", re.DOTALL)
 _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}

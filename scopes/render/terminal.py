@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from scopes.loading import load
 from scopes.render.box import draw_box
-from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.view import Cell, Column, PlainView, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wrap import wrap_line
+from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
 _NARROWEST = 20

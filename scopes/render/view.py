@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.sanitize import clean, clean_line
 
 Write: TypeAlias = Callable[[str], object]
 

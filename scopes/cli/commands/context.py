@@ -51,7 +51,7 @@ def context(
     ] = None,
     strict: Strict = False,
 ) -> int:
-    """Print the part of a conversation that fits into a number of tokens.
+    """Build context within a token budget.
 
     Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
     current content in the project around the current directory. Files have a share of the budget. With --task the most

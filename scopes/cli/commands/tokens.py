@@ -51,7 +51,7 @@ def tokens_fetch(
         str, typer.Argument(metavar="[ENCODING]", help="The encoding: o200k_base or cl100k_base")
     ] = DEFAULT_ENCODING,
 ) -> int:
-    """Download the data for exact counts.
+    """Download the data for exact token counts.
 
     Downloads the rank file of an encoding and checks its hash. No other command accesses the network for token data.
 
