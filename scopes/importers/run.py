@@ -149,7 +149,6 @@ def _result(
         conversations=tuple(_describe(run, conversation, home) for conversation, home in conversations.items()),
         skipped=(*skipped, *run.copies),
         dry_run=wishes.dry_run,
-        report=wishes.report,
         operation=operation,
         notes=tuple(dict.fromkeys([*_unparsed(run), *run.notes])),
     )
