@@ -9,7 +9,8 @@ import pytest
 
 from scopes.context.context import context
 from scopes.context.count import count_conversation
-from scopes.context.history_block import history
+from scopes.context.history_block import HistoryRequest, history
+from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -89,9 +90,9 @@ READS = {
     "config list": lambda repo: list_settings(repo.config),
     "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
-        repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
+        repo, Request(where=SAMPLE, max_tokens=900, project=repo.path), estimated(repo), repo.path + ".cache"
     ),
-    "history": lambda repo: history(repo, SAMPLE, estimated(repo)),
+    "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
     "doctor": lambda repo: doctor(repo.path, repo),
 }

@@ -19,7 +19,7 @@ def compact(
     dry_run: SummaryDryRun = False,
     built_in: BuiltIn = False,
 ) -> int:
-    """Put a summary in line with which a context begins.
+    """Add a summary that future context starts from.
 
     The summary is made as by `scopes conv summarize`, of the compaction before it and all that was said since; a
     context for an agent starts at it. Nothing is removed: what it stands for is the whole history behind it. Where what

@@ -34,7 +34,7 @@ def memory_update(
         bool, typer.Option("--dry-run", help="Print the entries that would be made, without any command of yours")
     ] = False,
 ) -> int:
-    """Remember what is new in conversations.
+    """Create memory entries from new messages.
 
     An entry is made of what no entry of the conversation covers, once scopes.memoryEvery messages (4) of a branch are
     new: a summary, topics, decisions, things to do, and how important it seems. Every branch is looked at, but for
@@ -70,7 +70,7 @@ def memory_add(
     ] = USUAL,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be remembered, and store nothing")] = False,
 ) -> int:
-    """Remember something by your own words.
+    """Add a memory entry in your own words.
 
     The text has at most 10,000 characters, a topic 100, a decision or an action 500; there are at most 30 of each.
 
@@ -101,7 +101,7 @@ def memory_list(
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """List what is remembered, newest first.
+    """List memory entries, newest first.
 
     Examples:
       scopes memory list -n 20
@@ -116,7 +116,7 @@ def memory_show(
     context: typer.Context,
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry: its id or a unique start of it")],
 ) -> int:
-    """Show one entry of the memory.
+    """Show one memory entry.
 
     Examples:
       scopes memory show k3x9
@@ -141,7 +141,7 @@ def memory_search(
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """Find what is remembered by its words.
+    """Search memory entries by words.
 
     The best fit comes first: words in topics count most, then those in decisions. What was amended or retracted since
     is left out. Exit code 1 means that nothing was found.
@@ -164,7 +164,7 @@ def memory_context(
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many entries")] = LIMIT,
     agent: OfAgent = None,
 ) -> int:
-    """Print what an agent is told of the past.
+    """Print the memory as context for an agent.
 
     The newest entries, oldest first, each whole or not at all, between two marks as recorded data, not instructions:
     tags and control characters in it are made harmless. What was amended or retracted since is left out.
@@ -184,7 +184,7 @@ def memory_actions(
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """List what is left to do.
+    """List open action items.
 
     Examples:
       scopes memory actions
@@ -201,7 +201,7 @@ def memory_done(
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing")] = False,
 ) -> int:
-    """Mark something as done.
+    """Mark an action item as done.
 
     Examples:
       scopes memory done k3x9.2
@@ -213,7 +213,7 @@ def memory_done(
 def memory_stats(
     context: typer.Context,
 ) -> int:
-    """Count what is remembered: by whom, since when.
+    """Count memory entries by agent and date.
 
     Examples:
       scopes memory stats
@@ -234,7 +234,7 @@ def memory_prune(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be forgotten, and forget nothing")] = False,
 ) -> int:
-    """Forget old entries; conversations stay as they are.
+    """Delete old memory entries, but no conversation.
 
     Examples:
       scopes memory prune --older-than "90 days ago" --keep-importance 7

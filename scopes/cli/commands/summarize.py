@@ -26,7 +26,7 @@ def summarize(
         bool, typer.Option("--status", help="List the summaries there are, and which of them are stale")
     ] = False,
 ) -> int:
-    """Say in short what was said since the last summary.
+    """Summarize new messages.
 
     The summary is a message that names its sources; it is stale once something was said after it. The built-in one
     chooses the sentences that say most (TextRank), offline and every time the same, of at most so many tokens; the
