@@ -45,9 +45,10 @@ def test_nobody_calls_what_loses_data_silently(source):
 
 @pytest.mark.parametrize("package", [p for p in SOURCES if p.name == "__init__.py"], ids=lambda p: p.parent.name)
 def test_a_package_begins_with_a_docstring_and_exports_nothing(package):
+    """The root package is the Python API: its names are loaded at first use."""
     body = ast.parse(package.read_text()).body
     assert isinstance(body[0], ast.Expr)
-    assert all(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__" for node in body[1:])
+    assert package == ROOT / "scopes" / "__init__.py" or body[1:] == []
 
 
 def test_there_is_one_last_resort():
