@@ -178,7 +178,6 @@ def _preface(
         repository,
         conversation,
         next(agents, ""),
-        neutralise=escape_tags,
         max_characters=max(1, min(MAX_CHARACTERS, max_tokens)),
     )
     text = f"{found.text}\n" if found.text else ""
