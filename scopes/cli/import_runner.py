@@ -31,7 +31,7 @@ class Collected:
     notes: tuple[Note, ...]
 
 
-def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
+def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
     """Return the sources that were named, or those in the agents' standard places, after saying what was found.
 
     Raises:
@@ -40,10 +40,10 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
         Inaccessible: a path cannot be read.
     """
     skipped: list[Skipped] = []
-    places = {} if paths else find_standard_folders(call.environ, call.home)
-    found = [source for path in paths for source in _gather_named(call, path, skipped)]
+    places = {} if paths else find_standard_folders(invocation.environ, invocation.home)
+    found = [source for path in paths for source in _gather_named(invocation, path, skipped)]
     if not paths:
-        found = _gather_histories(call, places, skipped)
+        found = _gather_histories(invocation, places, skipped)
     folders = [path for path in paths if os.path.isdir(path)]
     folders += [folder for each in places.values() for folder in each]
     hint = "name the file or folder it leads to"
@@ -55,22 +55,24 @@ def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
     return Collected(unique, tuple(skipped), notes)
 
 
-def _gather_named(call: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
+def _gather_named(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
     """Return what a path means: `-` is standard input, and a pipe with a name is read like it."""
     if path == "-":
-        return [spool_stream(call.stdin.buffer, path)]
+        return [spool_stream(invocation.stdin.buffer, path)]
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         with open(path, "rb") as stream:
             return [spool_stream(stream, path)]
     return find_sources(path, skipped)
 
 
-def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
+def _gather_histories(invocation: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
     found: list[Source] = []
     for agent, folders in places.items():
         sources = [source for folder in folders for source in _gather_or_none(folder, skipped)]
         size = sum(source.size for source in sources) / 1e6
-        call.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}")
+        invocation.output().say(
+            f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}"
+        )
         found += sources
     if not found:
         hint = "name a file or a folder, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
@@ -85,25 +87,27 @@ def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
         return []
 
 
-def import_all(call: Invocation, collected: Collected, wishes: ImportOptions) -> Imported:
+def import_all(invocation: Invocation, collected: Collected, wishes: ImportOptions) -> Imported:
     """Import with a progress bar at a terminal; raises as the operation does.
 
     Where there is no store yet, one is made only once it is certain that something comes in.
     """
-    repository = call.find_repository()
+    repository = invocation.find_repository()
     if repository is None and (wishes.dry_run or wishes.strict or wishes.title is not None):
         with empty_store() as store:
-            rehearsed = _import_into(call, store, collected, replace(wishes, dry_run=True))
+            rehearsed = _import_into(invocation, store, collected, replace(wishes, dry_run=True))
         if wishes.dry_run:
             return rehearsed
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
-    return _import_into(call, repository or call.repository(create=True), collected, wishes)
+    return _import_into(invocation, repository or invocation.repository(create=True), collected, wishes)
 
 
-def _import_into(call: Invocation, repository: Repository, collected: Collected, wishes: ImportOptions) -> Imported:
+def _import_into(
+    invocation: Invocation, repository: Repository, collected: Collected, wishes: ImportOptions
+) -> Imported:
     total = sum(source.size for source in collected.sources)
-    with progress(call.output(), "importing", total) as advance:
+    with progress(invocation.output(), "importing", total) as advance:
         return import_sources(
             repository,
             collected.sources,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from scopes.render.output import Output
+    from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
     from scopes.store.config import Config, Setting
     from scopes.store.repository import Repository
@@ -190,7 +191,14 @@ class Invocation:
         if self._repository is not None:
             self._repository.committed = None
 
-    def output(self, *, nul: bool = False, template: str | None = None, configured: bool = True) -> Output:
+    def output(
+        self,
+        *,
+        nul: bool = False,
+        template: str | None = None,
+        options: ViewOptions | None = None,
+        configured: bool = True,
+    ) -> Output:
         """Return the way to show things; what the store configures counts once it is open, unless told otherwise."""
         config = self._repository.config if self._repository is not None and configured else None
         settings = load("scopes.render.output:OutputSettings")(
@@ -202,14 +210,17 @@ class Invocation:
             quiet=self.quiet,
             verbose=self.verbose,
             hints=self.hints and (config is None or config.find("scopes.hints") != "false"),
+            options=options or load("scopes.render.view_options:DEFAULT_OPTIONS"),
         )
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
         made: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
         return made
 
-    def show(self, result: Result, *, nul: bool = False, template: str | None = None) -> int:
-        """Show a result and return the exit code that it stands for."""
-        self.output(nul=nul, template=template).show(result)
+    def show(
+        self, result: Result, *, nul: bool = False, template: str | None = None, options: ViewOptions | None = None
+    ) -> int:
+        """Show a result as the options ask for, and return its exit code."""
+        self.output(nul=nul, template=template, options=options).show(result)
         self._replied()
         return result.exit_code
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change, record_operation
+from scopes.history.metadata import read_metadata
 from scopes.history.revparse import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -40,17 +38,15 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
         name = find_branch(repository, chosen, branch)
         if name == MAIN:
             raise Refused("the branch main cannot be abandoned", hint="or delete it all: scopes conv delete")
-        before = read_metadata(repository, chosen)
-        entry = before.branches.get(name, BranchEntry())
+        entry = read_metadata(repository, chosen).branches.get(name, BranchEntry())
         active = find_active_branch(repository, chosen)
         operation = None
         if entry.status != status:
-            described = branch_change(name, replace(entry, status=status))
-            commit = write_metadata(repository, before.commit, described, f"{status} {name}")
-            changes = [RefChange(meta_ref(chosen), before.commit, commit)]
+            tx = Transaction(repository, chosen)
+            tx.describe_branch(name, replace(entry, status=status))
             if active == name and not revive and MAIN in list_branch_tips(repository, chosen):
-                changes.append(active_change(repository, chosen, MAIN))
+                tx.activate(MAIN)
                 active = MAIN
             verb = "revive" if revive else "abandon"
-            operation = record_operation(repository, "abandon", f"{verb} {chosen}/{name}", changes).id
+            operation = tx.commit("abandon", f"{verb} {chosen}/{name}", metadata_message=f"{status} {name}").id
     return BranchAbandoned(conversation=chosen, branch=name, status=status, active_branch=active, operation=operation)

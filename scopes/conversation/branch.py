@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from scopes.clock import now
 from scopes.conversation.show import BranchSummary, show
 from scopes.errors import Refused
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change, record_operation
 from scopes.history.revparse import find_active_branch, find_conversation, list_branch_tips, resolve_revision
+from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
     BranchName,
@@ -23,9 +22,7 @@ from scopes.ids import (
     slug,
 )
 from scopes.model.conversation import BranchEntry, parse_purpose
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store import refs as names
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -92,8 +89,12 @@ def branch(
         entry = BranchEntry(
             purpose=aim, agent=who, parent=place.branch or active, fork=place.oid, created=now(), status="active"
         )
-        changes = _creation_changes(repository, chosen, branch_name, entry, switch=switch)
-        operation = record_operation(repository, "branch", f"create {chosen}/{branch_name}", changes)
+        tx = Transaction(repository, chosen)
+        tx.create_branch(branch_name, place.oid)
+        tx.describe_branch(branch_name, entry)
+        if switch:
+            tx.activate(branch_name)
+        operation = tx.commit("branch", f"create {chosen}/{branch_name}", metadata_message=f"create {branch_name}")
     return BranchCreated(
         conversation=chosen,
         name=branch_name,
@@ -119,16 +120,3 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
         count += 1
         name = f"{stem}-{count}"
     return parse_branch_name(name)
-
-
-def _creation_changes(
-    repository: Repository, conversation: ConversationId, branch: BranchName, entry: BranchEntry, *, switch: bool
-) -> list[RefChange]:
-    meta = names.meta_ref(conversation)
-    before = read_metadata(repository, conversation).commit
-    described = write_metadata(repository, before, branch_change(branch, entry), f"create {branch}")
-    ref = names.branch_ref(conversation, branch)
-    changes = [RefChange(ref, None, entry.fork), RefChange(meta, before, described)]
-    if switch:
-        changes.append(active_change(repository, conversation, branch))
-    return changes

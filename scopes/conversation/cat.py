@@ -29,11 +29,10 @@ class MessageView(Result):
     head: MessageHead
     message: Message
     stored: bytes
-    raw: bool
     newer: int | None = None
 
 
-def cat(repository: Repository, message: str, *, conversation: str | None = None, raw: bool = False) -> MessageView:
+def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
     """Read one message by id, by place (`conv-001/main~2`) or by tag.
 
     Raises:
@@ -53,7 +52,6 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         head=head,
         message=read,
         stored=stored,
-        raw=raw,
         newer=_count_newer(repository, place, head, read) if head.kind == SUMMARY else None,
     )
 

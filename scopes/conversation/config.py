@@ -29,10 +29,9 @@ class ConfigValue(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigList(Result):
-    """Every value of every setting, weakest level first, and whether the origin is to be shown."""
+    """Every value of every setting, weakest level first."""
 
     settings: tuple[Setting, ...]
-    show_origin: bool
 
 
 def get_setting(config: Config, key: str) -> ConfigValue:
@@ -50,9 +49,9 @@ def get_setting(config: Config, key: str) -> ConfigValue:
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
 
 
-def list_settings(config: Config, *, show_origin: bool = False) -> ConfigList:
+def list_settings(config: Config) -> ConfigList:
     """List what is set, at every level."""
-    return ConfigList(settings=tuple(config.walk()), show_origin=show_origin)
+    return ConfigList(settings=tuple(config.walk()))
 
 
 def _check_rule(key: str) -> None:

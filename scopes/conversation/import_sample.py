@@ -14,20 +14,17 @@ from typing import Any
 
 from scopes.conversation.new import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
-from scopes.history.metadata import branch_change, read_metadata, tag_change, title_change, write_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.metadata import read_metadata
 from scopes.history.revparse import MAIN, conversation_ids
+from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
-from scopes.model.operation import RefChange
 from scopes.model.validation import check_message
 from scopes.result import Result
-from scopes.store import refs as names
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transaction import exclusive_write
-from scopes.store.trees import Change
 
 SAMPLE_FILE = os.path.join(os.path.dirname(__file__), "sample.json")
 
@@ -47,8 +44,10 @@ class SampleImported(Result):
 class _Built:
     root: Oid
     tips: dict[BranchName, Oid]
-    described: dict[str, Change]
-    messages: int
+    title: str
+    entries: dict[BranchName, BranchEntry]
+    tags: dict[str, Oid]
+    messages: int = 0
 
 
 def import_sample(repository: Repository) -> SampleImported:
@@ -78,8 +77,8 @@ def _build(objects: BulkObjects, document: dict[str, Any]) -> _Built:
     """Write root, messages and what is known of the branches."""
     root = Root(**document["root"])
     oid = write_root_commit(objects, root, dict.fromkeys(document["participants"], "agent"))
-    built = _Built(oid, {MAIN: oid}, title_change(document["title"]), 0)
-    built.described |= branch_change(MAIN, BranchEntry(fork=oid, created=root.created))
+    main = BranchEntry(fork=oid, created=root.created)
+    built = _Built(oid, {MAIN: oid}, document["title"], {MAIN: main}, {})
     labels: dict[str, tuple[MessageId, Oid]] = {}
     for step in document["steps"]:
         if "purpose" in step:
@@ -87,7 +86,7 @@ def _build(objects: BulkObjects, document: dict[str, Any]) -> _Built:
         else:
             _add_message(objects, built, step, labels)
     for tag, label in document["tags"].items():
-        built.described |= tag_change(tag, labels[label][1])
+        built.tags[tag] = labels[label][1]
     return built
 
 
@@ -97,7 +96,7 @@ def _begin_branch(built: _Built, step: dict[str, Any], labels: dict[str, tuple[M
         purpose=step["purpose"], agent=AgentName(step["agent"]), parent=MAIN, fork=start, created=step["created"]
     )
     built.tips[name] = start
-    built.described |= branch_change(name, entry)
+    built.entries[name] = entry
 
 
 def _add_message(
@@ -134,9 +133,14 @@ def _establish(
     repository: Repository, conversation: ConversationId, built: _Built, document: dict[str, Any]
 ) -> OperationId:
     """Bring the written commits into being as a conversation."""
-    meta = write_metadata(repository, None, built.described, f"create {conversation}")
-    active = names.SYMBOLIC + names.branch_ref(conversation, BranchName(document["active"]))
-    changes = [RefChange(names.branch_ref(conversation, name), None, tip) for name, tip in built.tips.items()]
-    changes.append(RefChange(names.meta_ref(conversation), None, meta))
-    changes.append(RefChange(names.active_ref(conversation), None, active))
-    return record_operation(repository, "import", f"bring in the sample as {conversation}", changes).id
+    tx = Transaction(repository, conversation)
+    for name, tip in built.tips.items():
+        tx.create_branch(name, tip)
+    tx.set_title(built.title)
+    for name, entry in built.entries.items():
+        tx.describe_branch(name, entry)
+    for tag, oid in built.tags.items():
+        tx.set_tag(tag, oid)
+    tx.activate(BranchName(document["active"]))
+    summary = f"bring in the sample as {conversation}"
+    return tx.commit("import", summary, metadata_message=f"create {conversation}").id

@@ -51,12 +51,9 @@ class LogEntry(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
-    """A conversation's messages in order, and how they are to be drawn; `full` folds nothing."""
+    """The messages of a conversation in the order asked for."""
 
     conversation: ConversationId
-    graph: bool
-    oneline: bool
-    full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +73,11 @@ def log(
     *,
     all_branches: bool = False,
     graph: bool = False,
-    oneline: bool = False,
     oldest_first: bool = False,
     limit: int | None = None,
     only: LogFilter | None = None,
     bodies: bool | None = True,
     results: bool = False,
-    full: bool = False,
 ) -> Log:
     """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
 
@@ -117,7 +112,7 @@ def log(
             _with_body(entry, read, results=results) if bodies or entry.head.subject == NO_TEXT else entry
             for entry in entries
         )
-    return Log(items=entries, conversation=chosen, graph=graph, oneline=oneline, full=full)
+    return Log(items=entries, conversation=chosen)
 
 
 def _find_range(

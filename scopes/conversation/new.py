@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from scopes.clock import new_uuid, now
 from scopes.errors import Refused
 from scopes.history.messages import write_root_commit
-from scopes.history.metadata import branch_change, title_change, write_metadata
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import MAIN
-from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name, parse_conversation_id
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry, Root
-from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store import refs as names
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
-from scopes.store.trees import Change
 
 _NUMBERED = re.compile(r"conv-([0-9]{3,9})")
 
@@ -57,8 +54,13 @@ def new(
     with exclusive_write(repository):
         chosen = wanted or next_conversation_id(repository)
         refuse_taken(repository, chosen)
-        changes = creation_changes(repository, chosen, commit, root, heading)
-        operation = record_operation(repository, "new", f"create {chosen}", changes)
+        tx = Transaction(repository, chosen)
+        tx.create_branch(MAIN, commit)
+        tx.describe_branch(MAIN, BranchEntry(fork=commit, created=root.created))
+        if heading:
+            tx.set_title(heading)
+        tx.activate(MAIN)
+        operation = tx.commit("new", f"create {chosen}")
     return ConversationCreated(
         id=chosen, uuid=root.uuid, branch=MAIN, title=heading, participants=tuple(people), operation=operation.id
     )
@@ -78,18 +80,3 @@ def next_conversation_id(repository: Repository) -> ConversationId:
         match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
         highest = max(highest, int(match[1]) if match else 0)
     return ConversationId(f"conv-{highest + 1:03d}")
-
-
-def creation_changes(
-    repository: Repository, conversation: ConversationId, commit: Oid, root: Root, title: str | None
-) -> list[RefChange]:
-    """Write a new conversation's metadata and return the ref changes that bring it into being."""
-    entry = BranchEntry(fork=commit, created=root.created)
-    described: dict[str, Change] = branch_change(MAIN, entry) | (title_change(title) if title else {})
-    meta = write_metadata(repository, None, described, f"create {conversation}")
-    main = names.branch_ref(conversation, MAIN)
-    return [
-        RefChange(main, None, commit),
-        RefChange(names.meta_ref(conversation), None, meta),
-        RefChange(names.active_ref(conversation), None, names.SYMBOLIC + main),
-    ]

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import head_of, is_root, walk_heads_newest_first
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import resolve_branch, resolve_revision
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transaction import exclusive_write
 
@@ -51,7 +49,6 @@ def rewind(
         raise Invalid(f"cannot take back {count} messages", hint="for example: -n 2")
     with exclusive_write(repository):
         chosen, name = resolve_branch(repository, conversation, branch)
-        ref = branch_ref(chosen, name)
         old = resolve_revision(repository, name, chosen).oid
         new = resolve_revision(repository, to if to is not None else f"{name}~{count or 1}", chosen).oid
         if not is_ancestor(repository, new, old):
@@ -60,10 +57,9 @@ def rewind(
             )
         kept = {commit.oid for commit in walk_newest_first(repository, [new])}
         taken = sum(1 for _ in walk_heads_newest_first(repository, [old], kept))
-        operation = None
-        if old != new:
-            summary = f"take back {taken} of {chosen}/{name}"
-            operation = record_operation(repository, "rewind", summary, [RefChange(ref, old, new)]).id
+        tx = Transaction(repository, chosen)
+        tx.move_branch(name, old, new)
+        operation = tx.commit("rewind", f"take back {taken} of {chosen}/{name}").id if tx else None
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.operation_record import active_change, record_operation
 from scopes.history.revparse import find_active_branch, find_branch, find_conversation
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -32,8 +32,7 @@ def switch(repository: Repository, conversation: str, branch: str) -> BranchSwit
     with exclusive_write(repository):
         wanted = find_branch(repository, chosen, branch)
         previous = find_active_branch(repository, chosen)
-        change = active_change(repository, chosen, wanted)
-        operation = None
-        if change.old != change.new:
-            operation = record_operation(repository, "switch", f"switch {chosen} to {wanted}", [change]).id
+        tx = Transaction(repository, chosen)
+        tx.activate(wanted)
+        operation = tx.commit("switch", f"switch {chosen} to {wanted}").id if tx else None
     return BranchSwitched(conversation=chosen, branch=wanted, previous=previous, operation=operation)

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from scopes.errors import NotFound, Refused
 from scopes.history.messages import MessageHead, head_of
-from scopes.history.metadata import read_metadata, tag_change, write_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.metadata import read_metadata
 from scopes.history.revparse import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transaction import exclusive_write
 
@@ -57,7 +55,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
             hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
             raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
         oid = resolve_revision(repository, chosen if message is None else message, chosen).oid
-        return _change(repository, chosen, metadata.commit, wanted, oid)
+        return _set_tag(repository, chosen, wanted, oid)
 
 
 def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
@@ -71,14 +69,12 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
         metadata = read_metadata(repository, chosen)
         if name not in metadata.tags:
             raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes conv tag {chosen}")
-        return _change(repository, chosen, metadata.commit, name, None)
+        return _set_tag(repository, chosen, name, None)
 
 
-def _change(
-    repository: Repository, conversation: ConversationId, before: Oid | None, name: str, oid: Oid | None
-) -> Tagged:
+def _set_tag(repository: Repository, conversation: ConversationId, name: str, oid: Oid | None) -> Tagged:
     what = f"{'tag' if oid else 'remove tag'} {name}"
-    commit = write_metadata(repository, before, tag_change(name, oid), what)
-    change = RefChange(meta_ref(conversation), before, commit)
-    operation = record_operation(repository, "tag", f"{what} in {conversation}", [change])
+    tx = Transaction(repository, conversation)
+    tx.set_tag(name, oid)
+    operation = tx.commit("tag", f"{what} in {conversation}", metadata_message=what)
     return Tagged(conversation=conversation, tag=name, oid=oid, operation=operation.id)

@@ -1,4 +1,4 @@
-"""`verify`: read everything there is and name every defect; nothing is changed."""
+"""`verify`: read the whole store and report every defect; read-only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification(Result):
-    """What was looked at and what is wrong with it."""
+    """The number of conversations, branches and messages that were read, and the defects found."""
 
     path: str
     conversations: int
@@ -31,19 +31,19 @@ class Verification(Result):
 
     @property
     def sound(self) -> bool:
-        """Whether nothing worse than a warning was found."""
+        """True if nothing worse than a warning was found."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
     def exit_code(self) -> int:
-        """7 where data is damaged, as for any command that meets it."""
+        """7 if data is damaged, as for any other command that reads damaged data; otherwise 0."""
         return 0 if self.sound else 7
 
 
 def verify(repository: Repository) -> Verification:
-    """Check packs, objects, messages, refs and leftovers of the whole store.
+    """Check packs, objects, messages, refs and leftover files of the whole store.
 
-    Beside a damaged pack index nothing else is read: libgit2 follows it anywhere, and the process may end there.
+    If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
     findings = list(walk_pack_defects(repository))
     if any(finding.where.endswith(".idx") for finding in findings):
@@ -71,7 +71,7 @@ def verify(repository: Repository) -> Verification:
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
-    """Decode every message of a branch that no other branch has shown yet."""
+    """Decode every message of a branch that is not in `seen`, and add it."""
     ended_at_root = tip in seen
     try:
         for commit in walk_newest_first(repository, [tip], hidden=seen.copy()):

@@ -6,13 +6,13 @@ rename), it stays, and what is new appears beside it as a branch of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from scopes.history.messages import read_message_bytes
-from scopes.history.metadata import branch_change, read_metadata, title_change, write_metadata
+from scopes.history.metadata import read_metadata
 from scopes.history.revparse import MAIN
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.branch_names import SHORT_ID, BranchTip
 from scopes.importers.targets import TRACKING, ImportTarget
@@ -24,7 +24,6 @@ from scopes.store import refs as names
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import Change
 
 _BESIDE = ("import/", "import-")  # the beginnings of what a branch beside another is called
 
@@ -33,17 +32,21 @@ _BESIDE = ("import/", "import-")  # the beginnings of what a branch beside anoth
 class BranchUpdates:
     """The ref changes of one conversation, collected from its sources."""
 
-    conversation: ConversationId
+    transaction: Transaction
     root: Oid
     created: str
     fresh: bool
     title: str | None = None
     active: BranchName | None = None
-    changes: list[RefChange] = field(default_factory=list)
-    described: dict[str, Change] = field(default_factory=dict)
+    entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     taken: dict[BranchName, Oid] = field(default_factory=dict)
     names: RefNameConflicts = field(default_factory=lambda: RefNameConflicts(()))
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def conversation(self) -> ConversationId:
+        """The conversation."""
+        return self.transaction.conversation
 
     def stand(self, name: BranchName, tip: Oid) -> None:
         """Note where a branch of the conversation stands."""
@@ -55,7 +58,7 @@ def begin_updates(
     repository: Repository, home: ImportTarget, conversation: ConversationId, *, fresh: bool
 ) -> BranchUpdates:
     """Begin to collect; the branches that are there already stay where they are, unless something moves them."""
-    landing = BranchUpdates(conversation, home.root, home.document.created, fresh=fresh)
+    landing = BranchUpdates(Transaction(repository, conversation), home.root, home.document.created, fresh=fresh)
     prefix = f"{names.HEADS}{conversation}/"
     for ref, oid in repository.list_refs(prefix).items():
         landing.stand(BranchName(ref[len(prefix) :]), Oid(oid))
@@ -86,7 +89,7 @@ def update_branches(
         ref = tracking_ref(key, leaf.name)
         tracked = before.get(ref)
         if tracked != leaf.tip:
-            landing.changes.append(RefChange(ref, tracked, leaf.tip))
+            landing.transaction.move_ref(ref, tracked, leaf.tip)
         if tracked != leaf.tip or landing.fresh:
             followed = None if landing.fresh or moved else tracked
             _move_branch(repository, landing, leaf, followed)
@@ -94,7 +97,9 @@ def update_branches(
         if leaf.active and landing.fresh:
             landing.active = leaf.name
     wanted = {tracking_ref(key, leaf.name) for leaf in leaves}
-    landing.changes += [RefChange(ref, tip, None) for ref, tip in before.items() if ref not in wanted]
+    for ref, tip in before.items():
+        if ref not in wanted:
+            landing.transaction.move_ref(ref, tip, None)
     for tip in () if complete or moved else dict.fromkeys(before.values()):
         if not _is_kept(repository, Oid(tip), leaves):
             _keep_vanished(landing, Oid(tip))
@@ -121,10 +126,10 @@ def _move_branch(repository: Repository, landing: BranchUpdates, leaf: BranchTip
     elif current is None and name != leaf.name:
         other = landing.names.find_in_the_way(leaf.name)
         landing.notes.append(Note(f"{leaf.name} cannot stand beside {other} in {landing.conversation}; it is {name}"))
-    landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), current, leaf.tip))
+    landing.transaction.move_branch(name, current, leaf.tip)
     entry = leaf.entry if current is None else _corrected(repository, landing, name, leaf)
     if entry is not None:
-        landing.described |= branch_change(name, entry)
+        landing.entries[name] = entry
     landing.stand(name, leaf.tip)
 
 
@@ -138,7 +143,7 @@ def _lead_main_on(landing: BranchUpdates, leaf: BranchTip, tracked: str | None) 
     """Let main go on with a page of its session, where it stands at what the page goes on from, or has followed it."""
     main = landing.taken.get(MAIN)
     if leaf.goes_on_from is not None and main is not None and main in {leaf.goes_on_from, tracked}:
-        landing.changes.append(RefChange(names.branch_ref(landing.conversation, MAIN), main, leaf.tip))
+        landing.transaction.move_branch(MAIN, main, leaf.tip)
         landing.stand(MAIN, leaf.tip)
 
 
@@ -175,34 +180,23 @@ def _keep_vanished(landing: BranchUpdates, tip: Oid) -> None:
         return
     wanted = (_place_for(landing, BranchName(f"abandoned/{number}")) for number in count(1))
     name = next(name for name in wanted if name not in landing.taken)
-    landing.changes.append(RefChange(names.branch_ref(landing.conversation, name), None, tip))
-    landing.described |= branch_change(name, BranchEntry(parent=MAIN, created=landing.created))
+    landing.transaction.create_branch(name, tip)
+    landing.entries[name] = BranchEntry(parent=MAIN, created=landing.created)
     landing.notes.append(Note(f"messages that are gone from a source of {landing.conversation} are kept on {name}"))
     landing.stand(name, tip)
 
 
 def finish(repository: Repository, objects: Objects, landing: BranchUpdates) -> list[RefChange]:
     """Return all ref changes of a conversation, its metadata included; none where nothing moves."""
-    meta = names.meta_ref(landing.conversation)
-    before = read_metadata(repository, landing.conversation)
-    described: dict[str, Change] = dict(landing.described)
+    tx = landing.transaction
     if landing.fresh:
         if MAIN not in landing.taken:
-            landing.changes.append(RefChange(names.branch_ref(landing.conversation, MAIN), None, landing.root))
-        described |= branch_change(MAIN, BranchEntry(fork=landing.root, created=landing.created))
-        target = names.SYMBOLIC + names.branch_ref(landing.conversation, landing.active or MAIN)
-        landing.changes.append(RefChange(names.active_ref(landing.conversation), None, target))
-    if landing.title is not None and before.title is None:
-        described |= title_change(landing.title)
-    if described:
-        commit = write_metadata(objects, before.commit, described, f"import into {landing.conversation}")
-        landing.changes.append(RefChange(meta, before.commit, commit))
-    return _one_for_each_ref(landing.changes)
-
-
-def _one_for_each_ref(changes: Iterable[RefChange]) -> list[RefChange]:
-    """Join the moves of each ref."""
-    joined: dict[str, RefChange] = {}
-    for change in changes:
-        joined[change.ref] = joined.get(change.ref, change)._replace(new=change.new)
-    return list(joined.values())
+            tx.create_branch(MAIN, landing.root)
+        landing.entries[MAIN] = BranchEntry(fork=landing.root, created=landing.created)
+        tx.activate(landing.active or MAIN)
+    for name, entry in landing.entries.items():
+        tx.describe_branch(name, entry)
+    if landing.title is not None and read_metadata(repository, landing.conversation).title is None:
+        tx.set_title(landing.title)
+    tx.write_edits(objects, f"import into {landing.conversation}")
+    return tx.list_changes()

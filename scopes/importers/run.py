@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import ForkPoints, number_families
@@ -149,7 +149,6 @@ def _result(
         conversations=tuple(_describe(run, conversation, home) for conversation, home in conversations.items()),
         skipped=(*skipped, *run.copies),
         dry_run=wishes.dry_run,
-        report=wishes.report,
         operation=operation,
         notes=tuple(dict.fromkeys([*_unparsed(run), *run.notes])),
     )
@@ -211,7 +210,7 @@ def place_conversations(
         changes += finish(run.repository, objects, landing)
         run.notes += landing.notes
         placed[conversation] = home
-    return placed, [*changes, *run.records] if placed else []
+    return placed, [*changes, *run.records.list_changes()] if placed else []
 
 
 def _was_here(run: ImportRun, home: ImportTarget) -> bool:

@@ -16,10 +16,9 @@ from heapq import merge
 from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.metadata import write_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, Oid, OperationId, is_oid
 from scopes.memory.entry import Entry, decode_entry, encode_entry
-from scopes.model.operation import RefChange
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note
 from scopes.store.refs import MEMORY
@@ -129,7 +128,9 @@ def _find_entry(path: str, data: bytes) -> Entry | None:
 def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, Change], summary: str) -> OperationId:
     """Commit changes of the memory and record the operation; requires `exclusive_write`."""
     commit = write_metadata(repository, memory.commit, changes, summary)
-    return record_operation(repository, "memory", summary, [RefChange(MEMORY, memory.commit, commit)]).id
+    transaction = RefTransaction(repository)
+    transaction.move_ref(MEMORY, memory.commit, commit)
+    return transaction.commit("memory", summary).id
 
 
 def entry_change(entry: Entry) -> dict[str, Change]:

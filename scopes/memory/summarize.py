@@ -12,17 +12,15 @@ from typing import NamedTuple
 from scopes.conversation.append import plain_message
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import list_branch_tips, resolve_branch
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.compaction_base import CompactionBase, PreviousSummary, find_compaction_base
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
 from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
 from scopes.memory.textrank import rank_sentences
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 from scopes.tokens.choose import Tokenizer
@@ -163,7 +161,7 @@ def _append(repository: Repository, result: Summarized, author: str, sources: li
     if result.compact:
         extra["context_root"] = True
     message = replace(message, extra=extra)
-    name, ref = f"{result.conversation}/{result.branch}", branch_ref(result.conversation, result.branch)
+    name = f"{result.conversation}/{result.branch}"
     with exclusive_write(repository):
         blob = write_message_blob(repository, message)
         parent = list_branch_tips(repository, result.conversation).get(result.branch)
@@ -173,7 +171,9 @@ def _append(repository: Repository, result: Summarized, author: str, sources: li
             raise Busy(f"a message was appended to {name} meanwhile; nothing was stored", hint="try again")
         oid = write_message_commit(repository, parent, message, blob)
         verb = "compact" if result.compact else "summarize"
-        operation = record_operation(repository, verb, f"{verb} {name}", [RefChange(ref, parent, oid)]).id
+        transaction = Transaction(repository, result.conversation)
+        transaction.move_branch(result.branch, parent, oid)
+        operation = transaction.commit(verb, f"{verb} {name}").id
     return replace(result, id=message.id, oid=oid, operation=operation)
 
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from scopes.render.clean import PRESENTATION
 from scopes.render.colour import Style, paint
 from scopes.render.view import Cell, Column, Span, clean_spans, paint_spans
+from scopes.sanitize import PRESENTATION
 
 GAP = "  "
 _SIDES = 4  # a border and a space on either side

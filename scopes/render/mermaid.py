@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scopes.ids import BranchName, Oid
-from scopes.render.clean import clean_line
+from scopes.sanitize import clean_line
 
 LABEL_LENGTH = 60
 SHORT_ID_LENGTH = 7

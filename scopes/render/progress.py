@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scopes.loading import load
-from scopes.render.clean import clean_line
 from scopes.render.output import Output
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.render.progress_bar import ProgressBar

@@ -131,8 +131,7 @@ def test_the_flag_wins_over_the_environment_over_the_store(repository):
 def test_all_settings_are_listed_weakest_first_with_their_origin(repository):
     git(repository, "config", "scopes.author", "carol")
     override = {"scopes.author": Setting("scopes.author", "dave", "flag")}
-    listed = list_settings(open_repository(repository.path, override).config, show_origin=True)
-    assert listed.show_origin
+    listed = list_settings(open_repository(repository.path, override).config)
     assert [s for s in listed.settings if s.key == "scopes.author"] == [
         ("scopes.author", "carol", "store"), ("scopes.author", "dave", "flag"),
     ]  # fmt: skip

@@ -83,7 +83,7 @@ def test_the_id_of_another_conversation_is_refused(repository):
     with pytest.raises(Refused, match="there is a conversation two already") as refusal:
         rename_conversation(repository, "one", "two")
     assert refusal.value.hint == "choose another name"
-    with pytest.raises(Invalid, match="is no conversation id"):
+    with pytest.raises(Invalid, match="is not a valid conversation id"):
         rename_conversation(repository, "one", "two/three")
     assert refs(repository) == before
 

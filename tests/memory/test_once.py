@@ -46,7 +46,7 @@ def spoken(repository):
 
 @given(STEPS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_dice, steps):
+def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_ids, steps):
     """S0-10."""
     repository = fresh(tmp_path_factory)
     branches = ["main"]

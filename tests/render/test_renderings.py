@@ -21,13 +21,13 @@ import scopes.memory
 import scopes.search
 import scopes.tokens
 from scopes.render.dispatch import NOUN_OF, load_renderings
-from scopes.render.json_line import result_line
 from scopes.render.text.dispatch import render_text
 from scopes.render.wire.dispatch import to_wire
 from scopes.result import Document, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen, with_texts
+from tests.render.showing import document, json_text, piped, seen, with_texts
+from tests.render.shown import unwrap
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -67,7 +67,7 @@ def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
 
 @each_kind
 def test_every_result_has_a_sample(kind):
-    assert any(isinstance(result, kind) for result in EVERY_SAMPLE.values())
+    assert any(isinstance(unwrap(sample)[0], kind) for sample in EVERY_SAMPLE.values())
 
 
 def test_every_module_that_has_a_noun_defines_a_result():
@@ -96,8 +96,7 @@ def test_no_result_can_act_through_a_pipe(noun, at_one_moment):
 @each_noun
 def test_a_line_of_json_is_one_safe_line(noun):
     for hostile in hostile_samples(noun):
-        load_renderings("wire", type(hostile))
-        line = result_line(hostile)
+        line = json_text(hostile)
         assert forbidden(line) == []
         assert line.count("\n") == 1
         assert json.loads(line)["kind"]
@@ -160,11 +159,13 @@ from scopes.render.dispatch import load_renderings
 from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
+from tests.render.shown import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):
+            result, options = unwrap(result)
             load_renderings("text", type(result))
-            render_text(result, PlainView(lambda text: None))
+            render_text(result, PlainView(lambda text: None, options=options))
 print({name.partition(".")[0] for name in sys.modules} & {"rich", "markdown_it", "asyncio"} or "none")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -34,7 +34,7 @@ def memory_update(
         bool, typer.Option("--dry-run", help="Print the entries without storing them; your summarizer is not run")
     ] = False,
 ) -> int:
-    """Make memory entries of new messages.
+    """Create memory entries from new messages.
 
     An entry is made for a branch once it has scopes.memoryEvery (4) messages that no entry covers: a summary, topics,
     decisions, action items and an importance. Abandoned branches are skipped. No other command makes entries or waits
@@ -76,7 +76,7 @@ def memory_add(
     ] = DEFAULT_IMPORTANCE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry without storing it")] = False,
 ) -> int:
-    """Add a memory entry.
+    """Add a memory entry in your own words.
 
     The text has at most 10,000 characters, a topic 100, a decision or an action item 500; at most 30 of each.
 
@@ -148,7 +148,7 @@ def memory_search(
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """Search the memory.
+    """Search memory entries by words.
 
     The best hit comes first: words in topics weigh most, then words in decisions. Text that was amended or retracted
     since is left out. Exit code 1 means that nothing was found.
@@ -171,7 +171,7 @@ def memory_context(
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
     agent: OfAgent = None,
 ) -> int:
-    """Print the memory for an agent's prompt.
+    """Print the memory as context for an agent.
 
     The newest entries are printed oldest first, each whole or not at all, between two marks as recorded data, not
     instructions: tags and control characters are made harmless. Text that was amended or retracted since is left out.
@@ -209,7 +209,7 @@ def memory_done(
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it")] = False,
 ) -> int:
-    """Close an action item.
+    """Mark an action item as done.
 
     Examples:
       scopes memory done k3x9.2
@@ -221,7 +221,7 @@ def memory_done(
 def memory_stats(
     context: typer.Context,
 ) -> int:
-    """Show memory statistics.
+    """Count memory entries by agent and date.
 
     Examples:
       scopes memory stats
@@ -243,7 +243,7 @@ def memory_prune(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the entries without deleting them")] = False,
 ) -> int:
-    """Delete old memory entries; conversations stay as they are.
+    """Delete old memory entries, but no conversation.
 
     Examples:
       scopes memory prune --older-than "90 days ago" --keep-importance 7

@@ -28,7 +28,7 @@ def config_list(result: ConfigList, view: View) -> None:
     """Say every value, and the level that it comes from if that is asked for."""
     if not result.settings and view.terminal:
         view.line("Nothing is set.")
-    elif result.show_origin:
+    elif view.options.show_origin:
         rows = ((setting.key, setting.value, setting.origin) for setting in result.settings)
         view.rows((*_SETTING, _ORIGIN), rows, title="Settings")
     else:

@@ -11,12 +11,12 @@ from scopes.history.messages import display_time
 from scopes.loading import load
 from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflict import Conflict, Position, Resolution
-from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.text.claim import said
 from scopes.render.text.conflict_phrases import confidence, fitting, severity, status
 from scopes.render.text.phrases import author, identifier, moment, say_field, say_hint, subject
 from scopes.render.view import Span, View
+from scopes.sanitize import clean
 
 _WIDE = 120
 _INDENT = "    "

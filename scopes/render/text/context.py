@@ -41,16 +41,17 @@ def budget(result: Budget, view: View) -> None:
 @render_text.register(Context)
 def context(result: Context, view: View) -> None:
     """Say the context itself, or what became of all that could be in it, or how much of the budget it took."""
-    if result.stats or result.explain:
-        if result.stats:
+    options = view.options
+    if options.stats or options.explain:
+        if options.stats:
             _say_stats(result, view)
-        if result.explain:
+        if options.explain:
             view.rows(_EXPLAINED, [_row(result, each) for each in result.explained], title="What was kept, and why")
-    elif result.layout == "markdown":
+    elif options.layout == "markdown":
         _say_whole(view, result.formatted_history)
     else:
         whole = {"scopes": SCHEMA_VERSION, **context_document(result)}
-        document = chat_messages(result) if result.layout == "messages" else whole
+        document = chat_messages(result) if options.layout == "messages" else whole
         _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 

@@ -19,7 +19,7 @@ _PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Colum
 @render_text.register(Difference)
 def difference(result: Difference, view: View) -> None:
     """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
-    if result.stat:
+    if view.options.stat:
         _stat(result, view)
     elif view.terminal:
         _sections(result, view)

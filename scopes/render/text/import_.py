@@ -23,7 +23,7 @@ def sample_imported(result: SampleImported, view: View) -> None:
 @render_text.register(Imported)
 def imported(result: Imported, view: View) -> None:
     """Say what came in, a row a conversation, then what was passed over; with a report also where every byte went."""
-    if result.report:
+    if view.options.report:
         _report(result, view)
     columns = (
         Column("ID", style="id"),
@@ -37,7 +37,7 @@ def imported(result: Imported, view: View) -> None:
         (row.id, row.title or "", str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
         for row in result.conversations
     )
-    if view.terminal and result.operation is None and not result.dry_run and not result.report and result.sources:
+    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
         return
@@ -76,7 +76,7 @@ def _report(result: Imported, view: View) -> None:
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in accounts
     )
-    if view.terminal and result.operation is None and not result.dry_run and not result.report and result.sources:
+    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
         return

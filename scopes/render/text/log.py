@@ -29,11 +29,12 @@ _PIPED_ONELINE = (Column("Line"),)
 def log(result: Log, view: View) -> None:
     """Say the messages in order, with the graph beside them if that is asked for."""
     entries = (item for item in result.items if isinstance(item, LogEntry))
-    if result.graph:
-        load("scopes.render.text.log_graph:say_graph")(entries, view, oneline=result.oneline, full=result.full)
+    options = view.options
+    if options.graph:
+        load("scopes.render.text.log_graph:say_graph")(entries, view, oneline=options.oneline, full=options.full)
     elif view.terminal:
-        load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=result.oneline, full=result.full)
-    elif result.oneline:
+        load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=options.oneline, full=options.full)
+    elif options.oneline:
         view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
         _say_rows(entries, view)

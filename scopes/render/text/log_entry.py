@@ -14,7 +14,6 @@ from typing import TypeAlias
 from scopes.conversation.log import LogEntry
 from scopes.history.messages import display_time
 from scopes.model.message import Message, Part
-from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.text.ellipsis import fit
 from scopes.render.text.message_summary import brief, folds
@@ -23,6 +22,7 @@ from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_mo
 from scopes.render.text.sub_agent import spawned
 from scopes.render.view import Span, View
 from scopes.render.wrap import wrap_line
+from scopes.sanitize import clean
 
 MAX_ROWS = 20
 _INDENT = Span("    ")

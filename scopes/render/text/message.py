@@ -35,7 +35,7 @@ def amended(result: MessageAmended, view: View) -> None:
 @render_text.register(MessageView)
 def viewed(result: MessageView, view: View) -> None:
     """Say who, when and where, then every part; or the stored line alone, exactly."""
-    if result.raw:
+    if view.options.raw:
         view.exact(result.stored.decode())
         return
     message, head = result.message, result.head

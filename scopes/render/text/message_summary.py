@@ -5,13 +5,13 @@ from __future__ import annotations
 from scopes.history.messages import MessageHead
 from scopes.loading import load
 from scopes.model.message import Message, Part
-from scopes.render.clean import clean_line
 from scopes.render.colour import Style
 from scopes.render.text.part import part_line, thought
 from scopes.render.text.phrases import SUBJECT_LENGTH, subject
 from scopes.render.text.tool import calls_line
 from scopes.render.text.tool_outcome import extent, failed, result_line
 from scopes.render.view import Span
+from scopes.sanitize import clean_line
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),

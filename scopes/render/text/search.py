@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from scopes.history.messages import display_time
 from scopes.loading import load
-from scopes.render.clean import clean_line
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
+from scopes.sanitize import clean_line
 from scopes.search.hits import Neighbour, SearchHit
 from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece

@@ -8,10 +8,10 @@ from typing import Any
 
 from scopes.loading import load
 from scopes.model.message import Part
-from scopes.render.clean import clean_line
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import failed, outcome
 from scopes.render.view import Span
+from scopes.sanitize import clean_line
 
 _ARGUMENTS = (
     "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "query", "url", "path", "skill",

@@ -6,7 +6,8 @@ from scopes.context.budget import Budget
 from scopes.context.history_block import HistoryBlock
 from scopes.context.result import Context
 from scopes.context.turns import USER
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 from scopes.sanitize import RECORDED
 
@@ -25,12 +26,13 @@ def budget(result: Budget) -> dict[str, object]:
 
 
 @to_wire.register(Context)
-def context(result: Context) -> dict[str, object]:
+@to_wire_with_options.register(Context)
+def context(result: Context, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Lay out a context; scripts rely on every field being there, so what there is none of is null."""
-    return context_document(result)
+    return context_document(result, explain=options.explain)
 
 
-def context_document(result: Context) -> dict[str, object]:
+def context_document(result: Context, *, explain: bool = False) -> dict[str, object]:
     """Lay out a context with, where it was asked for, what became of everything."""
     document: dict[str, object] = {
         "kind": "context",
@@ -52,7 +54,7 @@ def context_document(result: Context) -> dict[str, object]:
         "warnings": list(result.warnings),
         "context_id": result.context_id,
     }
-    if result.explain:
+    if explain:
         document["explained"] = [known(**each._asdict()) for each in result.explained]
     return document
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 from scopes.render.wire.message_shape import head_object
 
 
 @to_wire.register(Difference)
-def difference(result: Difference) -> dict[str, object]:
+@to_wire_with_options.register(Difference)
+def difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Lay out both sides; with `--stat` only the numbers."""
     counts = {
         "only_left": len(result.only_left),
@@ -24,7 +26,7 @@ def difference(result: Difference) -> dict[str, object]:
         "right": _place(result.right),
         "counts": counts,
     }
-    if result.stat:
+    if options.stat:
         return shape
     return shape | {
         "only_left": [head_object(head) for head in result.only_left],

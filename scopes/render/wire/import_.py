@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scopes.conversation.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 
 
@@ -22,13 +23,14 @@ def sample_imported(result: SampleImported) -> dict[str, object]:
 
 
 @to_wire.register(Imported)
-def imported(result: Imported) -> dict[str, object]:
+@to_wire_with_options.register(Imported)
+def imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Account for every source and every conversation; `warnings` are what a person is told beside it."""
     return known(
         kind="import",
-        sources=[_source(source, report=result.report) for source in result.sources],
+        sources=[_source(source, report=options.report) for source in result.sources],
         conversations=[_conversation(row) for row in result.conversations],
-        skipped=[_skipped(found, report=result.report) for found in result.skipped] or None,
+        skipped=[_skipped(found, report=options.report) for found in result.skipped] or None,
         warnings=[note.text for note in result.notes],
         dry_run=result.dry_run or None,
         operation=result.operation,

@@ -14,13 +14,11 @@ from scopes.cli.table import TABLE
 def help_(
     context: typer.Context,
     command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Add what holds for every command: exit codes, environment, files")
-    ] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="Add exit codes, environment variables and files")] = False,
 ) -> None:
     """Explain a command.
 
-    Without a command, list them all. The commands of `scopes conv` need no `conv` here.
+    Without a command, all commands are listed. `scopes help append` is short for `scopes help conv append`.
 
     Examples:
       scopes help
@@ -30,5 +28,5 @@ def help_(
     """
     invocation: Invocation = context.obj
     explain(TABLE, command or [], invocation)
-    if everything:
+    if include_all:
         invocation.stdout.write(format_reference(terminal_width(invocation.environ)))
