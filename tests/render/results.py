@@ -499,7 +499,7 @@ SAMPLES = {
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
     },
-    "lifecycle": {
+    "conversation": {
         "new": ConversationCreated(
             id=CONVERSATION, uuid=UUID, branch="main", title="Login fails", participants=("planner",), operation=OPERATION
         ),
