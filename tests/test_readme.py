@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -44,5 +44,5 @@ def test_the_picture_shows_what_the_commands_print():
 
 def test_the_picture_loads_nothing_from_elsewhere():
     text = PICTURE.read_text()
-    assert ElementTree.fromstring(text).tag.endswith("svg")
+    assert ET.fromstring(text).tag.endswith("svg")
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
