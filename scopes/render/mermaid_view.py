@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from scopes.conversation.show import ConversationView
 from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
+from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import Branch, Commit, mermaid
-from scopes.render.text.dispatch import render_text
 from scopes.render.text.message_summary import told
 from scopes.render.text.phrases import author
 from scopes.render.view import View
-from scopes.render.wire.dispatch import to_wire
 from scopes.result import Note, Result
 
 _MOST_DRAWN_CHARACTERS = 50_000

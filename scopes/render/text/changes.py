@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, moment
 from scopes.render.view import Cell, Column, Span, View
-from scopes.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scopes.result import Result
 
 _SEEN = (
     Column("Time"),
@@ -33,14 +36,14 @@ _PIPED = (
 _MESSAGE = "messages["
 
 
-@render_text.register(ChangeLog)
-def change_log(result: ChangeLog, view: View) -> None:
+@render_text.register
+def render_change_log(result: ChangeLog, view: View) -> None:
     """Say the changes, oldest first."""
     _say(result.items, view, title=f"Changes of {result.conversation}")
 
 
-@render_text.register(Change)
-def change(result: Change, view: View) -> None:
+@render_text.register
+def render_change(result: Change, view: View) -> None:
     """Say one change."""
     _say((result,), view, title=None)
 

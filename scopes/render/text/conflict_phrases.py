@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from scopes.loading import load
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
-from scopes.model.conflict import Conflict, Position
-from scopes.render.colour import Style
-from scopes.render.text.claim import said
+from scopes.render.text.claims import said
 from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from scopes.model.conflict import Conflict, Position
+    from scopes.render.colour import Style
 
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
@@ -74,5 +78,5 @@ def fitting(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
     """Cut a line to the terminal; what is no terminal gets all of it."""
     if not view.terminal:
         return line
-    cut: tuple[Span, ...] = load("scopes.render.text.ellipsis:fit")(line, view.width)
+    cut: tuple[Span, ...] = load("scopes.render.wrap:fit")(line, view.width)
     return cut

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from scopes.context.budget import Budget
-from scopes.context.history_block import HistoryBlock
-from scopes.context.result import Context, Explained
+from scopes.render.dispatch import render_text
 from scopes.render.json_line import SCHEMA_VERSION
-from scopes.render.text.dispatch import render_text
 from scopes.render.text.phrases import say_field
 from scopes.render.text.tokens import amount
 from scopes.render.view import Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
+
+if TYPE_CHECKING:
+    from scopes.context.budget import Budget
+    from scopes.context.history_block import HistoryBlock
+    from scopes.context.result import Context, Explained
 
 _EXPLAINED = (
     Column("What"),
@@ -25,8 +28,8 @@ _EXPLAINED = (
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
-@render_text.register(Budget)
-def budget(result: Budget, view: View) -> None:
+@render_text.register
+def render_budget(result: Budget, view: View) -> None:
     """Say every part and, below the content, its own."""
     rows = [("window", result.window)] if not view.terminal else []
     for name, tokens in result.parts.items():
@@ -38,8 +41,8 @@ def budget(result: Budget, view: View) -> None:
     view.rows(_PARTS, [(n, f"{count:,}" if view.terminal else str(count)) for n, count in rows], title=title)
 
 
-@render_text.register(Context)
-def context(result: Context, view: View) -> None:
+@render_text.register
+def render_context(result: Context, view: View) -> None:
     """Say the context itself, or what became of all that could be in it, or how much of the budget it took."""
     options = view.options
     if options.stats or options.explain:
@@ -55,8 +58,8 @@ def context(result: Context, view: View) -> None:
         _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
-@render_text.register(HistoryBlock)
-def history_block(result: HistoryBlock, view: View) -> None:
+@render_text.register
+def render_history_block(result: HistoryBlock, view: View) -> None:
     """Say the block exactly as it is sent."""
     _say_whole(view, result.text)
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
-from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
 from scopes.history.messages import MessageHead, display_time
-from scopes.render.colour import Style
-from scopes.render.text.claim import about, said
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
+from scopes.render.text.claims import about, said
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, moment, subject
-from scopes.render.text.word_diff import compare_words
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
+    from scopes.render.colour import Style
 
 _PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 
 
-@render_text.register(Difference)
-def difference(result: Difference, view: View) -> None:
+@render_text.register
+def render_difference(result: Difference, view: View) -> None:
     """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
     if view.options.stat:
         _stat(result, view)
@@ -119,3 +124,24 @@ def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
             yield mark, "claim", claim.key, claim.agent or "", "", said(claim.key, value)
+
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_WORDS = 2000
+
+
+def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return both texts in spans, `bad` and `good` where they differ; long ones differ as a whole."""
+    one, two = _WORDS.findall(left), _WORDS.findall(right)
+    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
+        return (Span(left, "bad"),), (Span(right, "good"),)
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return ours, theirs
+
+
+def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:
+    for words, tag in pieces:
+        if words:
+            yield Span("".join(words), "" if tag == "equal" else style)

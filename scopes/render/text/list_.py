@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.list_cached import ConversationList
-from scopes.index.conversation_table import ConversationSummary
+from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.dispatch import render_text
 from scopes.render.text.phrases import UNKNOWN_TIME, say_hint
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.list_cached import ConversationList
+    from scopes.index.conversation_table import ConversationSummary
 
 _SEEN = (
     Column("ID", "id"),
@@ -35,8 +38,8 @@ _AROUND = 12  # the border of a box of five columns, and what is between them
 _LEAST_TITLE = 12
 
 
-@render_text.register(ConversationList)
-def conversation_list(result: ConversationList, view: View) -> None:
+@render_text.register
+def render_conversation_list(result: ConversationList, view: View) -> None:
     """Say a box of conversations, newest first; in a pipe a row each."""
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.conversations))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.loading import load
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PIPED = (
     Column("ID"),
@@ -25,8 +28,8 @@ _PIPED = (
 _PIPED_ONELINE = (Column("Line"),)
 
 
-@render_text.register(Log)
-def log(result: Log, view: View) -> None:
+@render_text.register
+def render_log(result: Log, view: View) -> None:
     """Say the messages in order, with the graph beside them if that is asked for."""
     entries = (item for item in result.items if isinstance(item, LogEntry))
     options = view.options
@@ -40,8 +43,8 @@ def log(result: Log, view: View) -> None:
         _say_rows(entries, view)
 
 
-@render_text.register(LogEntry)
-def log_entry(result: LogEntry, view: View) -> None:
+@render_text.register
+def render_log_entry(result: LogEntry, view: View) -> None:
     """Say one message of a log."""
     if view.terminal:
         load("scopes.render.text.log_entry:say_entries")([result], view, oneline=False)

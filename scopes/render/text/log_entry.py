@@ -7,22 +7,23 @@ off) takes one line of heading and is folded. `full` folds nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from scopes.conversation.log import LogEntry
 from scopes.history.messages import display_time
-from scopes.model.message import Message, Part
-from scopes.render.colour import Style
-from scopes.render.text.ellipsis import fit
-from scopes.render.text.message_summary import brief, folds
+from scopes.render.text.message_summary import brief, folds, spawned
 from scopes.render.text.part import INDENT, document_lines, part_line, touched, whole_part
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_moment, identifier, overtaken
-from scopes.render.text.sub_agent import spawned
 from scopes.render.view import Span, View
-from scopes.render.wrap import wrap_line
+from scopes.render.wrap import fit, wrap_line
 from scopes.sanitize import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.log import LogEntry
+    from scopes.model.message import Message, Part
+    from scopes.render.colour import Style
 
 MAX_ROWS = 20
 _INDENT = Span("    ")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import groupby, tee
+from typing import TYPE_CHECKING
 
-from scopes.conversation.log import LogEntry
-from scopes.render.colour import Style
 from scopes.render.graph import Node, Row, draw
 from scopes.render.text.log_entry import entry_lines
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.log import LogEntry
+    from scopes.render.colour import Style
 
 _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 

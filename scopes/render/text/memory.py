@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from scopes.memory.actions import ActionDone, ActionList, ActionRow
-from scopes.memory.add import MemoryAdded
-from scopes.memory.context import MemoryContext
-from scopes.memory.entry import Entry
-from scopes.memory.list import MemoryList, MemoryView
-from scopes.memory.prune import MemoryPruned
-from scopes.memory.search import MemoryHit, MemoryHits
-from scopes.memory.stats import MemoryStats
-from scopes.memory.update import MemoryUpdated
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     counted,
@@ -25,6 +17,17 @@ from scopes.render.text.phrases import (
     say_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.memory.actions import ActionDone, ActionList, ActionRow
+    from scopes.memory.add import MemoryAdded
+    from scopes.memory.context import MemoryContext
+    from scopes.memory.entry import Entry
+    from scopes.memory.list import MemoryList, MemoryView
+    from scopes.memory.prune import MemoryPruned
+    from scopes.memory.search import MemoryHit, MemoryHits
+    from scopes.memory.stats import MemoryStats
+    from scopes.memory.update import MemoryUpdated
 
 _ENTRY = (
     Column("ID"),
@@ -48,8 +51,8 @@ _LESS_TELLING = frozenset({"Importance", "Time", "Found in"})
 _UNDO = "undo with: scopes undo"
 
 
-@render_text.register(MemoryUpdated)
-def updated(result: MemoryUpdated, view: View) -> None:
+@render_text.register
+def render_memory_updated(result: MemoryUpdated, view: View) -> None:
     """Say the new entries; in a pipe only their ids."""
     for entry in result.entries:
         if view.terminal:
@@ -71,8 +74,8 @@ def updated(result: MemoryUpdated, view: View) -> None:
         say_hint(view, _UNDO)
 
 
-@render_text.register(MemoryAdded)
-def added(result: MemoryAdded, view: View) -> None:
+@render_text.register
+def render_memory_added(result: MemoryAdded, view: View) -> None:
     """Say the new entry's id."""
     if result.operation is None:
         view.line("would remember: ", result.entry.summary)
@@ -81,8 +84,8 @@ def added(result: MemoryAdded, view: View) -> None:
     say_outcome(view, name, "remembered as ", name, operation=result.operation)
 
 
-@render_text.register(MemoryList)
-def memory_list(result: MemoryList, view: View) -> None:
+@render_text.register
+def render_memory_list(result: MemoryList, view: View) -> None:
     """Say the entries, newest first."""
     if result.entries or not view.terminal:
         view.rows(_fitting(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
@@ -91,8 +94,8 @@ def memory_list(result: MemoryList, view: View) -> None:
         say_hint(view, "remember what was said with: scopes memory update")
 
 
-@render_text.register(MemoryView)
-def memory_view(result: MemoryView, view: View) -> None:
+@render_text.register
+def render_memory_view(result: MemoryView, view: View) -> None:
     """Say one entry whole."""
     entry = result.entry
     view.line("entry ", Span(entry.id, "id"))
@@ -115,8 +118,8 @@ def memory_view(result: MemoryView, view: View) -> None:
         say_field(view, "Sources", counted(len(entry.sources.messages), "message"))
 
 
-@render_text.register(MemoryHits)
-def memory_hits(result: MemoryHits, view: View) -> None:
+@render_text.register
+def render_memory_hits(result: MemoryHits, view: View) -> None:
     """Say what was found, the best first."""
     if result.hits or not view.terminal:
         view.rows(_fitting(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
@@ -124,8 +127,8 @@ def memory_hits(result: MemoryHits, view: View) -> None:
         view.line("Nothing in the memory fits ", result.query, ".")
 
 
-@render_text.register(MemoryContext)
-def memory_context(result: MemoryContext, view: View) -> None:
+@render_text.register
+def render_memory_context(result: MemoryContext, view: View) -> None:
     """Say exactly what an agent is told."""
     if view.terminal:
         view.body(result.text)
@@ -133,8 +136,8 @@ def memory_context(result: MemoryContext, view: View) -> None:
         view.exact(result.text)
 
 
-@render_text.register(MemoryStats)
-def memory_stats(result: MemoryStats, view: View) -> None:
+@render_text.register
+def render_memory_stats(result: MemoryStats, view: View) -> None:
     """Say how much is remembered, by whom, since when."""
     say_field(view, "Entries", f"{result.total:,}")
     say_field(view, "This week", f"{result.this_week:,}")
@@ -147,8 +150,8 @@ def memory_stats(result: MemoryStats, view: View) -> None:
         view.rows(columns, ((agent, str(count)) for agent, count in result.agents.items()), title="By agent")
 
 
-@render_text.register(ActionList)
-def action_list(result: ActionList, view: View) -> None:
+@render_text.register
+def render_action_list(result: ActionList, view: View) -> None:
     """Say what is left to do."""
     if result.actions or not view.terminal:
         view.rows(_fitting(_ACTION, view), (_action_row(row, view) for row in result.actions), title="To do")
@@ -156,8 +159,8 @@ def action_list(result: ActionList, view: View) -> None:
         view.line("Nothing is left to do.")
 
 
-@render_text.register(ActionDone)
-def action_done(result: ActionDone, view: View) -> None:
+@render_text.register
+def render_action_done(result: ActionDone, view: View) -> None:
     """Say what is done."""
     name = Span(_short(result.item.id, view), "id")
     made = "would be done: " if result.dry_run else "done before: "
@@ -165,8 +168,8 @@ def action_done(result: ActionDone, view: View) -> None:
     say_outcome(view, name, before, result.item.text, operation=result.operation)
 
 
-@render_text.register(MemoryPruned)
-def pruned(result: MemoryPruned, view: View) -> None:
+@render_text.register
+def render_memory_pruned(result: MemoryPruned, view: View) -> None:
     """Say what is forgotten; in a pipe the ids."""
     if not view.terminal:
         for entry in result.entries:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_continue import MergeAborted
+from typing import TYPE_CHECKING
+
 from scopes.merge.conflict_keys import shown_key
+from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import say_conflict_lines
-from scopes.render.text.dispatch import render_text
 from scopes.render.text.phrases import counted, identifier, say_hint, say_outcome
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome
+    from scopes.conversation.merge_continue import MergeAborted
 
 _MOST = 20
 
 
-@render_text.register(MergeOutcome)
-@render_text.register(UpToDate)
+@render_text.register
 def up_to_date(result: MergeOutcome, view: View) -> None:
     """Say that nothing was to be done."""
     say_outcome(view, result.target, _target(result), " has everything of ", _source(result), " already")
 
 
-@render_text.register(FastForwarded)
+@render_text.register
 def fast_forwarded(result: FastForwarded, view: View) -> None:
     """Say that the target moved forward, and by how much."""
     came = counted(len(result.messages), "message")
@@ -31,7 +34,7 @@ def fast_forwarded(result: FastForwarded, view: View) -> None:
     say_outcome(view, result.target, *sentence, operation=result.operation)
 
 
-@render_text.register(Merged)
+@render_text.register
 def merged(result: Merged, view: View) -> None:
     """Say what came in, and what was settled on the way."""
     came = counted(len(result.messages), "message")
@@ -46,7 +49,7 @@ def merged(result: Merged, view: View) -> None:
             say_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(Conflicted)
+@render_text.register
 def conflicted(result: Conflicted, view: View) -> None:
     """Say what both sides disagree on, and the three commands that lead out of it."""
     waiting = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
@@ -68,7 +71,7 @@ def conflicted(result: Conflicted, view: View) -> None:
         _say_ways_out(result, waiting[0][1].id, view)
 
 
-@render_text.register(MergeAborted)
+@render_text.register
 def aborted(result: MergeAborted, view: View) -> None:
     """Say which branch is gone, and where one stands again."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from scopes.conversation.amend import MessageAmended
-from scopes.conversation.append import MessageAppended
-from scopes.conversation.cat import MessageView
 from scopes.history.messages import display_time
-from scopes.model.message import Message
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.part import say_document, say_part, touched
 from scopes.render.text.phrases import full_moment, identifier, overtaken, say_field, say_outcome
 from scopes.render.view import Span, View
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-@render_text.register(MessageAppended)
-def appended(result: MessageAppended, view: View) -> None:
+    from scopes.conversation.amend import MessageAmended
+    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.cat import MessageView
+    from scopes.model.message import Message
+
+
+@render_text.register
+def render_message_appended(result: MessageAppended, view: View) -> None:
     """Say the id of the message that is on disk."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     say_outcome(view, name, "recorded ", name, " on ", place)
 
 
-@render_text.register(MessageAmended)
-def amended(result: MessageAmended, view: View) -> None:
+@render_text.register
+def render_message_amended(result: MessageAmended, view: View) -> None:
     """Say the id of the new message and which one it concerns."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
@@ -32,8 +36,8 @@ def amended(result: MessageAmended, view: View) -> None:
     say_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name)
 
 
-@render_text.register(MessageView)
-def viewed(result: MessageView, view: View) -> None:
+@render_text.register
+def render_message_view(result: MessageView, view: View) -> None:
     """Say who, when and where, then every part; or the stored line alone, exactly."""
     if view.options.raw:
         view.exact(result.stored.decode())

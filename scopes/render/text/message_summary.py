@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from scopes.history.messages import MessageHead
+from typing import TYPE_CHECKING
+
+from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.loading import load
-from scopes.model.message import Message, Part
-from scopes.render.colour import Style
 from scopes.render.text.part import part_line, thought
-from scopes.render.text.phrases import SUBJECT_LENGTH, subject
+from scopes.render.text.phrases import SHORT_ID_LENGTH, SUBJECT_LENGTH, subject
 from scopes.render.text.tool import calls_line
 from scopes.render.text.tool_outcome import extent, failed, result_line
 from scopes.render.view import Span
 from scopes.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from scopes.history.messages import MessageHead
+    from scopes.model.message import Message, Part
+    from scopes.render.colour import Style
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),
@@ -50,7 +55,7 @@ def _shortened(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
     if room is None:
         return text
     taken = sum(len(span.text) for span in beside)
-    shortened: str = load("scopes.render.text.ellipsis:shorten")(clean_line(text), max(room - taken, _NARROWEST))
+    shortened: str = load("scopes.render.wrap:shorten")(clean_line(text), max(room - taken, _NARROWEST))
     return shortened
 
 
@@ -86,3 +91,14 @@ def _unsaid(head: MessageHead, message: Message, results: tuple[Part, ...], room
     if thinking:
         return (Span(thought(thinking), "dim"),)
     return (Span(subject(head)),) if other is None else part_line(other)
+
+
+def spawned(message: Message | None) -> tuple[Span, ...]:
+    """Say that here a sub-agent begins, and whose call began it."""
+    return () if message is None or not is_spawned(message) else (origin(None, spawner_of(message)),)
+
+
+def origin(agent: str | None, spawner: str | None) -> Span:
+    """Say `sub-agent explorer of k3x9abcd`, as far as it is known."""
+    words = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, words)), "branch")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.conversation.operations import OperationList, OperationView
-from scopes.conversation.undo import Undone
-from scopes.model.operation import Operation
-from scopes.render.text.dispatch import render_text
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import identifier, moment, say_field, say_hint, say_outcome
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.operations import OperationList, OperationView
+    from scopes.conversation.undo import Undone
+    from scopes.model.operation import Operation
 
 _COLUMNS = (
     Column("ID"),
@@ -21,8 +25,8 @@ _PREFIXES = ("refs/heads/", "refs/scopes/", "refs/")
 _SYMBOLIC = "ref: "
 
 
-@render_text.register(OperationList)
-def operation_list(result: OperationList, view: View) -> None:
+@render_text.register
+def render_operation_list(result: OperationList, view: View) -> None:
     """Say the operations, newest first."""
     if result.operations or not view.terminal:
         view.rows(_COLUMNS, (_row(record, view) for record in result.operations), title="Operations")
@@ -30,8 +34,8 @@ def operation_list(result: OperationList, view: View) -> None:
         view.line("There are no operations yet.")
 
 
-@render_text.register(OperationView)
-def operation(result: OperationView, view: View) -> None:
+@render_text.register
+def render_operation_view(result: OperationView, view: View) -> None:
     """Say who did what and when, and every ref that it moved."""
     record = result.operation
     say_field(view, "Operation", Span(record.id, "id"))
@@ -52,8 +56,8 @@ def operation(result: OperationView, view: View) -> None:
         view.line(Span(_shown(change.ref), "branch"), ": ", old, " → ", new)
 
 
-@render_text.register(Undone)
-def undone(result: Undone, view: View) -> None:
+@render_text.register
+def render_undone(result: Undone, view: View) -> None:
     """Say what was taken back, or done again, and the way back."""
     done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
     say_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scopes.model.message import FileTouch, Part
-from scopes.render.colour import Style
 from scopes.render.text.phrases import counted, size
 from scopes.render.text.tool import call_line
 from scopes.render.text.tool_outcome import result_line
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from scopes.model.message import FileTouch, Part
+    from scopes.render.colour import Style
 
 INDENT = 4
 _LONGEST_LINE = 1000

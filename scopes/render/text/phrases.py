@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.ids import OperationId
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
+    from scopes.ids import OperationId
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.merge.replay import Rewrite
-from scopes.model.conflict import Conflict
 from scopes.render.text.conflict_phrases import say_conflict_lines
 from scopes.render.text.phrases import counted, identifier, say_hint
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scopes.ids import BranchName, ConversationId, MessageId
+    from scopes.merge.replay import Rewrite
+    from scopes.model.conflict import Conflict
 
 _MOST = 20
 

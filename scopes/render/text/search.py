@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
 from scopes.loading import load
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, moment, subject
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
-from scopes.search.hits import Neighbour, SearchHit
-from scopes.search.search import Search, SearchCoverage
-from scopes.search.snippet import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scopes.search.hits import Neighbour, SearchHit
+    from scopes.search.search import Search, SearchCoverage
+    from scopes.search.snippet import Piece
 
 _INDENT = 4
 _MAX_ROWS = 3
@@ -27,8 +31,8 @@ _INDEX = {
 _OFFSET = "Offset"  # of a row: how many messages it stands after the hit, which has 0
 
 
-@render_text.register(Search)
-def search(result: Search, view: View) -> None:
+@render_text.register
+def render_search(result: Search, view: View) -> None:
     """Say the hits and, where a person looks, what was covered."""
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
@@ -36,12 +40,12 @@ def search(result: Search, view: View) -> None:
         _say_gaps(result.coverage, view)
         return
     for hit in result.hits:
-        search_hit(hit, view)
-    search_coverage(result.coverage, view)
+        render_search_hit(hit, view)
+    render_search_coverage(result.coverage, view)
 
 
-@render_text.register(SearchHit)
-def search_hit(result: SearchHit, view: View) -> None:
+@render_text.register
+def render_search_hit(result: SearchHit, view: View) -> None:
     """Say one message that was found, with those around it."""
     if not view.terminal:
         view.rows(_columns(around=False), [_row(result)])
@@ -61,8 +65,8 @@ def search_hit(result: SearchHit, view: View) -> None:
     view.line()
 
 
-@render_text.register(SearchCoverage)
-def search_coverage(result: SearchCoverage, view: View) -> None:
+@render_text.register
+def render_search_coverage(result: SearchCoverage, view: View) -> None:
     """Say how much was found in how much."""
     view.body(_covered(result), style="dim")
     if result.damaged or result.unreadable:
@@ -182,7 +186,7 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
 
 def _say_around(neighbours: tuple[Neighbour, ...], view: View) -> None:
     brief = load("scopes.render.text.message_summary:brief")
-    fit = load("scopes.render.text.ellipsis:fit")
+    fit = load("scopes.render.wrap:fit")
     for head, message in neighbours:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
         said = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from scopes.conversation.stats import Stats
-from scopes.history.usage import Tokens
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted, say_field
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scopes.conversation.stats import Stats
+    from scopes.history.usage import Tokens
 
 _PIPED = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
@@ -23,8 +27,8 @@ _TOKENS = {
 }
 
 
-@render_text.register(Stats)
-def stats(result: Stats, view: View) -> None:
+@render_text.register
+def render_stats(result: Stats, view: View) -> None:
     """Say the counts; in a pipe a row each."""
     if not view.terminal:
         view.rows(_PIPED, _rows(result))

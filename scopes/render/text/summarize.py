@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.memory.summaries import SummaryList, SummaryRow
-from scopes.memory.summarize import Summarized
-from scopes.render.text.dispatch import render_text
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import author, counted, identifier, moment, say_field, say_hint
 from scopes.render.text.tokens import amount
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.memory.summaries import SummaryList, SummaryRow
+    from scopes.memory.summarize import Summarized
 
 _COLUMNS = (
     Column("ID"),
@@ -21,8 +25,8 @@ _COLUMNS = (
 )
 
 
-@render_text.register(Summarized)
-def summarized(result: Summarized, view: View) -> None:
+@render_text.register
+def render_summarized(result: Summarized, view: View) -> None:
     """Say the summary; when it was stored, in a pipe only its id."""
     if result.id is not None and not view.terminal:
         view.line(result.id)
@@ -41,8 +45,8 @@ def summarized(result: Summarized, view: View) -> None:
         say_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(SummaryList)
-def summary_list(result: SummaryList, view: View) -> None:
+@render_text.register
+def render_summary_list(result: SummaryList, view: View) -> None:
     """Say the summaries, newest first; those are stale after which something was said or changed."""
     place = f"{result.conversation}/{result.branch}"
     if result.summaries or not view.terminal:

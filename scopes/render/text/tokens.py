@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.context.count import TokenCount
-from scopes.render.text.dispatch import render_text
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted, say_field, say_outcome, size
 from scopes.render.view import Column, Span, View
-from scopes.tokens.fetch import RanksFetched
-from scopes.tokens.status import TokenStatus
+
+if TYPE_CHECKING:
+    from scopes.context.count import TokenCount
+    from scopes.tokens.fetch import RanksFetched
+    from scopes.tokens.status import TokenStatus
 
 _FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", flexible=True))
 
@@ -17,8 +21,8 @@ def amount(tokens: int, method: str) -> str:
     return f"{tokens:,}" if method == "exact" else f"~{tokens:,}"
 
 
-@render_text.register(TokenCount)
-def token_count(result: TokenCount, view: View) -> None:
+@render_text.register
+def render_token_count(result: TokenCount, view: View) -> None:
     """Say the count; in a pipe the number alone, an estimate with its mark."""
     if not view.terminal:
         view.line(f"{'' if result.method == 'exact' else '~'}{result.tokens}")
@@ -32,8 +36,8 @@ def token_count(result: TokenCount, view: View) -> None:
         say_field(view, name.replace("_", " ").capitalize(), amount(tokens, result.method))
 
 
-@render_text.register(TokenStatus)
-def token_status(result: TokenStatus, view: View) -> None:
+@render_text.register
+def render_token_status(result: TokenStatus, view: View) -> None:
     """Say a row for each file, and for an encoding without any."""
     rows = []
     for encoding in result.encodings:
@@ -43,7 +47,7 @@ def token_status(result: TokenStatus, view: View) -> None:
     view.rows(_FILES, rows, title="Encodings")
 
 
-@render_text.register(RanksFetched)
-def ranks_fetched(result: RanksFetched, view: View) -> None:
+@render_text.register
+def render_ranks_fetched(result: RanksFetched, view: View) -> None:
     """Say where the data now is."""
     say_outcome(view, result.path, f"Fetched {result.encoding} ({size(result.size)}) to {result.path}.")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
-from scopes.model.message import Part
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import failed, outcome
 from scopes.render.view import Span
 from scopes.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from scopes.model.message import Part
 
 _ARGUMENTS = (
     "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "query", "url", "path", "skill",
@@ -35,7 +37,7 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
     words = clean_line(said)[:_LONGEST]
     if room is not None and words:
         taken = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        words = load("scopes.render.text.ellipsis:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
+        words = load("scopes.render.wrap:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
     return Span("→ "), name, *((Span(f" {words}"),) if words else ()), *ended
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
-from scopes.model.message import Part
-from scopes.render.colour import Style
 from scopes.render.text.phrases import counted, duration, size
 from scopes.render.view import Span
+
+if TYPE_CHECKING:
+    from scopes.model.message import Part
+    from scopes.render.colour import Style
 
 # What Codex and Claude Code write in front of or around what a tool gave back.
 _PREAMBLE = re.compile(
@@ -47,7 +49,7 @@ def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
     measures = tuple(_dotted(_measures(part)))
     if room is not None:
         taken = sum(len(span.text) for span in (*ended, *measures)) + 2
-        first = load("scopes.render.text.ellipsis:shorten")(first, max(room - taken, 12))
+        first = load("scopes.render.wrap:shorten")(first, max(room - taken, 12))
     return Span("← "), *ended, Span(first, "dim"), *measures
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.conflicts import ConflictList
 from scopes.model.conflict import Position
-from scopes.render.text.claim import said
+from scopes.render.text.claims import said
 from scopes.render.text.conflict_phrases import agents, briefly, confidence
 from scopes.render.view import Span
 from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from scopes.render.text.ellipsis import fit, shorten
 from scopes.render.view import Span
+from scopes.render.wrap import fit, shorten
 
 
 def text(spans):

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.tokens.atomic_write import write_file
+from scopes.tokens.cache_files import write_file
 
 
 def test_a_file_and_its_directories_are_made_for_the_owner_alone(tmp_path):

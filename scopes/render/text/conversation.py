@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
 from scopes.history.messages import NO_TEXT, MessageHead, display_time
 from scopes.loading import load
-from scopes.model.message import Message
+from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, overtaken, say_field, subject
+from scopes.render.text.phrases import (
+    UNKNOWN_TIME,
+    author,
+    counted,
+    identifier,
+    overtaken,
+    say_field,
+    say_outcome,
+    subject,
+)
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+    from scopes.conversation.new import ConversationCreated
+    from scopes.conversation.rename import Renamed
+    from scopes.model.message import Message
 
 _WIDE = 100
 _NO_FORK = {
@@ -23,8 +39,8 @@ _NO_FORK = {
 _BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
-@render_text.register(ConversationView)
-def conversation(result: ConversationView, view: View) -> None:
+@render_text.register
+def render_conversation_view(result: ConversationView, view: View) -> None:
     """Say the look of the specification, the same in a pipe."""
     say_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
@@ -51,11 +67,11 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
     spoken = room is None and head.subject != NO_TEXT
     said = (subject(head),) if spoken else load("scopes.render.text.message_summary:brief")(head, message, (), room)
     line = (Span(when, "time"), " ", who, ": ", *said)
-    return load("scopes.render.text.ellipsis:fit")(line, view.width) if view.terminal else line
+    return load("scopes.render.wrap:fit")(line, view.width) if view.terminal else line
 
 
-@render_text.register(BranchSummary)
-def branch_summary(result: BranchSummary, view: View) -> None:
+@render_text.register
+def render_branch_summary(result: BranchSummary, view: View) -> None:
     """Say one branch as in the tree."""
     view.line(*_branch_words(result, view))
 
@@ -77,7 +93,7 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield from overtaken(branch.newer)
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
-        yield load("scopes.render.text.sub_agent:origin")(*branch.sub_agent)
+        yield load("scopes.render.text.message_summary:origin")(*branch.sub_agent)
     if branch.reason is not None:
         yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
     if branch.status != "active":
@@ -94,3 +110,44 @@ def _ago(time: str | None) -> str:
 def _separated(names: list[Span]) -> list[str | Span]:
     """Put a comma and a blank between names."""
     return [part for name in names for part in (", ", name)][1:]
+
+
+@render_text.register
+def render_conversation_created(result: ConversationCreated, view: View) -> None:
+    """Say the new conversation's id."""
+    name = Span(result.id, "id")
+    title = () if result.title is None else (": ", result.title)
+    say_outcome(view, name, "created ", name, *title, operation=result.operation)
+
+
+@render_text.register
+def render_renamed(result: Renamed, view: View) -> None:
+    """Say the new name."""
+    new = result.new or ""
+    if result.what == "title":
+        words = f": {new}" if new else " has no title now"
+        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), words)
+    elif result.what == "branch":
+        old = Span(f"{result.conversation}/{result.old}", "branch")
+        sentence = ("renamed ", old, " to ", Span(new, "branch"))
+    else:
+        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
+    unchanged = () if result.operation is not None else (" (as before)",)
+    name = result.conversation if result.what == "title" else new
+    say_outcome(view, name, *sentence, *unchanged, operation=result.operation)
+
+
+@render_text.register
+def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
+    """Say which conversation is gone."""
+    name = Span(result.conversation, "id")
+    branches = counted(result.branches, "branch")
+    say_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+
+
+@render_text.register
+def render_branch_deleted(result: BranchDeleted, view: View) -> None:
+    """Say which branch is gone, and where it stood."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    tip = identifier(view, result.tip)
+    say_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
