@@ -30,7 +30,7 @@ def test_a_single_dash_is_standard_input(invocation):
 
 
 def test_a_missing_file_is_not_found(invocation, tmp_path):
-    with pytest.raises(NotFound, match="file .* not found"):
+    with pytest.raises(NotFound, match=r"file .* not found"):
         open_input(invocation, str(tmp_path / "nothing"))
 
 

@@ -53,13 +53,13 @@ def test_directories_add_up_as_in_git(tmp_path, monkeypatch):
 
 
 def test_a_directory_that_is_not_there_is_not_found(tmp_path):
-    with pytest.raises(NotFound, match="directory .* not found"):
+    with pytest.raises(NotFound, match=r"directory .* not found"):
         invocation(directories=(str(tmp_path / "nowhere"),))
 
 
 def test_a_file_is_no_directory(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotFound, match="directory .* not found"):
+    with pytest.raises(NotFound, match=r"directory .* not found"):
         invocation(directories=(str(tmp_path / "file"),))
 
 
