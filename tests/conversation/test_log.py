@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import LogFilter, log, touches_file, walk_all_messages
+from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file, walk_all_messages
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import MessageHead
+from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.support.history import history, say, texts
 
@@ -282,3 +284,45 @@ def test_a_log_without_bodies_reads_those_whose_commits_say_nothing(repository):
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
     entries = list(log(repository, "conv-001", bodies=None).items)
     assert [entry.message is not None for entry in entries] == [True, False]
+
+
+def answered(drawing):
+    """Walk a line of kinds, oldest first as written, and say which commits answer the first."""
+    kinds = drawing.split()
+    tracker = ToolResultTracker()
+    found = ()
+    for number in reversed(range(len(kinds))):
+        parents = (Oid(str(number - 1)),) if number else ()
+        head = MessageHead(MessageId("m"), Oid(str(number)), parents, AgentName("a"), "agent", kinds[number], 0, "", ())
+        found = tracker.visit(head)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [
+        ("answer", ()),
+        ("answer tool-results", ("1",)),
+        ("answer tool-results tool-results answer", ("1", "2")),
+        ("answer system tool-results meta tool-results", ("2", "4")),
+        ("answer answer tool-results", ()),
+        ("answer prompt tool-results", ()),
+        ("tool-results tool-results", ()),
+    ],
+)
+def test_results_answer_the_message_before_them(drawing, expected):
+    assert answered(drawing) == expected
+
+
+def test_two_lines_of_results_answer_the_message_that_both_follow():
+    tracker = ToolResultTracker()
+    for oid in "bc":
+        head = MessageHead(MessageId(oid), Oid(oid), (Oid("a"),), AgentName("t"), "tool", "tool-results", 0, "", ())
+        assert tracker.visit(head) == ()
+    head = MessageHead(MessageId("a"), Oid("a"), (), AgentName("p"), "agent", "answer", 0, "", ())
+    assert tracker.visit(head) == ("c", "b")
+    assert tracker.visit(head) == ()
+
+
+def test_no_more_than_64_are_remembered():
+    assert len(answered("answer " + "tool-results " * 1000)) == 64

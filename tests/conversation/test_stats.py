@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
-from scopes.conversation.stats import stats
+from scopes.conversation.stats import ActiveTime, stats
 from scopes.errors import NotFound
+from scopes.history.messages import MessageHead
 from scopes.history.usage import Tokens
+from scopes.ids import MessageId
+from scopes.model.message import Author, Message
 from tests.support.history import history, say
 
 
@@ -141,3 +146,54 @@ def test_messages_copied_from_a_session_that_is_not_here_are_told(repository):
     append(repository, "conv-001", copied)
     (note,) = stats(repository, "conv-001").notes
     assert note.text.startswith("1 of the messages were copied from a session that was not imported")
+
+
+def active_seconds(*rows):
+    """Add messages: each is its name, its parent's, its second, who says it, and how exact its time is."""
+    active = ActiveTime()
+    for name, parent, second, kind, *precision in rows:
+        parents = () if parent is None else (parent,)
+        head = MessageHead(MessageId(name), name, parents, kind, kind, "plain", second, "", ())
+        extra = {"precision": precision[0]} if precision else {}
+        active.add(head, Message(id=MessageId(name), author=Author(kind, kind), parts=(), time="now", extra=extra))
+    return active.seconds()
+
+
+def test_work_goes_from_a_prompt_to_the_last_answer_before_the_next():
+    rows = (("a", None, 0, "human"), ("b", "a", 10, "agent"), ("c", "b", 15, "tool"), ("d", "c", 30, "agent"))
+    assert active_seconds(*rows) == 30
+    assert active_seconds(*rows, ("e", "d", 5000, "human"), ("f", "e", 5001, "agent")) == 31
+
+
+def test_what_the_harness_puts_in_ends_no_pause():
+    assert active_seconds(("a", None, 0, "agent"), ("b", "a", 900, "injected"), ("c", "b", 905, "agent")) == 5
+
+
+def test_work_side_by_side_counts_once():
+    rows = (("a", None, 0, "human"), ("b", "a", 10, "agent"), ("c", "b", 100, "tool"))
+    beside = (("x", "root", 11, "injected"), ("y", "x", 50, "agent"), ("z", "y", 120, "agent"))
+    assert active_seconds(*rows, *beside) == 120
+
+
+def test_copied_times_tell_nothing():
+    assert active_seconds(("a", None, 0, "human", "restamped"), ("b", "a", 9, "agent", "exact")) is None
+    assert active_seconds(("a", None, 0, "human", "exact"), ("b", "a", 9, "agent", "none")) is None
+
+
+def test_a_clock_that_ran_backwards_tells_nothing():
+    assert active_seconds(("a", None, 9, "human"), ("b", "a", 0, "agent")) is None
+
+
+def test_without_agents_nothing_is_known():
+    assert active_seconds() is None
+    assert active_seconds(("a", None, 0, "human"), ("b", "a", 9, "human")) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=12))
+def test_the_stretches_are_a_union(pairs):
+    """Law: a second in which several worked is one second."""
+    rows = []
+    for number, (one, other) in enumerate(pairs):
+        start, end = sorted((one, other))
+        rows += [(f"p{number}", None, start, "human"), (f"a{number}", f"p{number}", end, "agent")]
+    assert active_seconds(*rows) == len({second for one, other in pairs for second in range(*sorted((one, other)))})

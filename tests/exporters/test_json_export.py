@@ -1,4 +1,4 @@
-"""One document with everything that is stored, from which the history can be built again."""
+"""JSON exports: one document from which the history can be rebuilt, or one message per line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scopes.clock import new_id, now
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.import_sample import import_sample
+from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.exporters.export import export
 from scopes.history.messages import is_root, read_message_bytes
 from scopes.history.revparse import list_branch_tips
+from scopes.model.validation import RESERVED, check_message
 from scopes.store.graph import walk_oldest_first
 from tests.exporters.building import call, document, exported, join, message, point, put, result
 from tests.support.history import history, say
@@ -135,3 +139,56 @@ def test_a_message_is_a_line_and_is_read_when_its_turn_comes(repository):
     pieces = list(export(repository, "conv-001", format_name="json").pieces)
     assert [piece.count(b"\n") for piece in pieces] == [0, 1, 1, 1, 2]
     assert pieces[-1] == b"\n]}\n"
+
+
+def json_lines(repository, where="conv-001", **options):
+    """Return an export as values."""
+    return [json.loads(line) for line in exported(repository, where, "jsonl", **options).splitlines()]
+
+
+def test_the_lines_are_the_messages_of_the_document(repository):
+    import_sample(repository)
+    assert json_lines(repository) == document(repository)["messages"]
+    assert json_lines(repository, all_branches=True) == document(repository, all_branches=True)["messages"]
+
+
+def test_a_conversation_without_messages_has_no_lines(repository):
+    new(repository)
+    assert exported(repository, format_name="jsonl") == ""
+
+
+def test_only_a_newline_ends_a_line(repository):
+    new(repository)
+    text = "one\ntwo\u2028three\x85four\r"
+    say(repository, "conv-001", text)
+    whole = exported(repository, format_name="jsonl")
+    assert (whole.count("\n"), json.loads(whole)["parts"][0]["text"]) == (1, text)
+
+
+def test_the_lines_are_those_of_the_log(repository):
+    drawn = history(repository, "main: a b", "fix@a: c")
+    logged = [entry.head.oid for entry in log(repository, "conv-001/fix", oldest_first=True).items]
+    assert (
+        [line["oid"] for line in json_lines(repository, "conv-001/fix")] == logged == [drawn.oids["a"], drawn.oids["c"]]
+    )
+
+
+def test_lines_can_be_appended_again_as_new_messages(repository):
+    """Everything comes back but what names a message and its place."""
+    import_sample(repository)
+    new(repository)
+    branch(repository, "conv-002", name="copy")
+    for line in json_lines(repository):
+        append(repository, "conv-002", check_message(line, message_id=new_id(), now=now()), branch="copy")
+    own = {*RESERVED, "text"}
+    given = [{k: v for k, v in line.items() if k not in own} for line in json_lines(repository)]
+    assert [
+        {k: v for k, v in line.items() if k not in own} for line in json_lines(repository, "conv-002/copy")
+    ] == given
+
+
+def test_a_message_cannot_claim_a_place(repository):
+    new(repository)
+    said = say(repository, "conv-001", "x", oid="0" * 40, parents=["y"], parent_oids=["z"], also_at=[{}])
+    (line,) = json_lines(repository)
+    assert (line["oid"], line["parents"], "also_at" in line) == (said.oid, [], False)
