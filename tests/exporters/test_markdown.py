@@ -261,9 +261,7 @@ def test_files_are_named_and_their_patches_folded():
     assert write_part(Part("image", {"media_type": "image/png", "data": "aaaa"})) == "*[image image/png]*"
     assert write_part(Part("file", {"path": "a_b.txt"})) == r"*[file a\_b.txt]*"
     part = Part("file_ref", {"path": "a`b.py", "op": "edit", "patch": "-a\n+b"})
-    assert write_part(part).startswith(
-        "Files: edit `` a`b.py ``\n\n<details>\n<summary>Patch</summary>\n\n```diff\n-a"
-    )
+    assert write_part(part).startswith("Files: edit `` a`b.py ``\n\n<details>\n<summary>Patch</summary>\n\n```diff\n-a")
     assert write_part(Part("file_ref", {"path": "a.py", "op": "read"})) == "Files: read `a.py`"
     assert (
         write_files((FileTouch("b", "rename", source="a"), FileTouch("c", "read")))
