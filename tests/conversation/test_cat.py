@@ -23,13 +23,13 @@ from tests.support.history import history, say
 @pytest.mark.parametrize(
     ("place", "word"), [("conv-001", "c"), ("conv-001/main~1", "b"), ("conv-001/fix", "d"), ("conv-001/v1", "a")]
 )
-def test_a_message_is_read_by_its_place_or_tag(repository, place, word):
+def test_a_message_is_read_by_revision_or_tag(repository, place, word):
     history(repository, "main: a b c", "fix@b: d")
     tag(repository, "conv-001", "v1", "main~2")
     assert cat(repository, place).message.text == word
 
 
-def test_a_message_is_read_by_id_anywhere_or_in_one_conversation(repository):
+def test_a_message_is_read_by_id_in_the_store_or_in_one_conversation(repository):
     first, second = history(repository, "main: a"), history(repository, "main: b")
     assert cat(repository, second.ids["b"][:8]).conversation == "conv-002"
     assert cat(repository, second.ids["b"][:8], conversation="conv-002").message.text == "b"
@@ -38,14 +38,14 @@ def test_a_message_is_read_by_id_anywhere_or_in_one_conversation(repository):
     assert cat(repository, first.oids["a"][:8], conversation="conv-001").head.id == first.ids["a"]
 
 
-def test_a_view_says_where_the_message_was_found(repository):
+def test_a_message_view_names_conversation_and_branch(repository):
     drawn = history(repository, "main: a b")
     seen = cat(repository, "conv/ma")
     assert (seen.conversation, seen.branch, seen.head.oid) == ("conv-001", "main", drawn.oids["b"])
     assert cat(repository, drawn.ids["a"]).branch is None
 
 
-def test_the_stored_line_is_what_git_keeps(repository):
+def test_the_stored_line_is_the_blob_in_git(repository):
     """S0-9: `cat --raw` and `git show` print the same JSON."""
     new(repository)
     said = say(repository, "conv-001", "héllo\n", work_item="T-1", files=[{"path": "a.py", "op": "edit"}])
@@ -56,14 +56,14 @@ def test_the_stored_line_is_what_git_keeps(repository):
     assert seen.stored.count(b"\n") == 1
 
 
-def test_a_conversation_without_messages_has_none_to_read(repository):
+def test_an_empty_conversation_has_no_message_to_read(repository):
     new(repository)
     with pytest.raises(NotFound, match="conv-001/main has no message here") as refusal:
         cat(repository, "conv-001")
     assert refusal.value.hint == 'add one: scopes conv append conv-001 "..."'
 
 
-def test_the_commit_that_a_conversation_begins_with_is_no_message(repository):
+def test_the_root_commit_cannot_be_read_as_a_message(repository):
     drawn = history(repository, "main: a")
     for place in ("conv-001~1", drawn.root[:12]):
         with pytest.raises(NotFound, match="has no message here"):
@@ -97,7 +97,7 @@ def keep_source(repository, key, message, spans):
     git(repository, "update-ref", f"refs/scopes/sources/{key}", repository.write(COMMIT, data))
 
 
-def test_an_original_is_the_stretches_of_the_first_source_that_has_the_message(repository):
+def test_the_original_is_the_byte_spans_of_the_first_source_with_the_message(repository):
     drawn = history(repository, "main: a b")
     keep_source(repository, "k1", drawn.ids["b"], [(0, 9)])
     keep_source(repository, "k2", drawn.ids["a"], [(22, 12), (34, 8), (0, 9)])
@@ -115,12 +115,12 @@ def test_a_message_that_was_not_imported_has_no_original(repository):
     assert refusal.value.hint == "see how it is stored: scopes conv cat --raw"
 
 
-def test_records_end_in_a_newline_each():
+def test_every_original_record_ends_with_a_newline():
     assert b"".join(OriginalRecords(records=(b"{}\n", b"[]")).pieces) == b"{}\n[]\n"
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(1, 7), max_size=10), st.data())
-def test_what_is_cut_out_of_chunks_is_what_stands_there(source, sizes, data):
+def test_spans_read_from_chunks_equal_slices_of_the_source(source, sizes, data):
     cuts = sorted({0, len(source), *(min(sum(sizes[:n]), len(source)) for n in range(len(sizes)))})
     chunks = [source[start:end] for start, end in pairwise(cuts)]
     ends = sorted(data.draw(st.lists(st.integers(0, len(source)), max_size=8)))
