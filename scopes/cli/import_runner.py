@@ -1,4 +1,4 @@
-"""What `import` does around its one operation: finding the sources, saying what was found, showing how far it is."""
+"""Run an import for the command line: collect the sources, report what was found, show progress."""
 
 from __future__ import annotations
 
@@ -24,92 +24,95 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The sources to import, and what is to be said of where they were looked for."""
+    """The sources to import, the files that were skipped, and notes for the result."""
 
     sources: list[Source]
     skipped: tuple[Skipped, ...]
     notes: tuple[Note, ...]
 
 
-def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
-    """Return the sources that were named, or those in the agents' standard places, after saying what was found.
+def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
+    """Return the sources at the given paths; without paths, list and return those in the agents' standard folders.
 
     Raises:
-        NotFound: there is no such path, or no agent has a history here.
-        CannotImport: a path holds no transcripts.
+        NotFound: a path does not exist, or no agent has transcripts in its standard folders.
+        CannotImport: a path contains no transcripts.
         Inaccessible: a path cannot be read.
     """
     skipped: list[Skipped] = []
-    places = {} if paths else find_standard_folders(call.environ, call.home)
-    found = [source for path in paths for source in _gather_named(call, path, skipped)]
+    standard = {} if paths else find_standard_folders(FORMATS, invocation.environ, invocation.home)
+    found = [source for path in paths for source in _find_named(invocation, path, skipped)]
     if not paths:
-        found = _gather_histories(call, places, skipped)
+        found = _find_standard(invocation, standard, skipped)
     folders = [path for path in paths if os.path.isdir(path)]
-    folders += [folder for each in places.values() for folder in each]
-    hint = "name the file or folder it leads to"
-    notes = tuple(
-        Note(f"{link} leads out of the folder and was not followed", hint) for link in find_outside_links(folders)
-    )
-    found.sort(key=lambda source: source.named)  # of one that is also in a folder it counts that it was named
+    folders += [folder for agent_folders in standard.values() for folder in agent_folders]
+    hint = "to import it, name the file or folder that it points to"
+    links = find_outside_links(folders)
+    notes = tuple(Note(f"{link} points outside the folder and was not followed", hint) for link in links)
+    found.sort(key=lambda source: source.named)  # a file that is named and also in a folder counts as named
     unique = list({source.path: source for source in found}.values())
     return Collected(unique, tuple(skipped), notes)
 
 
-def _gather_named(call: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
-    """Return what a path means: `-` is standard input, and a pipe with a name is read like it."""
+def import_all(invocation: Invocation, collected: Collected, options: ImportOptions) -> Imported:
+    """Import the sources with a progress bar on a terminal. Raises what `import_sources` raises.
+
+    A missing store is created only when it is certain that something will be imported.
+    """
+    repository = invocation.find_repository()
+    if repository is None and (options.dry_run or options.strict or options.title is not None):
+        with empty_store() as store:
+            preview = _import_into(invocation, store, collected, replace(options, dry_run=True))
+        if options.dry_run:
+            return preview
+    elif repository is None:
+        open_sources(collected.sources, FORMATS, list(collected.skipped))
+    return _import_into(invocation, repository or invocation.repository(create=True), collected, options)
+
+
+def _find_named(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
+    """Return the sources at a path; `-` is standard input, and a named pipe is read in the same way."""
     if path == "-":
-        return [spool_stream(call.stdin.buffer, path)]
+        return [spool_stream(invocation.stdin.buffer, path)]
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         with open(path, "rb") as stream:
             return [spool_stream(stream, path)]
     return find_sources(path, skipped)
 
 
-def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
+def _find_standard(invocation: Invocation, standard: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
     found: list[Source] = []
-    for agent, folders in places.items():
-        sources = [source for folder in folders for source in _gather_or_none(folder, skipped)]
+    for agent, folders in standard.items():
+        sources = [source for folder in folders for source in _find_or_none(folder, skipped)]
         size = sum(source.size for source in sources) / 1e6
-        call.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}")
+        where = ", ".join(folders)
+        invocation.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {where}")
         found += sources
     if not found:
-        hint = "name a file or a folder, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
-        raise NotFound("no agent has a history in its standard place here", hint=hint)
+        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
+        hint = f"name a file or a folder, or set {' or '.join(variables)}"
+        raise NotFound("no agent has transcripts in its standard folders", hint=hint)
     return found
 
 
-def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
+def _find_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
         return find_sources(folder, skipped)
     except (CannotImport, Inaccessible):
         return []
 
 
-def import_all(call: Invocation, collected: Collected, wishes: ImportOptions) -> Imported:
-    """Import with a progress bar at a terminal; raises as the operation does.
-
-    Where there is no store yet, one is made only once it is certain that something comes in.
-    """
-    repository = call.find_repository()
-    if repository is None and (wishes.dry_run or wishes.strict or wishes.title is not None):
-        with empty_store() as store:
-            rehearsed = _import_into(call, store, collected, replace(wishes, dry_run=True))
-        if wishes.dry_run:
-            return rehearsed
-    elif repository is None:
-        open_sources(collected.sources, FORMATS, list(collected.skipped))
-    return _import_into(call, repository or call.repository(create=True), collected, wishes)
-
-
-def _import_into(call: Invocation, repository: Repository, collected: Collected, wishes: ImportOptions) -> Imported:
+def _import_into(
+    invocation: Invocation, repository: Repository, collected: Collected, options: ImportOptions
+) -> Imported:
     total = sum(source.size for source in collected.sources)
-    with progress(call.output(), "importing", total) as advance:
+    with progress(invocation.output(), "importing", total) as on_progress:
         return import_sources(
             repository,
             collected.sources,
             FORMATS,
-            wishes,
-            advance=advance,
+            options,
+            on_progress=on_progress,
             skipped=collected.skipped,
             notes=collected.notes,
         )

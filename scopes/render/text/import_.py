@@ -55,8 +55,8 @@ def _totals(result: Imported, view: View) -> None:
         for problem in source.problems[:3]:
             view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
     for skipped in result.skipped:
-        if not skipped.told:
-            view.line(Span(f"passed over: {skipped.path}, {skipped.reason}", "dim"))
+        if not skipped.noted:
+            view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
     if result.operation is not None:
         say_hint(view, "undo with: scopes undo")
 
