@@ -1,4 +1,4 @@
-"""Run an import for the command line: collect the sources, report what was found, show progress."""
+"""The parts of `import` that belong to the command line: find the sources, print what was found, show progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The sources to import, the files that were skipped, and notes for the result."""
+    """The sources to import, with skipped files and notes from the search for them."""
 
     sources: list[Source]
     skipped: tuple[Skipped, ...]
@@ -32,32 +32,72 @@ class Collected:
 
 
 def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
-    """Return the sources at the given paths; without paths, list and return those in the agents' standard folders.
+    """Return the sources of the given paths; without paths those in the agents' standard folders, after listing them.
 
     Raises:
-        NotFound: a path does not exist, or no agent has transcripts in its standard folders.
+        NotFound: a path does not exist, or no standard folder has a transcript.
         CannotImport: a path contains no transcripts.
         Inaccessible: a path cannot be read.
     """
     skipped: list[Skipped] = []
-    standard = {} if paths else find_standard_folders(FORMATS, invocation.environ, invocation.home)
-    found = [source for path in paths for source in _find_named(invocation, path, skipped)]
-    if not paths:
-        found = _find_standard(invocation, standard, skipped)
-    folders = [path for path in paths if os.path.isdir(path)]
-    folders += [folder for agent_folders in standard.values() for folder in agent_folders]
-    hint = "to import it, name the file or folder that it points to"
-    links = find_outside_links(folders)
-    notes = tuple(Note(f"{link} points outside the folder and was not followed", hint) for link in links)
-    found.sort(key=lambda source: source.named)  # a file that is named and also in a folder counts as named
-    unique = list({source.path: source for source in found}.values())
+    if paths:
+        sources = [source for path in paths for source in _sources_of_path(invocation, path, skipped)]
+        folders = [path for path in paths if os.path.isdir(path)]
+    else:
+        standard = find_standard_folders(FORMATS, invocation.environ, invocation.home)
+        sources = _sources_of_agents(invocation, standard, skipped)
+        folders = [folder for each in standard.values() for folder in each]
+    hint = "to import it, give the file or folder that it points to"
+    notes = tuple(
+        Note(f"{link} points out of the folder and was not followed", hint) for link in find_outside_links(folders)
+    )
+    sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
+    unique = list({source.path: source for source in sources}.values())
     return Collected(unique, tuple(skipped), notes)
 
 
-def import_all(invocation: Invocation, collected: Collected, options: ImportOptions) -> Imported:
-    """Import the sources with a progress bar on a terminal. Raises what `import_sources` raises.
+def _sources_of_path(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
+    """Return the sources of one path; standard input (`-`) and named pipes are copied to a temporary file first."""
+    if path == "-":
+        return [spool_stream(invocation.stdin.buffer, path)]
+    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
+        with open(path, "rb") as stream:
+            return [spool_stream(stream, path)]
+    return find_sources(path, skipped)
 
-    A missing store is created only when it is certain that something will be imported.
+
+def _sources_of_agents(
+    invocation: Invocation, standard: Mapping[str, list[str]], skipped: list[Skipped]
+) -> list[Source]:
+    found: list[Source] = []
+    for agent, folders in standard.items():
+        sources = [source for folder in folders for source in _sources_of_folder(folder, skipped)]
+        size = sum(source.size for source in sources) / 1e6
+        invocation.output().say(
+            f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}"
+        )
+        found += sources
+    if not found:
+        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
+        hint = f"give a file or a folder, or set {' or '.join(variables)}"
+        raise NotFound("no agent has transcripts in its standard folders", hint=hint)
+    return found
+
+
+def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
+    try:
+        return find_sources(folder, skipped)
+    except (CannotImport, Inaccessible):
+        return []
+
+
+def import_all(invocation: Invocation, collected: Collected, options: ImportOptions) -> Imported:
+    """Import the collected sources, with a progress bar on a terminal.
+
+    If there is no store yet, first check that there is something to import, and only then create it.
+
+    Raises:
+        As `import_sources`.
     """
     repository = invocation.find_repository()
     if repository is None and (options.dry_run or options.strict or options.title is not None):
@@ -68,38 +108,6 @@ def import_all(invocation: Invocation, collected: Collected, options: ImportOpti
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
     return _import_into(invocation, repository or invocation.repository(create=True), collected, options)
-
-
-def _find_named(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
-    """Return the sources at a path; `-` is standard input, and a named pipe is read in the same way."""
-    if path == "-":
-        return [spool_stream(invocation.stdin.buffer, path)]
-    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
-        with open(path, "rb") as stream:
-            return [spool_stream(stream, path)]
-    return find_sources(path, skipped)
-
-
-def _find_standard(invocation: Invocation, standard: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
-    found: list[Source] = []
-    for agent, folders in standard.items():
-        sources = [source for folder in folders for source in _find_or_none(folder, skipped)]
-        size = sum(source.size for source in sources) / 1e6
-        where = ", ".join(folders)
-        invocation.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {where}")
-        found += sources
-    if not found:
-        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
-        hint = f"name a file or a folder, or set {' or '.join(variables)}"
-        raise NotFound("no agent has transcripts in its standard folders", hint=hint)
-    return found
-
-
-def _find_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
-    try:
-        return find_sources(folder, skipped)
-    except (CannotImport, Inaccessible):
-        return []
 
 
 def _import_into(

@@ -1,4 +1,4 @@
-"""`branch`: begin a branch at any message, or list the branches there are."""
+"""`branch`: create a branch at any message, or list the branches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from scopes.clock import now
 from scopes.conversation.show import BranchSummary, show
 from scopes.errors import Refused
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change, record_operation
 from scopes.history.revparse import find_active_branch, find_conversation, list_branch_tips, resolve_revision
+from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
     BranchName,
@@ -23,9 +22,7 @@ from scopes.ids import (
     slug,
 )
 from scopes.model.conversation import BranchEntry, parse_purpose
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store import refs as names
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -34,7 +31,7 @@ _LONGEST_SLUG = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCreated(Result):
-    """A branch without messages of its own (S4-2, S4-6)."""
+    """A new branch, which has no messages of its own yet (S4-2, S4-6)."""
 
     conversation: ConversationId
     name: BranchName
@@ -55,7 +52,7 @@ class BranchList(Result):
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List a conversation's branches; abandoned ones only when asked for."""
+    """List the branches of a conversation; abandoned ones only with `abandoned`."""
     view = show(repository, conversation, recent=0, abandoned=abandoned)
     return BranchList(conversation=view.id, branches=view.branches)
 
@@ -70,46 +67,61 @@ def branch(
     name: str | None = None,
     switch: bool = True,
 ) -> BranchCreated:
-    """Create a branch at `start` (the active branch's tip when not given) and make it the active one.
+    """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
 
-    Without a name it is called `<purpose>/<slug of the agent>`, with `-2` and so on when that is taken (S4-4).
+    The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4).
 
     Raises:
-        Invalid: the purpose or the name cannot be used, or neither is given.
-        Refused: there is a branch of that name.
-        NotFound, Ambiguous: there is no such conversation or message.
+        Invalid: the purpose or the name is not valid.
+        Refused: a branch of that name exists.
+        NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
-    chosen = find_conversation(repository, conversation)
-    aim = None if purpose is None else parse_purpose(purpose)
-    who = None if agent is None else parse_agent_name(agent)
+    conversation_id = find_conversation(repository, conversation)
+    parsed_purpose = None if purpose is None else parse_purpose(purpose)
+    agent_name = None if agent is None else parse_agent_name(agent)
     with exclusive_write(repository):
-        tips = list_branch_tips(repository, chosen)
-        active = find_active_branch(repository, chosen)
-        place = resolve_revision(repository, start if start is not None else active, chosen)
-        branch_name = parse_branch_name(name) if name is not None else default_branch_name(tips, aim, who)
-        if branch_name in tips:
-            raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
-        entry = BranchEntry(
-            purpose=aim, agent=who, parent=place.branch or active, fork=place.oid, created=now(), status="active"
+        tips = list_branch_tips(repository, conversation_id)
+        active = find_active_branch(repository, conversation_id)
+        revision = resolve_revision(repository, start if start is not None else active, conversation_id)
+        branch_name = (
+            parse_branch_name(name) if name is not None else default_branch_name(tips, parsed_purpose, agent_name)
         )
-        changes = _creation_changes(repository, chosen, branch_name, entry, switch=switch)
-        operation = record_operation(repository, "branch", f"create {chosen}/{branch_name}", changes)
+        if branch_name in tips:
+            raise Refused(
+                f"there is a branch {branch_name!a} in {conversation_id} already", hint="choose another with --name"
+            )
+        entry = BranchEntry(
+            purpose=parsed_purpose,
+            agent=agent_name,
+            parent=revision.branch or active,
+            fork=revision.oid,
+            created=now(),
+            status="active",
+        )
+        tx = Transaction(repository, conversation_id)
+        tx.create_branch(branch_name, revision.oid)
+        tx.describe_branch(branch_name, entry)
+        if switch:
+            tx.activate(branch_name)
+        operation = tx.commit(
+            "branch", f"create {conversation_id}/{branch_name}", metadata_message=f"create {branch_name}"
+        )
     return BranchCreated(
-        conversation=chosen,
+        conversation=conversation_id,
         name=branch_name,
-        tip=place.oid,
+        tip=revision.oid,
         parent=entry.parent or active,
-        purpose=aim,
-        agent=who,
+        purpose=parsed_purpose,
+        agent=agent_name,
         active=switch,
         operation=operation.id,
     )
 
 
 def default_branch_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
-    """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose.
+    """Return the first free name of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; the default purpose is `branch`.
 
-    `agent` stands in for a slug that no ref may have, such as `con` or `build.lock`.
+    A slug that is not valid in a ref, such as `con` or `build.lock`, is replaced by `agent`.
     """
     stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_LONGEST_SLUG]}"
     if not is_name(stem):
@@ -119,16 +131,3 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
         count += 1
         name = f"{stem}-{count}"
     return parse_branch_name(name)
-
-
-def _creation_changes(
-    repository: Repository, conversation: ConversationId, branch: BranchName, entry: BranchEntry, *, switch: bool
-) -> list[RefChange]:
-    meta = names.meta_ref(conversation)
-    before = read_metadata(repository, conversation).commit
-    described = write_metadata(repository, before, branch_change(branch, entry), f"create {branch}")
-    ref = names.branch_ref(conversation, branch)
-    changes = [RefChange(ref, None, entry.fork), RefChange(meta, before, described)]
-    if switch:
-        changes.append(active_change(repository, conversation, branch))
-    return changes

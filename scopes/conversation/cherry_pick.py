@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import list_branch_tips, resolve_branch, resolve_revision_anywhere
 from scopes.ids import BranchName, MessageId, Oid, OperationId
 from scopes.merge.auto_resolve import Policy, read_policy
 from scopes.merge.in_progress import open_conflicts_at, require_resolved
 from scopes.merge.replay import ReplayResult, Stop, replay_commits
-from scopes.merge.sequencer import ReplayOutcome, ReplayState, details_of, end_changes, require_free, stop_changes
+from scopes.merge.sequencer import ReplayOutcome, ReplayState, commit_end, commit_stop, details_of, require_free
 from scopes.result import Note
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -171,16 +170,14 @@ def finish_cherry_pick(  # noqa: PLR0917 - a course, what came of it, and what t
     course = replace(course, moved=(*course.moved, *line.moved))
     where = f"{course.conversation}/{course.branch}"
     if line.stop is not None:
-        name, changes = stop_changes(repository, course, line.stop, line.todo)
-        done = record_operation(
-            repository, "cherry-pick-conflict", f"stop to pick {line.stop.id[:8]} for {where}", changes
-        )
+        summary = f"stop to pick {line.stop.id[:8]} for {where}"
+        name, done = commit_stop(repository, course, line.stop, line.todo, summary)
         return _conflicted(course, line, line.stop, name, done.id, notes)
     operation = None
     if line.tip != current or course.pending is not None:
-        changes = end_changes(repository, course, current, line.tip, None, status=status)
         summary = f"pick {len(course.moved)} for {where}"
-        operation = record_operation(repository, KIND, summary, changes, details=details_of(course.moved)).id
+        details = details_of(course.moved)
+        operation = commit_end(repository, course, current, line.tip, None, summary, status=status, details=details).id
     return (CherryPickUpToDate if operation is None else CherryPicked)(
         conversation=course.conversation,
         target=course.branch,

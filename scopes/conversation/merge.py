@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from scopes.clock import now
 from scopes.errors import Invalid, Refused
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change, record_operation
 from scopes.history.revparse import (
     Revision,
     find_active_branch,
@@ -21,6 +19,7 @@ from scopes.history.revparse import (
     resolve_revision,
     resolve_revision_anywhere,
 )
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.auto_resolve import read_policy
 from scopes.merge.commits import write_merge_commit, write_notice
@@ -29,10 +28,8 @@ from scopes.merge.in_progress import PURPOSE, list_in_progress, require_resolved
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -187,9 +184,11 @@ def _moved(repository: Repository, merging: _Merging, plan: MergePlan) -> MergeO
     """Move the target forward to the source, or leave it where it has everything."""
     operation = None
     if not plan.up_to_date:
-        change = RefChange(branch_ref(merging.conversation, merging.target), merging.old, merging.place.oid)
-        summary = f"merge {merging.source} into {merging.conversation}/{merging.target} (fast-forward)"
-        operation = record_operation(repository, "merge", summary, [change]).id
+        tx = Transaction(repository, merging.conversation)
+        tx.move_branch(merging.target, merging.old, merging.place.oid)
+        operation = tx.commit(
+            "merge", f"merge {merging.source} into {merging.conversation}/{merging.target} (fast-forward)"
+        ).id
     return (UpToDate if plan.up_to_date else FastForwarded)(
         conversation=merging.conversation,
         source=merging.source,
@@ -206,9 +205,9 @@ def _merged(repository: Repository, merging: _Merging, plan: MergePlan, text: st
     parents = merging.old, merging.place.oid
     state = write_state(repository, plan)
     message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, said)
-    change = RefChange(branch_ref(merging.conversation, merging.target), merging.old, tip)
-    summary = f"merge {merging.source} into {merging.conversation}/{merging.target}"
-    operation = record_operation(repository, "merge", summary, [change])
+    tx = Transaction(repository, merging.conversation)
+    tx.move_branch(merging.target, merging.old, tip)
+    operation = tx.commit("merge", f"merge {merging.source} into {merging.conversation}/{merging.target}")
     return Merged(
         conversation=merging.conversation,
         source=merging.source,
@@ -244,15 +243,12 @@ def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: s
             "stopped": tip,
         },
     )
-    meta = read_metadata(repository, chosen).commit
-    described = write_metadata(repository, meta, branch_change(name, entry), f"create {name}")
-    changes = [
-        RefChange(branch_ref(chosen, name), None, tip),
-        RefChange(meta_ref(chosen), meta, described),
-        active_change(repository, chosen, name),
-    ]
+    tx = Transaction(repository, chosen)
+    tx.create_branch(name, tip)
+    tx.describe_branch(name, entry)
+    tx.activate(name)
     summary = f"begin to merge {merging.source} into {chosen}/{target}"
-    operation = record_operation(repository, "merge-conflict", summary, changes)
+    operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
     return Conflicted(
         conversation=chosen,
         source=merging.source,

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, conflicts_in_order
 from scopes.errors import Conflicted as StillConflicted
 from scopes.errors import NotFound, Refused
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change, record_operation
 from scopes.history.revparse import find_conversation, list_branch_tips
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.auto_resolve import read_policy
 from scopes.merge.commits import write_merge_commit
 from scopes.merge.in_progress import InProgress, find_only_in_progress, open_conflicts_at, resolved_entry, waiting_entry
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import RefChange
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
-from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
@@ -83,22 +80,22 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     chosen = find_conversation(repository, conversation)
     with exclusive_write(repository):
         pending = find_only_in_progress(repository, chosen, branch, *kinds)
-        changes, active = end_resolution(repository, pending, None)
-        changes.append(RefChange(branch_ref(chosen, pending.branch), pending.tip, None))
-        operation = record_operation(repository, f"{pending.kind}-abort", f"abort {chosen}/{pending.branch}", changes)
+        tx = Transaction(repository, chosen)
+        active = _leave_resolution(tx, pending, None)
+        tx.delete_branch(pending.branch, pending.tip)
+        operation = tx.commit(
+            f"{pending.kind}-abort", f"abort {chosen}/{pending.branch}", metadata_message=f"leave {pending.branch}"
+        )
     return MergeAborted(conversation=chosen, branch=pending.branch, active_branch=active, operation=operation.id)
 
 
-def end_resolution(
-    repository: Repository, pending: InProgress, entry: BranchEntry | None
-) -> tuple[list[RefChange], BranchName]:
-    """Return the changes that describe a resolution branch anew (None: no more) and make an earlier branch active."""
-    chosen = pending.conversation
-    meta = read_metadata(repository, chosen).commit
-    described = write_metadata(repository, meta, branch_change(pending.branch, entry), f"leave {pending.branch}")
-    tips = list_branch_tips(repository, chosen)
+def _leave_resolution(tx: Transaction, pending: InProgress, entry: BranchEntry | None) -> BranchName:
+    """Set or remove the entry of a resolution branch, and return the branch that becomes active instead of it."""
+    tx.describe_branch(pending.branch, entry)
+    tips = list_branch_tips(tx.repository, pending.conversation)
     active = next(name for name in (pending.before, pending.target, *sorted(tips)) if name in tips)
-    return [RefChange(meta_ref(chosen), meta, described), active_change(repository, chosen, active)], active
+    tx.activate(active)
+    return active
 
 
 def _finished(repository: Repository, pending: InProgress, target: Oid, plan: MergePlan) -> MergeOutcome:
@@ -108,10 +105,11 @@ def _finished(repository: Repository, pending: InProgress, target: Oid, plan: Me
         said = f"Merge {pending.branch} into {pending.target}"
         state = write_state(repository, plan)
         _, tip = write_merge_commit(repository, (target, tip), state, plan.messages, plan.conflicts, said)
-    changes, _ = end_resolution(repository, pending, resolved_entry(pending.entry, "merged"))
-    changes.append(RefChange(branch_ref(chosen, pending.target), target, tip))
+    tx = Transaction(repository, chosen)
+    _leave_resolution(tx, pending, resolved_entry(pending.entry, "merged"))
+    tx.move_branch(pending.target, target, tip)
     summary = f"merge {pending.source} into {chosen}/{pending.target}, its conflicts resolved"
-    operation = record_operation(repository, "merge", summary, changes)
+    operation = tx.commit("merge", summary, metadata_message=f"leave {pending.branch}")
     return (FastForwarded if plan.fast_forward else Merged)(
         conversation=chosen,
         source=pending.source,
@@ -140,14 +138,14 @@ def _stopped_again(repository: Repository, pending: InProgress, target: Oid, pla
         "before": pending.before,
         "stopped": tip,
     }
-    meta = read_metadata(repository, chosen).commit
-    change = branch_change(pending.branch, waiting_entry(pending.entry, document))
-    described = write_metadata(repository, meta, change, f"go on with {pending.branch}")
-    changes = [
-        RefChange(branch_ref(chosen, pending.branch), pending.tip, tip),
-        RefChange(meta_ref(chosen), meta, described),
-    ]
-    operation = record_operation(repository, "merge-conflict", f"go on with {chosen}/{pending.branch}", changes)
+    tx = Transaction(repository, chosen)
+    tx.move_branch(pending.branch, pending.tip, tip)
+    tx.describe_branch(pending.branch, waiting_entry(pending.entry, document))
+    operation = tx.commit(
+        "merge-conflict",
+        f"go on with {chosen}/{pending.branch}",
+        metadata_message=f"go on with {pending.branch}",
+    )
     return Conflicted(
         conversation=chosen,
         source=pending.source,

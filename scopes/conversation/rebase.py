@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.history.metadata import read_metadata
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import MAIN, Revision, list_branch_tips, resolve_branch, resolve_revision
 from scopes.ids import BranchName, MessageId, Oid, OperationId
 from scopes.merge.auto_resolve import read_policy
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.replay import RebasePlan, Stop, plan_rebase
-from scopes.merge.sequencer import ReplayOutcome, ReplayState, details_of, end_changes, require_free, stop_changes
+from scopes.merge.sequencer import ReplayOutcome, ReplayState, commit_end, commit_stop, details_of, require_free
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
 from scopes.store.graph import is_ancestor
@@ -131,18 +130,17 @@ def finish_rebase(
     line = plan.line
     course = replace(course, moved=(*course.moved, *line.moved))
     if line.stop is not None:
-        name, changes = stop_changes(repository, course, line.stop, line.todo)
         summary = f"stop to rebase {course.conversation}/{course.branch} onto {course.target}"
-        done = record_operation(repository, "rebase-conflict", summary, changes)
+        name, done = commit_stop(repository, course, line.stop, line.todo, summary)
         return _conflicted(course, plan, line.stop, name, done.id)
     operation = None
     notes = plan.notes
     if line.tip != current or course.pending is not None:
-        changes = end_changes(repository, course, current, line.tip, _entry(repository, course), status=status)
         summary = f"rebase {course.conversation}/{course.branch} onto {course.target}"
         details = {**details_of((*course.moved, *plan.present)), "onto": course.onto, "dropped": list(plan.dropped)}
         notes += _notes_on_others(repository, course)
-        operation = record_operation(repository, KIND, summary, changes, details=details).id
+        entry = _entry(repository, course)
+        operation = commit_end(repository, course, current, line.tip, entry, summary, status=status, details=details).id
     return (RebaseUpToDate if operation is None else Rebased)(
         conversation=course.conversation,
         source=course.branch,

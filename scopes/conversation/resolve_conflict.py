@@ -13,8 +13,8 @@ from scopes.clock import new_id, now, seconds_of
 from scopes.conversation.conflicts import find_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_commit_over, write_message_blob
-from scopes.history.operation_record import record_operation
 from scopes.history.revparse import find_conversation
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.auto_resolve import resolve
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
@@ -26,9 +26,7 @@ from scopes.model import canonical
 from scopes.model.claims import participant_claim
 from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
-from scopes.model.operation import RefChange
 from scopes.result import Result
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 from scopes.store.trees import Change, update_tree
@@ -174,10 +172,11 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     blob = write_message_blob(repository, message)
     time = seconds_of(message.time or now())
     tip = write_commit_over(repository, (pending.tip,), message, blob, state, time=time)
-    change = RefChange(branch_ref(pending.conversation, pending.branch), pending.tip, tip)
+    tx = Transaction(repository, pending.conversation)
+    tx.move_branch(pending.branch, pending.tip, tip)
     verb = "resolve" if conflict.status == "resolved" else "escalate"
     summary = f"{verb} {shown_key(conflict.key)} of {pending.conversation}/{pending.branch}"
-    operation = record_operation(repository, "resolve", summary, [change])
+    operation = tx.commit("resolve", summary)
     return ConflictResolved(
         conversation=pending.conversation,
         branch=pending.branch,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from scopes.errors import Ambiguous, NotFound, Refused
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result
@@ -71,13 +71,15 @@ def redo(repository: Repository) -> Undone:
 
 def _reverse(repository: Repository, target: Operation, *, redo: bool) -> Undone:
     kind = REDO if redo else UNDO
-    changes = [RefChange(change.ref, change.new, change.old) for change in target.changes]
-    for change in changes:
+    tx = RefTransaction(repository)
+    for change in target.changes:
+        tx.move_ref(change.ref, change.new, change.old)
+    for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old:
             raise _moved_on(repository, target, change, current)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {target.summary}"
-    done = record_operation(repository, kind, summary, changes, undoes=target.id)
+    done = tx.commit(kind, summary, undoes=target.id)
     return Undone(target=target, redo=redo, operation=done.id)
 
 

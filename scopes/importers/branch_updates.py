@@ -6,13 +6,13 @@ it (append, rewind, rename), it stays, and the new messages of the source go to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from scopes.history.messages import read_message_bytes
-from scopes.history.metadata import branch_change, read_metadata, title_change, write_metadata
+from scopes.history.metadata import read_metadata
 from scopes.history.revparse import MAIN
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.branch_names import SHORT_ID, BranchTip
 from scopes.importers.targets import TRACKING, CommittedSession, ImportTarget
@@ -24,7 +24,6 @@ from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import Change
 
 _IMPORT_PREFIXES = ("import/", "import-")  # of branches that follow a source in place of one that the user moved
 
@@ -35,20 +34,24 @@ class BranchUpdates:
 
     new: the conversation does not exist yet
     tips: its branches, with the changes so far
-    metadata: changes of its metadata document
+    entries: changed metadata entries of branches
     """
 
-    conversation: ConversationId
+    transaction: Transaction
     root: Oid
     created: str
     new: bool
     title: str | None = None
     active: BranchName | None = None
-    changes: list[RefChange] = field(default_factory=list)
-    metadata: dict[str, Change] = field(default_factory=dict)
+    entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
     names: RefNameConflicts = field(default_factory=lambda: RefNameConflicts(()))
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def conversation(self) -> ConversationId:
+        """Return the id of the conversation."""
+        return self.transaction.conversation
 
     def add_branch(self, name: BranchName, tip: Oid) -> None:
         """Record where a branch is."""
@@ -57,7 +60,7 @@ class BranchUpdates:
 
     def move_branch(self, name: BranchName, old: Oid | None, new: Oid) -> None:
         """Add the change of a branch ref."""
-        self.changes.append(RefChange(refs.branch_ref(self.conversation, name), old, new))
+        self.transaction.move_branch(name, old, new)
         self.add_branch(name, new)
 
 
@@ -65,7 +68,7 @@ def begin_updates(
     repository: Repository, target: ImportTarget, conversation: ConversationId, *, new: bool
 ) -> BranchUpdates:
     """Return updates without a change, with the branches that the conversation has."""
-    updates = BranchUpdates(conversation, target.root, target.document.created, new=new)
+    updates = BranchUpdates(Transaction(repository, conversation), target.root, target.document.created, new=new)
     prefix = f"{refs.HEADS}{conversation}/"
     for ref, oid in repository.list_refs(prefix).items():
         updates.add_branch(BranchName(ref[len(prefix) :]), Oid(oid))
@@ -84,7 +87,7 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
         ref = tracking_ref(session.key, tip.name)
         tracked = before.get(ref)
         if tracked != tip.tip:
-            updates.changes.append(RefChange(ref, tracked, tip.tip))
+            updates.transaction.move_ref(ref, tracked, tip.tip)
         if tracked != tip.tip or updates.new:
             followed = None if updates.new or session.moved else tracked
             _move_branch(repository, updates, tip, followed)
@@ -92,28 +95,28 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
         if tip.active and updates.new:
             updates.active = tip.name
     wanted = {tracking_ref(session.key, tip.name) for tip in session.tips}
-    updates.changes += [RefChange(ref, tip, None) for ref, tip in before.items() if ref not in wanted]
+    for ref, old in before.items():
+        if ref not in wanted:
+            updates.transaction.move_ref(ref, old, None)
     for lost in () if session.complete or session.moved else dict.fromkeys(before.values()):
         if not _is_kept(repository, Oid(lost), session.tips):
             _keep_abandoned(updates, Oid(lost))
 
 
 def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> list[RefChange]:
-    """Return all ref changes of a conversation, with its metadata and active branch; one change per ref."""
-    before = read_metadata(repository, updates.conversation)
-    metadata: dict[str, Change] = dict(updates.metadata)
+    """Return all ref changes of a conversation, with its metadata and active branch."""
+    transaction = updates.transaction
     if updates.new:
         if MAIN not in updates.tips:
-            updates.changes.append(RefChange(refs.branch_ref(updates.conversation, MAIN), None, updates.root))
-        metadata |= branch_change(MAIN, BranchEntry(fork=updates.root, created=updates.created))
-        target = refs.SYMBOLIC + refs.branch_ref(updates.conversation, updates.active or MAIN)
-        updates.changes.append(RefChange(refs.active_ref(updates.conversation), None, target))
-    if updates.title is not None and before.title is None:
-        metadata |= title_change(updates.title)
-    if metadata:
-        commit = write_metadata(objects, before.commit, metadata, f"import into {updates.conversation}")
-        updates.changes.append(RefChange(refs.meta_ref(updates.conversation), before.commit, commit))
-    return _merge_by_ref(updates.changes)
+            transaction.create_branch(MAIN, updates.root)
+        updates.entries[MAIN] = BranchEntry(fork=updates.root, created=updates.created)
+        transaction.activate(updates.active or MAIN)
+    for name, entry in updates.entries.items():
+        transaction.describe_branch(name, entry)
+    if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
+        transaction.set_title(updates.title)
+    transaction.write_edits(objects, f"import into {updates.conversation}")
+    return transaction.list_changes()
 
 
 def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip, tracked: str | None) -> None:
@@ -141,7 +144,7 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
     entry = tip.entry if current is None else _corrected_entry(repository, updates, name, tip)
     updates.move_branch(name, current, tip.tip)
     if entry is not None:
-        updates.metadata |= branch_change(name, entry)
+        updates.entries[name] = entry
 
 
 def _find_follower(updates: BranchUpdates, tracked: str | None) -> BranchName | None:
@@ -193,13 +196,5 @@ def _keep_abandoned(updates: BranchUpdates, tip: Oid) -> None:
     candidates = (_local_name(updates, BranchName(f"abandoned/{number}")) for number in count(1))
     name = next(name for name in candidates if name not in updates.tips)
     updates.move_branch(name, None, tip)
-    updates.metadata |= branch_change(name, BranchEntry(parent=MAIN, created=updates.created))
+    updates.entries[name] = BranchEntry(parent=MAIN, created=updates.created)
     updates.notes.append(Note(f"messages removed from a source of {updates.conversation} are kept on {name}"))
-
-
-def _merge_by_ref(changes: Iterable[RefChange]) -> list[RefChange]:
-    """Merge successive changes of one ref."""
-    merged: dict[str, RefChange] = {}
-    for change in changes:
-        merged[change.ref] = merged.get(change.ref, change)._replace(new=change.new)
-    return list(merged.values())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, SourceRecord
+from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import name_branches
@@ -20,7 +21,6 @@ from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import UNDATED, CommittedSession, ImportTargets, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
-from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.packs.bulk import BulkObjects
 from scopes.store.repository import Repository
@@ -35,7 +35,8 @@ class ImportRun:
     again: import conversations that were deleted here
     parents: sessions of this run that others may continue, by source key
     versions: version of each source's record, by source key
-    sources, copies, records, notes: what the run has done so far
+    sources, copies, notes: for the result
+    records: ref changes of the sources' records
     """
 
     repository: Repository
@@ -46,12 +47,15 @@ class ImportRun:
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
     copies: list[Skipped] = field(default_factory=list)
-    records: list[RefChange] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    records: RefTransaction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.records = RefTransaction(self.repository)
 
     def is_overtaken(self) -> bool:
         """Return True if another process has imported one of the sources since this run read it."""
-        return any(self.repository.find_ref(change.ref) != change.old for change in self.records)
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
 
     def release(self, family: int) -> None:
         """Free the memory that only the sources of a family needed."""
@@ -256,7 +260,7 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
     time = seconds_of(status.queued.session.created or UNDATED)
     with status.queued.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
-    run.records.append(RefChange(SOURCES + status.key, previous, commit))
+    run.records.move_ref(SOURCES + status.key, previous, commit)
     return commit
 
 

@@ -74,5 +74,4 @@ class Imported(Result):
     conversations: tuple[ConversationImported, ...]
     skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
-    report: bool = False
     operation: OperationId | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_families
@@ -41,7 +41,6 @@ class ImportOptions:
     strict: import nothing if a record cannot be read or a file would be skipped
     again: also import conversations that were deleted here
     title: title of the one conversation
-    report: show what every byte became
     since: nanoseconds since 1970; leave out sessions whose last message is older
     """
 
@@ -49,7 +48,6 @@ class ImportOptions:
     strict: bool = False
     again: bool = False
     title: str | None = None
-    report: bool = False
     since: int | None = None
 
 
@@ -129,7 +127,7 @@ def collect_changes(
         changes += finish(run.repository, objects, updates)
         run.notes += updates.notes
         updated[conversation] = target
-    return updated, [*changes, *run.records] if updated else []
+    return updated, [*changes, *run.records.list_changes()] if updated else []
 
 
 def _import_all(
@@ -202,7 +200,6 @@ def _build_result(
         conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
         skipped=(*skipped, *run.copies),
         dry_run=options.dry_run,
-        report=options.report,
         operation=operation,
         notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes])),
     )

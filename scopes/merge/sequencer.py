@@ -6,16 +6,15 @@ branch, as for merges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.clock import now
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.metadata import branch_change, read_metadata, write_metadata
-from scopes.history.operation_record import active_change
 from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.in_progress import (
     PURPOSE,
@@ -29,12 +28,10 @@ from scopes.merge.in_progress import (
 from scopes.merge.replay import Rewrite, Stop
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import RefChange
+from scopes.model.operation import Operation
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
-from scopes.store.refs import branch_ref, meta_ref
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import Change
 
 _JOINED = {"rebase": "onto", "cherry-pick": "into"}
 
@@ -185,10 +182,10 @@ def read_target(repository: Repository, course: ReplayState) -> Oid:
     return tip
 
 
-def stop_changes(
-    repository: Repository, course: ReplayState, stop: Stop, todo: Iterable[Oid]
-) -> tuple[BranchName, list[RefChange]]:
-    """Return the branch that it waits on from now, and the changes that put the stopped message there."""
+def commit_stop(
+    repository: Repository, course: ReplayState, stop: Stop, todo: Iterable[Oid], summary: str
+) -> tuple[BranchName, Operation]:
+    """Put the stopped message on a conflict-resolution branch; return that branch and the operation."""
     chosen, pending = course.conversation, course.pending
     if pending is None:
         active = find_active_branch(repository, chosen)
@@ -213,39 +210,35 @@ def stop_changes(
     }
     if course.parent is not None:
         document["parent"] = course.parent
-    described = branch_change(name, waiting_entry(entry, document))
-    changes = [RefChange(branch_ref(chosen, name), None if pending is None else pending.tip, stop.new)]
-    changes.append(_meta_change(repository, course, described, f"stop on {name}"))
+    tx = Transaction(repository, chosen)
+    tx.move_branch(name, None if pending is None else pending.tip, stop.new)
+    tx.describe_branch(name, waiting_entry(entry, document))
     if pending is None:
-        changes.append(active_change(repository, chosen, name))
-    return name, changes
+        tx.activate(name)
+    return name, tx.commit(f"{course.kind}-conflict", summary, metadata_message=f"stop on {name}")
 
 
-def end_changes(
+def commit_end(  # noqa: PLR0917
     repository: Repository,
     course: ReplayState,
     old: Oid,
     new: Oid,
     entry: BranchEntry | None,
+    summary: str,
     *,
     status: str = "merged",
-) -> list[RefChange]:
-    """Return the changes that move the branch and describe it anew (None: as it was), and end the waiting."""
+    details: Mapping[str, Any],
+) -> Operation:
+    """Move the branch and end the conflict resolution; `entry` is the new metadata of the branch, None to keep it."""
     chosen, pending = course.conversation, course.pending
-    described: dict[str, Change] = {} if entry is None else branch_change(course.branch, entry)
-    changes = [RefChange(branch_ref(chosen, course.branch), old, new)]
+    tx = Transaction(repository, chosen)
+    tx.move_branch(course.branch, old, new)
     if pending is not None:
-        described |= branch_change(pending.branch, resolved_entry(pending.entry, status))
-        active = pending.before if pending.before in list_branch_tips(repository, chosen) else course.branch
-        changes.append(active_change(repository, chosen, active))
-    if described:
-        changes.append(_meta_change(repository, course, described, f"{course.kind} {course.branch}"))
-    return changes
-
-
-def _meta_change(repository: Repository, course: ReplayState, described: dict[str, Change], subject: str) -> RefChange:
-    meta = read_metadata(repository, course.conversation).commit
-    return RefChange(meta_ref(course.conversation), meta, write_metadata(repository, meta, described, subject))
+        tx.activate(pending.before if pending.before in list_branch_tips(repository, chosen) else course.branch)
+        tx.describe_branch(pending.branch, resolved_entry(pending.entry, status))
+    if entry is not None:
+        tx.describe_branch(course.branch, entry)
+    return tx.commit(course.kind, summary, metadata_message=f"{course.kind} {course.branch}", details=details)
 
 
 def details_of(moved: Iterable[Rewrite]) -> dict[str, Any]:

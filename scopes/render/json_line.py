@@ -6,17 +6,18 @@ import json
 import re
 from collections.abc import Mapping
 
-from scopes.render.clean import UNSAFE
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.dispatch import to_wire
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
+from scopes.sanitize import UNSAFE
 
 SCHEMA_VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 
 
-def result_line(result: Result) -> str:
+def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
     """Write a result as one line with the version of the schema and, where there are any, its notes."""
-    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result)}
+    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
         document["notes"] = [_present({"text": note.text, "hint": note.hint}) for note in result.notes]
     return json_line(document)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.segment import Segment
 
-from scopes.render.clean import clean
+from scopes.sanitize import clean
 
 _DEEPEST = 16  # the parser drops text at its own limit of 20
 _COLUMNS_A_LEVEL = 4  # a quote or list takes that much room at most; rich drops text that has no room left

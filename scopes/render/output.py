@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
-from scopes.render.dispatch import load_renderings
+from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Document, Result, Stream
+from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
@@ -31,6 +31,7 @@ class OutputSettings(NamedTuple):
     quiet: bool = False
     verbose: bool = False
     hints: bool = True
+    options: ViewOptions = DEFAULT_OPTIONS
 
 
 class Output:
@@ -104,7 +105,6 @@ class Output:
         self._tell(clean(text) + "\n", hint)
 
     def _render(self, result: Result, view: View) -> None:
-        load_renderings("text", type(result))
         render_text(result, view)
 
     def _hand_over(self, document: Document) -> None:
@@ -120,9 +120,8 @@ class Output:
         self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
-        load_renderings("wire", type(result))
-        line: Callable[[Result], str] = load("scopes.render.json_line:result_line")
-        self.stdout.write(line(result))
+        line: Callable[[Result, ViewOptions], str] = load("scopes.render.json_line:result_line")
+        self.stdout.write(line(result, self.settings.options))
         self.stdout.flush()
 
     def _opened(self) -> AbstractContextManager[Write]:
@@ -140,7 +139,14 @@ class Output:
         view: View
         if settings.template is not None:
             load_view = load("scopes.render.template:TemplateView")
-            view = load_view(write, template=settings.template, end=end, unchanged=not terminal, beside=self._complain)
+            view = load_view(
+                write,
+                template=settings.template,
+                end=end,
+                unchanged=not terminal,
+                beside=self._complain,
+                options=settings.options,
+            )
         elif settings.nul or not terminal:
             view = PlainView(
                 write,
@@ -149,10 +155,13 @@ class Output:
                 hints=hints,
                 unchanged=not terminal,
                 beside=self._complain,
+                options=settings.options,
             )
         else:
             width, _ = self.stdout.size()
-            view = load("scopes.render.terminal:TerminalView")(write, width=width, colour=colour, hints=hints)
+            view = load("scopes.render.terminal:TerminalView")(
+                write, width=width, colour=colour, hints=hints, options=settings.options
+            )
         return view
 
     def _tell_notes(self, result: Result) -> None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scopes.loading import load
-from scopes.render.clean import clean_line
 from scopes.render.output import Output
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.render.progress_bar import ProgressBar
@@ -26,7 +26,7 @@ def progress(
     meter = _Meter(output, label, total, clock)
     shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
     try:
-        yield meter.advance if shown else _ignore
+        yield meter.advance if shown else _no_progress
     finally:
         meter.close()
 
@@ -57,5 +57,5 @@ class _Meter:
             self._bar.close()
 
 
-def _ignore(_count: int) -> None:
+def _no_progress(_count: int) -> None:
     """Show nothing."""

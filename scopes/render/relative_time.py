@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.clock import format_time, parse_time
-from scopes.render.clean import clean_line
+from scopes.sanitize import clean_line
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
 _LONGEST_SECONDS = 30 * 86_400

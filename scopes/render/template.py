@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scopes.errors import Invalid
-from scopes.render.clean import clean
 from scopes.render.view import Cell, Column, PlainView, Write, plain_text
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.sanitize import clean
 
 _TOKEN = re.compile(r"(?P<text>[^{}\\]+)|(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|\\(?P<escape>.)|.", re.DOTALL)
 _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
@@ -18,9 +19,16 @@ class TemplateView(PlainView):
     """Rows come through a template, on a terminal as well; everything else is plain."""
 
     def __init__(
-        self, write: Write, *, template: str, end: str = "\n", unchanged: bool = False, beside: Write | None = None
+        self,
+        write: Write,
+        *,
+        template: str,
+        end: str = "\n",
+        unchanged: bool = False,
+        beside: Write | None = None,
+        options: ViewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        super().__init__(write, end=end, hints=False, unchanged=unchanged, beside=beside)
+        super().__init__(write, end=end, hints=False, unchanged=unchanged, beside=beside, options=options)
         self._template = template
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title

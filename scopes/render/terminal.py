@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from scopes.loading import load
 from scopes.render.box import draw_box
-from scopes.render.clean import clean
 from scopes.render.colour import Style
 from scopes.render.view import Cell, Column, PlainView, Write
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wrap import wrap_line
+from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
 _NARROWEST = 20
@@ -20,8 +21,10 @@ class TerminalView(PlainView):
 
     terminal = True
 
-    def __init__(self, write: Write, *, width: int, colour: bool, hints: bool = True) -> None:
-        super().__init__(write, colour=colour, hints=hints)
+    def __init__(
+        self, write: Write, *, width: int, colour: bool, hints: bool = True, options: ViewOptions = DEFAULT_OPTIONS
+    ) -> None:
+        super().__init__(write, colour=colour, hints=hints, options=options)
         self.width = width
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.sanitize import clean, clean_line
 
 Write: TypeAlias = Callable[[str], object]
 
@@ -45,12 +46,14 @@ class Column:
 class View(Protocol):
     """Where a text rendering goes; `width` counts its columns.
 
-    `terminal` tells whether a person looks at it, `hints` whether they want to hear about next steps.
+    `terminal` tells whether a person looks at it, `hints` whether they want to hear about next steps, `options` are the
+    display options of the command.
     """
 
     terminal: bool
     width: int
     hints: bool
+    options: ViewOptions
 
     def line(self, *parts: str | Span, indent: int = 0) -> None:
         """Say one line; line breaks inside it become spaces."""
@@ -86,12 +89,14 @@ class PlainView:
         hints: bool = True,
         unchanged: bool = False,
         beside: Write | None = None,
+        options: ViewOptions = DEFAULT_OPTIONS,
     ) -> None:
         """Write through `write`, and what is no data through `beside`, if anywhere.
 
         `end` ends a row, `unchanged` lets `exact` pass what would act on a terminal.
         """
         self.hints = hints
+        self.options = options
         self._write = write
         self._beside = beside
         self._colour = colour

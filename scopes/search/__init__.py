@@ -1,1 +1,1 @@
-"""Finding messages: the query language, and what it finds."""
+"""Full-text search: the query language, its translation to SQL, and the hits."""

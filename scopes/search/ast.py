@@ -1,4 +1,4 @@
-"""The parts of a query. `at` is where one begins in what was typed, counted from 0, so that errors can point at it."""
+"""Syntax tree of a query. `at` is the offset in the query text where a node begins, so that errors can point at it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 FIELDS = ("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "in", "re")
 
 
-class Words(NamedTuple):
-    """Words that stand one after the other; of the last one only the beginning where `prefix` is set."""
+class Phrase(NamedTuple):
+    """Consecutive words, at least one; with `prefix` the last one matches every word that starts with it."""
 
     words: tuple[str, ...]
     prefix: bool
@@ -17,7 +17,7 @@ class Words(NamedTuple):
 
 
 class Field(NamedTuple):
-    """`name:value`."""
+    """`name:value`; the name is one of FIELDS."""
 
     name: str
     value: str
@@ -25,54 +25,57 @@ class Field(NamedTuple):
 
 
 class Not(NamedTuple):
-    """What does not fit."""
+    """Matches messages that `item` does not match."""
 
     item: Node
 
 
-class Both(NamedTuple):
-    """What fits all of the items, of which there are two at least."""
+class And(NamedTuple):
+    """Matches messages that all items match; there are at least two."""
 
     items: tuple[Node, ...]
 
 
-class Either(NamedTuple):
-    """What fits one of the items, of which there are two at least."""
+class Or(NamedTuple):
+    """Matches messages that any item matches; there are at least two."""
 
     items: tuple[Node, ...]
 
 
-Node: TypeAlias = Words | Field | Not | Both | Either
+Node: TypeAlias = Phrase | Field | Not | And | Or
 
 
-def wanted_words(node: Node) -> Iterator[Words]:
-    """Yield the words that a hit may hold: all but what is negated."""
-    if isinstance(node, Words):
+def positive_phrases(node: Node) -> Iterator[Phrase]:
+    """Yield the phrases of a query that are not negated, in order."""
+    if isinstance(node, Phrase):
         yield node
-    elif isinstance(node, Both | Either):
+    elif isinstance(node, And | Or):
         for item in node.items:
-            yield from wanted_words(item)
+            yield from positive_phrases(item)
 
 
-def any_of_words(node: Node) -> Node:
-    """Return the query for which one of its words is enough; fields, and what is negated, narrow it down as before."""
-    items = node.items if isinstance(node, Both) else ()
-    said = tuple(filter(_is_said, items))
-    rest = tuple(item for item in items if item not in said)
-    if len(said) < 2:
+def with_any_phrase(node: Node) -> Node:
+    """Return a query that any one of the top-level phrases satisfies; fields and negations still apply.
+
+    Returns the same object if the query has fewer than two phrases to choose from.
+    """
+    items = node.items if isinstance(node, And) else ()
+    phrases = tuple(filter(_is_phrases_only, items))
+    others = tuple(item for item in items if item not in phrases)
+    if len(phrases) < 2:
         return node
-    return Both((Either(said), *rest)) if rest else Either(said)
+    return And((Or(phrases), *others)) if others else Or(phrases)
 
 
-def _is_said(node: Node) -> bool:
-    return isinstance(node, Words) or (isinstance(node, Both | Either) and all(map(_is_said, node.items)))
+def _is_phrases_only(node: Node) -> bool:
+    return isinstance(node, Phrase) or (isinstance(node, And | Or) and all(map(_is_phrases_only, node.items)))
 
 
-def leaves(node: Node) -> Iterator[Words | Field]:
-    """Yield the words and fields of a query, in order."""
+def leaves(node: Node) -> Iterator[Phrase | Field]:
+    """Yield the phrases and fields of a query, in order, negated ones too."""
     if isinstance(node, Not):
         yield from leaves(node.item)
-    elif isinstance(node, Both | Either):
+    elif isinstance(node, And | Or):
         for item in node.items:
             yield from leaves(item)
     else:

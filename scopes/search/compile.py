@@ -1,4 +1,7 @@
-"""From a query to SQL over the index: what is ranked goes into one full-text expression, the rest into conditions."""
+"""Compiler from a query tree to SQL: phrases become one ranked full-text expression, fields become conditions.
+
+Parts with a regular expression become predicates, which are tested on the messages that the SQL returns.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from scopes.ids import ConversationId, Oid
 from scopes.index.schema import COLUMNS
 from scopes.index.tokenize import fold
 from scopes.model.message import KINDS
-from scopes.search.ast import Both, Either, Field, Node, Not, Words, leaves
-from scopes.search.parse import trouble
-from scopes.search.post_filter import Pattern, Sift, all_of, any_of, index_test, matches, negate
+from scopes.search.ast import And, Field, Node, Not, Or, Phrase, leaves
+from scopes.search.parse import query_error
+from scopes.search.post_filter import Pattern, Predicate, all_of, any_of, index_test, matches, negate
 from scopes.search.regex import compile_regex
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
@@ -32,21 +35,26 @@ _TAGGED = """message.number IN (
 IN_CONVERSATION = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?))"""
+_IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
 class Plan(NamedTuple):
-    """What to ask the index: `match` ranks and may be None; `condition` has a place for each parameter.
+    """SQL for a query, and predicates for what SQL cannot evaluate.
 
-    `alternatives` tells whether a message may lack a word of `match`. Every message has to pass the `sifts` besides,
-    which no index can; they may ask what came of the `tests`. `columns` are where words are looked for, all if none is
-    named; `patterns` are what a hit may hold beside the words.
+    match: the full-text expression that rows are ranked by; None if the query has none.
+    condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
+    alternatives: True if a message can lack a word of `match`.
+    predicates: conditions on the texts of each row's message.
+    tests, test_parameters: boolean SQL expressions that are selected with each row, for the predicates.
+    patterns: the regular expressions that are not negated, to highlight.
+    columns: the columns that phrases are searched in; all if empty.
     """
 
     match: str | None
     condition: str
     parameters: tuple[object, ...]
     alternatives: bool = False
-    sifts: tuple[Sift, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
     tests: tuple[str, ...] = ()
     test_parameters: tuple[object, ...] = ()
     patterns: tuple[Pattern, ...] = ()
@@ -56,91 +64,96 @@ class Plan(NamedTuple):
 def compile_query(
     text: str, query: Node, conversation: ConversationId | None, tagged: Callable[[str], Iterable[Oid]]
 ) -> Plan:
-    """Turn a query into what the index understands; `text` is what was typed, for pointing at errors.
+    """Compile a query; `text` is its source, for error messages, and `tagged` returns the commits that a tag names.
 
     Raises:
-        Invalid: a value means nothing.
+        Invalid: a field has an invalid value.
     """
-    compiler, sifting = _Compiler(text, tagged), _Sifting(_Compiler(text, tagged))
+    sql, predicate_compiler = _SqlCompiler(text, tagged), _PredicateCompiler(_SqlCompiler(text, tagged))
     ranked: dict[str, Node] = {}
     conditions: list[str] = []
-    sifts: list[Sift] = []
-    columns, items = compiler.scope(query.items if isinstance(query, Both) else (query,), ())
+    predicates: list[Predicate] = []
+    columns, items = sql.apply_scope(query.items if isinstance(query, And) else (query,), ())
     for item in items:
-        expression = full_text(item, columns)
+        expression = match_expression(item, columns)
         if expression is not None:
             ranked[expression] = item
-        elif _has_pattern(item):
-            sifts.append(sifting.sift(item, columns))
+        elif _has_regex(item):
+            predicates.append(predicate_compiler.predicate(item, columns))
         else:
-            conditions.append(compiler.condition(item, columns))
+            conditions.append(sql.condition(item, columns))
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
-        compiler.parameters.append(conversation)
-    match = " AND ".join(f"({expression})" for expression in ranked) or None
-    condition = " AND ".join(f"({condition})" for condition in conditions) or "TRUE"
-    alternatives = any(map(_has_alternatives, ranked.values()))
+        sql.parameters.append(conversation)
     return Plan(
-        match, condition, tuple(compiler.parameters), alternatives, tuple(sifts), tuple(sifting.tests),
-        tuple(sifting.compiler.parameters), tuple(sifting.patterns), columns,
-    )  # fmt: skip
+        match=" AND ".join(f"({expression})" for expression in ranked) or None,
+        condition=" AND ".join(f"({condition})" for condition in conditions) or "TRUE",
+        parameters=tuple(sql.parameters),
+        alternatives=any(map(_has_alternatives, ranked.values())),
+        predicates=tuple(predicates),
+        tests=tuple(predicate_compiler.tests),
+        test_parameters=tuple(predicate_compiler.sql.parameters),
+        patterns=tuple(predicate_compiler.patterns),
+        columns=columns,
+    )
 
 
-def full_text(node: Node, columns: tuple[str, ...]) -> str | None:
-    """Write a query of words alone as a full-text expression; None where it holds anything else."""
-    if isinstance(node, Words):
+def match_expression(node: Node, columns: tuple[str, ...]) -> str | None:
+    """Return the FTS5 MATCH expression of a query that consists of phrases, AND and OR; None for any other query."""
+    if isinstance(node, Phrase):
         phrase = '"' + " ".join(node.words) + '"' + (" *" if node.prefix else "")
         return f"{{{' '.join(columns)}}} : {phrase}" if columns else phrase
-    if isinstance(node, Both | Either):
-        inner = [full_text(item, columns) for item in node.items]
+    if isinstance(node, And | Or):
+        inner = [match_expression(item, columns) for item in node.items]
         parts = [expression for expression in inner if expression is not None]
-        joint = " AND " if isinstance(node, Both) else " OR "
-        return joint.join(f"({part})" for part in parts) if len(parts) == len(inner) else None
+        operator = " AND " if isinstance(node, And) else " OR "
+        return operator.join(f"({part})" for part in parts) if len(parts) == len(inner) else None
     return None
 
 
-class _Compiler:
-    """Collects parameters in the order in which the conditions ask for them."""
+class _SqlCompiler:
+    """Writes SQL conditions, and collects their parameters in the same order."""
 
     def __init__(self, text: str, tagged: Callable[[str], Iterable[Oid]]) -> None:
         self.parameters: list[object] = []
         self._text = text
         self._tagged = tagged
 
-    def scope(self, items: tuple[Node, ...], columns: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Node, ...]]:
-        """Take the `in:` out of a group: they say where its words are looked for."""
+    def apply_scope(
+        self, items: tuple[Node, ...], columns: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], tuple[Node, ...]]:
+        """Remove the `in:` fields from a group; return the columns they select, and the remaining items."""
         scopes = [item for item in items if isinstance(item, Field) and item.name == "in"]
         if not scopes:
             return columns, items
-        rest = tuple(item for item in items if item not in scopes)
-        if not any(_is_somewhere(item) for item in rest):
-            what = "in: says where words and re: are looked for, and needs some beside it"
-            raise trouble(self._text, scopes[0].at, what)
+        remaining = tuple(item for item in items if item not in scopes)
+        if not any(_searches_text(item) for item in remaining):
+            raise query_error(self._text, scopes[0].at, _IN_NEEDS_WORDS)
         named = {self._column(name, field) for field in scopes for name in field.value.split(",")}
-        return tuple(column for column in COLUMNS if column in named), rest
+        return tuple(column for column in COLUMNS if column in named), remaining
 
     def condition(self, node: Node, columns: tuple[str, ...]) -> str:
-        """Write a query as a condition on a message."""
-        expression = full_text(node, columns)
+        """Return a query as a condition on a row of `message`."""
+        expression = match_expression(node, columns)
         if expression is not None:
             self.parameters.append(expression)
             return _IN_TEXT
         if isinstance(node, Not):
             return f"NOT ({self.condition(node.item, columns)})"
-        if isinstance(node, Either):
+        if isinstance(node, Or):
             return " OR ".join(f"({self.condition(item, columns)})" for item in node.items)
-        if isinstance(node, Both):
-            inner, items = self.scope(node.items, columns)
+        if isinstance(node, And):
+            inner, items = self.apply_scope(node.items, columns)
             return " AND ".join(f"({self.condition(item, inner)})" for item in items)
         if isinstance(node, Field):
             return self._field(node)
-        raise AssertionError  # words are full text
+        raise AssertionError  # a phrase has a match expression
 
     def _field(self, field: Field) -> str:
         pattern = fold(field.value).replace("[", "[[]")
         match field.name:
             case "author" | "model":
-                return self._with(_known(f"message.{field.name} {_VALUE}"), field.name, pattern)
+                return self._with(_false_if_null(f"message.{field.name} {_VALUE}"), field.name, pattern)
             case "agent":
                 agent = f"message.author {_VALUE} AND message.author_kind {_VALUE}"
                 return self._with(agent, "author", pattern, "author_kind", "agent")
@@ -151,11 +164,11 @@ class _Compiler:
                 return self._with(_TOUCHED, "tool", pattern)
             case "file":
                 path = pattern.rstrip("/")
-                forms = [word for form in (path, f"{path}/*", f"*/{path}") for word in ("file", form)]
-                return self._with(" OR ".join([_TOUCHED] * 3), *forms)
-        return self._place_or_time(field)
+                globs = [word for glob in (path, f"{path}/*", f"*/{path}") for word in ("file", glob)]
+                return self._with(" OR ".join([_TOUCHED] * 3), *globs)
+        return self._position_or_time(field)
 
-    def _place_or_time(self, field: Field) -> str:
+    def _position_or_time(self, field: Field) -> str:
         match field.name:
             case "branch":
                 pattern = field.value.replace("[", "[[]")
@@ -163,10 +176,10 @@ class _Compiler:
             case "tag":
                 return self._with(_TAGGED, json.dumps(list(self._tagged(field.value))))
             case "before":
-                return self._with(_known("message.time < ?"), self._moment(field))
+                return self._with(_false_if_null("message.time < ?"), self._seconds(field))
             case "after":
-                return self._with(_known("message.time >= ?"), self._moment(field))
-        raise trouble(self._text, field.at, "in: says where words and re: are looked for, and needs some beside it")
+                return self._with(_false_if_null("message.time >= ?"), self._seconds(field))
+        raise query_error(self._text, field.at, _IN_NEEDS_WORDS)
 
     def _with(self, condition: str, *parameters: object) -> str:
         self.parameters.extend(parameters)
@@ -174,66 +187,65 @@ class _Compiler:
 
     def _column(self, name: str, field: Field) -> str:
         if name not in COLUMNS:
-            raise trouble(self._text, field.at, f"in: takes {', '.join(COLUMNS)}, and got {name!a}")
+            raise query_error(self._text, field.at, f"in: takes {', '.join(COLUMNS)}, not {name!a}")
         return name
 
     def _check_kind(self, field: Field) -> None:
-        if field.value.lower() not in KINDS[1:] and not any(sign in field.value for sign in "*?"):
+        if field.value.lower() not in KINDS[1:] and not any(wildcard in field.value for wildcard in "*?"):
             known = f"kinds: {', '.join(KINDS[1:])}"
-            raise trouble(self._text, field.at, f"{field.value!a} is no kind of message", known)
+            raise query_error(self._text, field.at, f"{field.value!a} is not a message kind", known)
 
-    def _moment(self, field: Field) -> int:
+    def _seconds(self, field: Field) -> int:
         try:
             return parse_moment(field.value, now_nanoseconds()) // 1_000_000_000
         except Invalid as error:
-            raise trouble(self._text, field.at, error.message, error.hint or "") from error
+            raise query_error(self._text, field.at, error.message, error.hint or "") from error
 
 
-class _Sifting:
-    """Makes what sifts messages of the parts of a query that hold a pattern; `compiler` writes the tests."""
+class _PredicateCompiler:
+    """Compiles the parts of a query that contain a regular expression; `sql` writes the tests for the index."""
 
-    def __init__(self, compiler: _Compiler) -> None:
-        self.compiler = compiler
+    def __init__(self, sql: _SqlCompiler) -> None:
+        self.sql = sql
         self.tests: list[str] = []
         self.patterns: list[Pattern] = []
 
-    def sift(self, node: Node, columns: tuple[str, ...], *, wanted: bool = True) -> Sift:
-        """Turn a part of a query into what sifts; under a NOT its patterns are not `wanted`.
+    def predicate(self, node: Node, columns: tuple[str, ...], *, negated: bool = False) -> Predicate:
+        """Compile a part of a query; patterns below a NOT are not highlighted.
 
         Raises:
-            Invalid: a value means nothing.
+            Invalid: a field has an invalid value.
         """
         if isinstance(node, Not):
-            return negate(self.sift(node.item, columns, wanted=not wanted))
-        if isinstance(node, Both | Either):
+            return negate(self.predicate(node.item, columns, negated=not negated))
+        if isinstance(node, And | Or):
             items = node.items
-            if isinstance(node, Both):
-                columns, items = self.compiler.scope(items, columns)
-            told_first = sorted(items, key=_has_pattern)
-            sifts = [self.sift(item, columns, wanted=wanted) for item in told_first]
-            return all_of(sifts) if isinstance(node, Both) else any_of(sifts)
+            if isinstance(node, And):
+                columns, items = self.sql.apply_scope(items, columns)
+            cheapest_first = sorted(items, key=_has_regex)
+            predicates = [self.predicate(item, columns, negated=negated) for item in cheapest_first]
+            return all_of(predicates) if isinstance(node, And) else any_of(predicates)
         if isinstance(node, Field) and node.name == "re":
             pattern = Pattern(compile_regex(node.value), columns)
-            if wanted:
+            if not negated:
                 self.patterns.append(pattern)
             return matches(pattern)
-        self.tests.append(self.compiler.condition(node, columns))
+        self.tests.append(self.sql.condition(node, columns))
         return index_test(len(self.tests) - 1)
 
 
-def _known(condition: str) -> str:
-    """Make a condition on what may be unknown false where it is, so that NOT makes it true."""
+def _false_if_null(condition: str) -> str:
+    """Make a condition on a nullable column false for NULL, so that its negation is true."""
     return f"ifnull({condition}, FALSE)"
 
 
 def _has_alternatives(node: Node) -> bool:
-    return isinstance(node, Either) or (isinstance(node, Both) and any(map(_has_alternatives, node.items)))
+    return isinstance(node, Or) or (isinstance(node, And) and any(map(_has_alternatives, node.items)))
 
 
-def _is_somewhere(node: Node) -> bool:
-    """Tell whether a part of a query is looked for in texts."""
-    return any(isinstance(leaf, Words) or _has_pattern(leaf) for leaf in leaves(node))
+def _searches_text(node: Node) -> bool:
+    return any(isinstance(leaf, Phrase) or _has_regex(leaf) for leaf in leaves(node))
 
 
-def _has_pattern(node: Node) -> bool:
+def _has_regex(node: Node) -> bool:
     return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))

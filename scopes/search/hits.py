@@ -1,8 +1,9 @@
-"""From a row of the index to the message in the store, the place where it stands, and what stands around it."""
+"""Search hits: the message of an index row, a branch that contains it, a snippet, and its neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
@@ -14,17 +15,22 @@ from scopes.index.index import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
 from scopes.model.message import Message
+from scopes.result import Result
+from scopes.search.ast import Node, positive_phrases
+from scopes.search.compile import Plan
 from scopes.search.index_document import texts_of
-from scopes.search.snippet import Mark, Piece, cut_snippet
+from scopes.search.post_filter import Row
+from scopes.search.regex import Matcher, TooSlow
+from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
-_PLACES = """
+_COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
     WHERE commits.message = ? ORDER BY value.text, commits.number"""
 _FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
-_REACHED = """
+_REACHABLE = """
     WITH RECURSIVE reached (entry) AS (
         SELECT tip FROM branch WHERE conversation = ? AND name = ?
         UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
@@ -32,69 +38,108 @@ _REACHED = """
 
 
 class Neighbour(NamedTuple):
-    """A message beside one that was found; `message` is there where its commit has no text to show."""
+    """A message next to a hit; `message` is set if its commit has no text to show."""
 
     head: MessageHead
     message: Message | None
 
 
-class Found(NamedTuple):
-    """A message with its place and its surroundings; `claim` is what the branch says has become of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit(Result):
+    """A message that matches: `conversation/branch` contains it, `also` are other conversations that do.
+
+    `part` is the column that the snippet is from. `before` and `after` are the neighbouring messages, oldest first.
+    `retracted` and `amended` tell whether the branch replaces the message's text.
+    """
 
     conversation: ConversationId
     branch: BranchName
     head: MessageHead
     part: str
     snippet: tuple[Piece, ...]
-    also: tuple[ConversationId, ...]
-    before: tuple[Neighbour, ...]
-    after: tuple[Neighbour, ...]
-    claim: Mapping[str, object]
+    also: tuple[ConversationId, ...] = ()
+    score: float | None = None
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
+    retracted: bool = False
+    amended: bool = False
 
 
-class Look(NamedTuple):
-    """What shows why a text was found, and the columns that it stands for; without any for all."""
+class Highlighter(NamedTuple):
+    """Finds what to mark in a snippet, in the given columns; no columns means all."""
 
-    mark: Mark
+    find: SpanFinder
     columns: tuple[str, ...]
 
 
-class Reader:
-    """Reads what was found; `chosen` is the conversation that was searched, `context` how many messages around."""
+def highlighters(plan: Plan, query: Node) -> list[Highlighter]:
+    """Return the highlighters of a query: its regular expressions first, then its phrases."""
+    phrases = phrase_finder(positive_phrases(query))
+    patterns = [Highlighter(_first_match(pattern.find), pattern.columns) for pattern in plan.patterns]
+    return patterns if phrases is None else [*patterns, Highlighter(phrases, plan.columns)]
 
-    def __init__(self, repository: Repository, index: Index, chosen: ConversationId | None, context: int) -> None:
+
+def _first_match(find: Matcher) -> SpanFinder:
+    def spans(text: str) -> Sequence[tuple[int, int]]:
+        try:
+            span = find(text)
+        except TooSlow:
+            return ()
+        return () if span is None else (span,)
+
+    return spans
+
+
+class HitReader:
+    """Reads the hits of index rows.
+
+    `conversation` is the only one that is searched, None for all; `context` is the number of neighbours on either side.
+    """
+
+    def __init__(self, repository: Repository, index: Index, conversation: ConversationId | None, context: int) -> None:
         self._repository = repository
         self._index = index
-        self._chosen = chosen
+        self._conversation = conversation
         self._context = context
         self._branches: dict[ConversationId, list[BranchName]] = {}
         self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
-        self._reached: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
-        self._lines: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
+        self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
+        self._heads: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
-    def read(self, number: int, name: str, looks: Sequence[Look]) -> Found:
-        """Read a message of the index; the snippet marks what the first of the looks finds that finds anything.
+    def read(self, row: Row, marks: Sequence[Highlighter]) -> SearchHit:
+        """Read the message of a row; its snippet is marked by the first highlighter that finds anything.
 
         Raises:
-            IndexDamaged: the store has something else there.
+            IndexDamaged: the store does not agree with the index.
         """
-        places = self._index.rows(_PLACES, (number,), (str, int, str))
-        places = [place for place in places if self._chosen in (None, place[0])]
-        if not places:
-            raise IndexDamaged(f"message {name} is nowhere")
-        conversation, entry, oid = places[0]
+        commits = self._index.rows(_COMMITS, (row.number,), (str, int, str))
+        commits = [commit for commit in commits if self._conversation in (None, commit[0])]
+        if not commits:
+            raise IndexDamaged(f"message {row.id} has no commit")
+        conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
         head, texts = self._message(oid)
-        if head.id != name:
+        if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
-        part, snippet = _snippet(texts, looks)
-        also = tuple(dict.fromkeys(place[0] for place in places if place[0] != conversation))
-        before, after = self._around(conversation, branch, head.id)
+        part, snippet = _snippet(texts, marks)
+        before, after = self._neighbours(conversation, branch, head.id)
         claim = self._claim(conversation, branch, head.id)
-        return Found(conversation, branch, head, part, snippet, also, before, after, claim)
+        return SearchHit(
+            conversation=conversation,
+            branch=branch,
+            head=head,
+            part=part,
+            snippet=snippet,
+            also=tuple(dict.fromkeys(commit[0] for commit in commits if commit[0] != conversation)),
+            score=None if row.score is None else round(-row.score, 4),
+            before=before,
+            after=after,
+            retracted="retracted" in claim,
+            amended="amended" in claim,
+        )
 
     def texts(self, number: int) -> tuple[str, ...]:
-        """Read all text of a message of the index; raises as `read` does."""
+        """Read the texts of a message by its row number, one per column; raises as `read` does."""
         rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
@@ -109,7 +154,7 @@ class Reader:
             raise IndexDamaged(error.message) from error
 
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
-        """Return the branch that a commit is on: main where that reaches it, otherwise the first by name."""
+        """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
         if conversation not in self._branches:
             rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
             self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
@@ -121,22 +166,22 @@ class Reader:
 
     def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
         key = (conversation, branch)
-        if key not in self._reached:
-            self._reached[key] = frozenset(row[0] for row in self._index.rows(_REACHED, key, (int,)))
-        return self._reached[key]
+        if key not in self._reachable:
+            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key, (int,)))
+        return self._reachable[key]
 
-    def _around(
-        self, conversation: ConversationId, branch: BranchName, name: MessageId
+    def _neighbours(
+        self, conversation: ConversationId, branch: BranchName, message: MessageId
     ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
         if not self._context:
             return (), ()
         key = (conversation, branch)
-        if key not in self._lines:
+        if key not in self._heads:
             tip = self._tip(conversation, branch)
-            self._lines[key] = list(walk_heads_oldest_first(self._repository, [tip]))
-        line = self._lines[key]
-        at = next((number for number, head in enumerate(line) if head.id == name), 0)
-        before, after = line[max(0, at - self._context) : at], line[at + 1 : at + 1 + self._context]
+            self._heads[key] = list(walk_heads_oldest_first(self._repository, [tip]))
+        heads = self._heads[key]
+        at = next((number for number, head in enumerate(heads) if head.id == message), 0)
+        before, after = heads[max(0, at - self._context) : at], heads[at + 1 : at + 1 + self._context]
         return tuple(map(self._neighbour, before)), tuple(map(self._neighbour, after))
 
     def _neighbour(self, head: MessageHead) -> Neighbour:
@@ -156,18 +201,18 @@ class Reader:
             self._tips[key] = tip
         return self._tips[key]
 
-    def _claim(self, conversation: ConversationId, branch: BranchName, name: MessageId) -> Mapping[str, object]:
+    def _claim(self, conversation: ConversationId, branch: BranchName, message: MessageId) -> Mapping[str, object]:
         try:
-            return find_claim(self._repository, self._tip(conversation, branch), name)
+            return find_claim(self._repository, self._tip(conversation, branch), message)
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
 
 
-def _snippet(texts: tuple[str, ...], looks: Sequence[Look]) -> tuple[str, tuple[Piece, ...]]:
-    """Cut the snippet from the first part that holds what was searched for, or else from the first that has text."""
-    for look in looks:
+def _snippet(texts: tuple[str, ...], marks: Sequence[Highlighter]) -> tuple[str, tuple[Piece, ...]]:
+    """Return the column and the snippet of the first match; without a match, of the first column with text."""
+    for highlighter in marks:
         for column, text in zip(COLUMNS, texts, strict=True):
-            spans = look.mark(text) if column in (look.columns or COLUMNS) else ()
+            spans = highlighter.find(text) if column in (highlighter.columns or COLUMNS) else ()
             if spans:
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))

@@ -1,4 +1,4 @@
-"""What of a message is searched: its words by kind of part, and what its fields are."""
+"""What the index stores of a message: its texts by kind of part, and the values of its fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from scopes.history.messages import MESSAGE_FILE, head_of, is_root
 from scopes.ids import Oid
-from scopes.index.document import IndexDocument
+from scopes.index.document import Describe, IndexDocument
 from scopes.model.codec import decode
 from scopes.model.message import Message, Part
 from scopes.store.objects import Commit
@@ -14,60 +14,46 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
 _PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
-_SOURCES = ("text", "text", "input", "output")  # of each column: the field of a part, `<field>_text` where it is odd
-_NEAR = 16  # messages between a call and its result: the results of calls made at once come one by one
-_REMEMBERED = 64
-_REPEATED = "retracted: "  # begins a notice without a reason; the retracted text follows
+_TEXT_FIELDS = ("text", "text", "input", "output")  # of a part, by column; `<field>_text` holds invalid JSON
+_CALL_DISTANCE = 16  # messages between a tool call and its result: results of parallel calls come one by one
+_CACHED_MESSAGES = 64
+_RETRACTED = "retracted: "  # prefix of a retraction without a reason; the retracted text follows
 
 
-def describe_from(repository: Repository) -> Callable[[Commit], IndexDocument | None]:
-    """Return what describes the commits of a store."""
-    calls = _Calls(repository)
+def describe_from(repository: Repository, on_progress: Callable[[int], None] = lambda _count: None) -> Describe:
+    """Return the function that makes index documents of commits; it calls `on_progress(1)` for each commit."""
+    calls = _ToolCalls(repository)
 
     def describe(commit: Commit) -> IndexDocument | None:
+        on_progress(1)
         return None if is_root(commit) else _describe(commit, _read(repository, commit), calls)
 
     return describe
 
 
-class _Calls:
-    """Tells which tool a result is of: the call stands in one of the messages just before it.
+def texts_of(message: Message) -> tuple[str, str, str, str]:
+    """Return the texts of a message in the order of the index's columns.
 
-    What was read last is remembered, because parents are described before their children.
+    Tool inputs and results contribute all strings in their JSON, a typed message those of its payload as well.
     """
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._known: dict[Oid, tuple[tuple[Oid, ...], dict[str, str]]] = {}
-
-    def note(self, commit: Commit, message: Message) -> None:
-        """Remember the calls of a message."""
-        if len(self._known) >= _REMEMBERED:
-            del self._known[next(iter(self._known))]
-        called = {str(part.fields.get("call_id")): _name(part) for part in message.parts if part.type == "tool_call"}
-        self._known[commit.oid] = (commit.parents[:1], {call: name for call, name in called.items() if name})
-
-    def find_tool(self, commit: Commit, call: str) -> str | None:
-        """Return the name of the tool that a call near before a commit was for."""
-        line = commit.parents[:1]
-        for _ in range(_NEAR):
-            if not line:
-                return None
-            if line[0] not in self._known:
-                before = read_commit(self._repository, line[0])
-                if is_root(before):
-                    return None
-                self.note(before, _read(self._repository, before))
-            line, called = self._known[line[0]]
-            if call in called:
-                return called[call]
-        return None
+    columns: tuple[list[str], ...] = ([], [], [], [])
+    for part in message.parts:
+        column = _PART_COLUMN.get(part.type)
+        if column is not None:
+            name = _TEXT_FIELDS[column]
+            for field in (name, f"{name}_text"):
+                columns[column].extend(_strings(part.fields.get(field)))
+    columns[0].extend(_strings(message.payload))
+    if message.retracts is not None and message.text.startswith(_RETRACTED):
+        columns[0][:] = [_RETRACTED.strip(": ")]  # the retracted text is indexed with its own message
+    text, reasoning, tool_input, tool_result = map("\n".join, columns)
+    return text, reasoning, tool_input, tool_result
 
 
-def _describe(commit: Commit, message: Message, calls: _Calls) -> IndexDocument:
-    calls.note(commit, message)
+def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
+    calls.add(commit, message)
     head = head_of(commit)
-    tools = {_name(part) for part in message.parts if part.type == "tool_call"} | {message.tool or ""}
+    tools = {_tool_name(part) for part in message.parts if part.type == "tool_call"} | {message.tool or ""}
     results = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
     tools |= {calls.find_tool(commit, call) or "" for call in results if isinstance(call, str)}
     files = {touch.path for touch in message.files} | {touch.source or "" for touch in message.files}
@@ -78,31 +64,48 @@ def _describe(commit: Commit, message: Message, calls: _Calls) -> IndexDocument:
     )  # fmt: skip
 
 
-def _name(part: Part) -> str:
+class _ToolCalls:
+    """Finds the tool that a result belongs to: its call is in one of the messages just before.
+
+    The last messages are cached, because parents are indexed before their children.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._cache: dict[Oid, tuple[tuple[Oid, ...], dict[str, str]]] = {}  # first parent, tool by call id
+
+    def add(self, commit: Commit, message: Message) -> None:
+        """Cache the calls of a message."""
+        if len(self._cache) >= _CACHED_MESSAGES:
+            del self._cache[next(iter(self._cache))]
+        tools = {
+            str(part.fields.get("call_id")): _tool_name(part) for part in message.parts if part.type == "tool_call"
+        }
+        self._cache[commit.oid] = (commit.parents[:1], {call: name for call, name in tools.items() if name})
+
+    def find_tool(self, commit: Commit, call: str) -> str | None:
+        """Return the name of the tool of a call shortly before a commit."""
+        parents = commit.parents[:1]
+        for _ in range(_CALL_DISTANCE):
+            if not parents:
+                return None
+            if parents[0] not in self._cache:
+                parent = read_commit(self._repository, parents[0])
+                if is_root(parent):
+                    return None
+                self.add(parent, _read(self._repository, parent))
+            parents, tools = self._cache[parents[0]]
+            if call in tools:
+                return tools[call]
+        return None
+
+
+def _tool_name(part: Part) -> str:
     return str(part.fields.get("name", ""))
 
 
-def texts_of(message: Message) -> tuple[str, str, str, str]:
-    """Return all text of a message by kind of part, in the order of the index's columns.
-
-    Of tool inputs and results these are the texts that they hold, however deep; of a typed message also its document's.
-    """
-    found: tuple[list[str], ...] = ([], [], [], [])
-    for part in message.parts:
-        column = _PART_COLUMN.get(part.type)
-        if column is not None:
-            source = _SOURCES[column]
-            for field in (source, f"{source}_text"):
-                found[column].extend(_strings(part.fields.get(field)))
-    found[0].extend(_strings(message.payload))
-    if message.retracts is not None and message.text.startswith(_REPEATED):
-        found[0][:] = [_REPEATED.strip(": ")]  # what was taken back is found where it was said
-    text, reasoning, tool_input, tool_result = map("\n".join, found)
-    return text, reasoning, tool_input, tool_result
-
-
 def _strings(value: object) -> Iterator[str]:
-    """Yield the texts in a JSON value, in order, without going deep in calls: a message may be nested 200 levels."""
+    """Yield the strings in a JSON value, in order; iterative, because a message may be nested 200 levels deep."""
     stack = [value]
     while stack:
         item = stack.pop()

@@ -1,62 +1,99 @@
-"""What no index can tell of a message: whether regular expressions fit it, and what follows for the whole query.
+"""Conditions that the index cannot evaluate: regular expressions, and the AND, OR and NOT around them.
 
-Where a pattern stands under NOT or OR, every message is asked in turn. The parts of the query without one are asked of
-the index first, so that a message is only read where they leave it open.
+Messages whose rows the index returned are read and tested one by one. Parts of a query without a regular expression
+are evaluated by the index (`Candidate.tests`) and come first, so that a message is read only if they leave it open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias
 
 from scopes.index.schema import COLUMNS
-from scopes.search.regex import Find
+from scopes.search.regex import Matcher, TooSlow
+
+
+class Row(NamedTuple):
+    """Index row; a lower BM25 score is better, None if rows are not ranked. `tests` are results of `Plan.tests`."""
+
+    number: int
+    id: str
+    score: float | None
+    tests: tuple[bool, ...] = ()
 
 
 class Candidate(NamedTuple):
-    """A message that may be a hit: what the index told of it, test by test, and what reads its text by column."""
+    """A message to test: the results of the index tests, and a function that reads its texts, one per column."""
 
-    told: Sequence[bool]
+    tests: Sequence[bool]
     read: Callable[[], Sequence[str]]
 
 
-Sift: TypeAlias = Callable[[Candidate], bool]
-"""Tells whether a message fits; raises TooSlow."""
+Predicate: TypeAlias = Callable[[Candidate], bool]
+"""Returns True if a message matches; raises TooSlow."""
 
 
 class Pattern(NamedTuple):
-    """A regular expression and the columns that it is looked for in; without any in all."""
+    """A regular expression and the columns it is searched in; no columns means all."""
 
-    find: Find
+    find: Matcher
     columns: tuple[str, ...]
 
 
-def index_test(test: int) -> Sift:
-    """Fit what the index said yes to."""
-    return lambda candidate: bool(candidate.told[test])
+class PostFilter:
+    """Drops the rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
+
+    Afterwards `finished` is True if all rows were tested, and `stopped_at` is the id of a message on which a regular
+    expression exceeded its time limit.
+    """
+
+    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Sequence[str]]) -> None:
+        self.finished = False
+        self.stopped_at: str | None = None
+        self._predicates = predicates
+        self._texts = texts
+
+    def filter(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows that match, in order."""
+        for row in rows:
+            candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
+            try:
+                matched = all(predicate(candidate) for predicate in self._predicates)
+            except TooSlow:
+                self.stopped_at = row.id
+                return
+            if matched:
+                yield row
+        self.finished = True
 
 
-def matches(pattern: Pattern) -> Sift:
-    """Fit what has a place for a pattern."""
-    chosen = [number for number, column in enumerate(COLUMNS) if column in (pattern.columns or COLUMNS)]
+def index_test(number: int) -> Predicate:
+    """Return a predicate: the index test of this number passed."""
+    return lambda candidate: bool(candidate.tests[number])
 
-    def sift(candidate: Candidate) -> bool:
+
+def matches(pattern: Pattern) -> Predicate:
+    """Return a predicate: the pattern matches in one of its columns."""
+    columns = [number for number, column in enumerate(COLUMNS) if column in (pattern.columns or COLUMNS)]
+
+    def test(candidate: Candidate) -> bool:
         texts = candidate.read()
-        return any(pattern.find(texts[number]) is not None for number in chosen)
+        return any(pattern.find(texts[number]) is not None for number in columns)
 
-    return sift
-
-
-def negate(sift: Sift) -> Sift:
-    """Fit what something else does not."""
-    return lambda candidate: not sift(candidate)
+    return test
 
 
-def all_of(sifts: Sequence[Sift]) -> Sift:
-    """Fit what all of these do, asked in order."""
-    return lambda candidate: all(sift(candidate) for sift in sifts)
+def negate(predicate: Predicate) -> Predicate:
+    """Return the negation of a predicate."""
+    return lambda candidate: not predicate(candidate)
 
 
-def any_of(sifts: Sequence[Sift]) -> Sift:
-    """Fit what one of these does, asked in order."""
-    return lambda candidate: any(sift(candidate) for sift in sifts)
+def all_of(predicates: Sequence[Predicate]) -> Predicate:
+    """Return the conjunction of predicates, evaluated in order."""
+    return lambda candidate: all(predicate(candidate) for predicate in predicates)
+
+
+def any_of(predicates: Sequence[Predicate]) -> Predicate:
+    """Return the disjunction of predicates, evaluated in order."""
+    return lambda candidate: any(predicate(candidate) for predicate in predicates)

@@ -1,7 +1,9 @@
-"""Regular expressions that end: RE2 where it is installed, and otherwise Python's own under a time limit.
+r"""Regular expressions with bounded run time: RE2 if it is installed, otherwise Python's `re` with a time limit.
 
-What a pattern finds does not depend on that. RE2 takes time in proportion to the text, whatever the pattern; what it
-cannot say (looking behind or ahead, references back) is left to Python's, which can take longer than anybody lives.
+Both find the same matches. RE2 takes time linear in the text. What it does not support (lookaround, back-references)
+is matched by `re`, which may take exponential time and is interrupted by SIGALRM. The `regex` library has a timeout of
+its own, but finds other matches: its \w contains combining marks and not \u00b2, its \s lacks \x1c to \x1f, and
+ignoring case it does not match i with \u0130 or \u0131.
 """
 
 from __future__ import annotations
@@ -16,44 +18,42 @@ from typing import Any, TypeAlias
 
 from scopes.errors import Invalid
 from scopes.loading import load
-from scopes.search.re2_syntax import re2_form
+from scopes.search.re2_syntax import translate_to_re2
 
-Find: TypeAlias = Callable[[str], tuple[int, int] | None]
-"""Returns where a text first fits, or None; raises TooSlow."""
+Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
+"""Returns the span of the first match in a text, or None; raises TooSlow."""
 
 LIMIT_SECONDS = 5.0
-_LONGEST = 10_000  # characters of a pattern
+_MAX_PATTERN_CHARACTERS = 10_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class TooSlow(Exception):
-    """A pattern took longer than it may on one text."""
+    """A pattern exceeded the time limit on one text."""
 
 
-def compile_regex(pattern: str) -> Find:
-    """Read a regular expression of Python's on text; ^ and $ are the ends of lines.
-
-    Upper and lower case differ unless it begins with `(?i)`.
+def compile_regex(pattern: str) -> Matcher:
+    """Compile a Python regular expression; ^ and $ match at line ends, and case matters unless it starts with `(?i)`.
 
     Raises:
-        Invalid: it is none.
+        Invalid: the pattern is not valid, too long or nested too deeply.
     """
-    if len(pattern) > _LONGEST:
-        raise Invalid(f"a regular expression has at most {_LONGEST:,} characters")
+    if len(pattern) > _MAX_PATTERN_CHARACTERS:
+        raise Invalid(f"a regular expression has at most {_MAX_PATTERN_CHARACTERS:,} characters")
     try:
-        with warnings.catch_warnings(action="ignore"):  # of what a later Python may take [[ for
-            own = re.compile(pattern, re.MULTILINE)
+        with warnings.catch_warnings(action="ignore"):  # [[ may get another meaning in a later Python
+            compiled = re.compile(pattern, re.MULTILINE)
     except re.error as error:
         hint = r"a letter of any script is [^\W\d_], a digit \d" if r"bad escape \p" in error.msg.lower() else None
-        raise Invalid(f"{pattern!a} is no regular expression: {error}", hint=hint) from error
+        raise Invalid(f"{pattern!a} is not a valid regular expression: {error}", hint=hint) from error
     except (RecursionError, OverflowError) as error:
-        raise Invalid("the regular expression goes too deep", hint="use fewer parentheses") from error
-    limited = _find_limited(own)
-    return _find_linear(pattern, limited) or limited
+        raise Invalid("the regular expression is nested too deeply", hint="use fewer parentheses") from error
+    by_python = _python_matcher(compiled)
+    return _re2_matcher(pattern, by_python) or by_python
 
 
-def advice() -> str | None:
-    """Say what else helps against a slow pattern than a simpler one; None where RE2 is installed and could not."""
+def install_hint() -> str | None:
+    """Return how to install RE2, which may make a slow pattern fast; None if it is installed."""
     return "pip install 'scopes-ai[regex]'" if _re2_options() is None else None
 
 
@@ -66,55 +66,55 @@ def _re2_options() -> Any:
     return options
 
 
-def _find_linear(pattern: str, limited: Find) -> Find | None:
-    """Return a search by RE2, which leaves to `limited` the texts on which it would find something else.
+def _re2_matcher(pattern: str, by_python: Matcher) -> Matcher | None:
+    """Return a matcher by RE2 that passes texts on which RE2 would differ to `by_python`.
 
-    None where it is not installed or does not know the pattern.
+    None if RE2 is not installed or does not support the pattern.
     """
-    options, form = _re2_options(), re2_form(pattern)
-    if options is None or form is None:
+    options, translated = _re2_options(), translate_to_re2(pattern)
+    if options is None or translated is None:
         return None
     try:
-        compiled = load("re2:compile")(form.pattern, options)
+        compiled = load("re2:compile")(translated.pattern, options)
     except load("re2:error"):
         return None
 
     def find(text: str) -> tuple[int, int] | None:
-        if not text.isascii() and (form.ascii_only or _SURROGATE.search(text)):
-            return limited(text)
-        found = compiled.search(text)
-        return None if found is None else (int(found.start()), int(found.end()))
+        if not text.isascii() and (translated.ascii_only or _SURROGATE.search(text)):
+            return by_python(text)
+        match = compiled.search(text)
+        return None if match is None else (int(match.start()), int(match.end()))
 
     return find
 
 
-def _find_limited(compiled: re.Pattern[str]) -> Find:
+def _python_matcher(compiled: re.Pattern[str]) -> Matcher:
     def find(text: str) -> tuple[int, int] | None:
-        with _limited():
-            found = compiled.search(text)
-        return None if found is None else found.span()
+        with _time_limit():
+            match = compiled.search(text)
+        return None if match is None else match.span()
 
     return find
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
-    """Interrupt the block after a while: Python's matcher looks for signals while it works.
+def _time_limit() -> Iterator[None]:
+    """Interrupt the block after LIMIT_SECONDS; `re` checks for signals while it matches.
 
     Raises:
-        TooSlow: it took too long.
-        Invalid: this is not the main thread, which alone can be interrupted.
+        TooSlow: the time is over.
+        Invalid: this is not the main thread; only that one receives signals.
     """
     if threading.current_thread() is not threading.main_thread():
-        raise Invalid("this regular expression needs the main thread", hint=advice())
+        raise Invalid("this regular expression needs the main thread", hint=install_hint())
 
     def interrupt(_number: int, _frame: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    previous = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous)

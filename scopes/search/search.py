@@ -1,4 +1,4 @@
-"""`search`: messages of the whole store or of one conversation, over every branch."""
+"""`search`: find messages in the whole store or in one conversation, on every branch."""
 
 from __future__ import annotations
 
@@ -8,52 +8,29 @@ from fnmatch import fnmatchcase
 from itertools import islice
 
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
-from scopes.history.messages import MessageHead
 from scopes.history.metadata import read_metadata
 from scopes.history.revparse import conversation_ids, find_conversation
-from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.document import Describe, IndexDocument
+from scopes.ids import ConversationId, Oid
+from scopes.index.document import Describe
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.ast import Field, Node, any_of_words
+from scopes.search.ast import Field, Node, with_any_phrase
 from scopes.search.compile import Plan, compile_query
-from scopes.search.execute import Sieve, can_rank, count_conversation, count_rows, looks_of, walk_rows
-from scopes.search.hits import Found, Neighbour, Reader
+from scopes.search.execute import can_rank, count_conversation, count_rows, walk_rows
+from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.index_document import describe_from
 from scopes.search.parse import parse
-from scopes.search.regex import LIMIT_SECONDS, advice
-from scopes.search.snippet import Piece
-from scopes.store.objects import Commit
+from scopes.search.post_filter import PostFilter
+from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchHit(Result):
-    """A message that was found: `conversation/branch` is one place of it, `also` are other conversations with it.
-
-    `part` names the part that the snippet is from; `before` and `after` are the messages around it, in their order.
-    On that branch its text holds no more where it was `retracted`, or `amended` by another message.
-    """
-
-    conversation: ConversationId
-    branch: BranchName
-    head: MessageHead
-    part: str
-    snippet: tuple[Piece, ...]
-    also: tuple[ConversationId, ...] = ()
-    score: float | None = None
-    before: tuple[Neighbour, ...] = ()
-    after: tuple[Neighbour, ...] = ()
-    retracted: bool = False
-    amended: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCoverage(Result):
-    """What an answer covers; `hits` is how many there are, shown or not, None where not all were looked for.
+    """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
 
-    `damaged` conversations and `unreadable` messages could not be read; `read` commits were new to the index;
-    `stopped_at` is the message on which a regular expression took too long.
+    `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
+    `stopped_at` is the message on which a regular expression exceeded its time limit.
     """
 
     query: str
@@ -72,7 +49,7 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """What was found, and last the coverage; `context` is how many messages around each hit were asked for."""
+    """The hits, then the coverage; `context` is the number of neighbours that were requested around each hit."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
@@ -80,7 +57,7 @@ class Search(Stream):
 
     @property
     def exit_code(self) -> int:
-        """As grep: 1 where nothing was found; 9 where the search was stopped before its end."""
+        """As grep: 1 if nothing was found; 9 if the search was stopped early."""
         if self.coverage.stopped_at is not None:
             return BudgetExhausted.exit_code
         return 0 if self.hits else 1
@@ -88,7 +65,7 @@ class Search(Stream):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """What is asked for, understood and checked."""
+    """A parsed and compiled query with its options; `text` is its source."""
 
     text: str
     query: Node
@@ -110,105 +87,81 @@ def search(
     newest_first: bool = False,
     context: int = 0,
     any_word: bool = False,
-    advance: Callable[[int], None] = lambda _count: None,
+    on_progress: Callable[[int], None] = lambda _count: None,
 ) -> Search:
-    """Find messages; the best first, or the newest first where asked or where the query has no words to rank by.
+    """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
-    A word that more than half of very many messages say is none to rank by.
+    Words that occur in more than half of very many messages are not ranked by either.
 
-    With `regex` the whole query is one regular expression; with `any_word` a hit need not have all of the words.
-    `advance` is told of each message that is read for the index.
+    regex: the whole query is one regular expression.
+    any_word: one of the words is enough for a hit.
+    context: the number of neighbours to read on either side of a hit.
+    on_progress: called with 1 for each commit that is added to the index.
 
     Raises:
-        Invalid, NotFound, Ambiguous: the query or the conversation cannot be understood.
+        Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
     """
     if limit < 0 or context < 0:
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
     if regex and any_word:
-        raise Invalid("a regular expression has no words of which one is enough", hint="leave out --any or --regex")
-    chosen = None if conversation is None else find_conversation(repository, conversation)
+        raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
+    conversation_id = None if conversation is None else find_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
-        parsed = any_of_words(parsed)
-    plan = compile_query(query, parsed, chosen, lambda tag: _tagged(repository, tag))
+        parsed = with_any_phrase(parsed)
+    plan = compile_query(query, parsed, conversation_id, lambda tag: _tagged_commits(repository, tag))
     request = _Request(
-        text=query, query=parsed, plan=plan, conversation=chosen, limit=limit, newest_first=newest_first,
+        text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
         context=context,
     )  # fmt: skip
-    describe = _telling(describe_from(repository), advance)
-    return _with_index(repository, index_directory, describe, lambda index: _answer(repository, index, request))
+    describe = describe_from(repository, on_progress)
+    return _with_index(repository, index_directory, describe, lambda index: _run(repository, index, request))
 
 
-def _telling(describe: Describe, advance: Callable[[int], None]) -> Describe:
-    def told(commit: Commit) -> IndexDocument | None:
-        advance(1)
-        return describe(commit)
-
-    return told
-
-
-def _with_index(
-    repository: Repository, directory: str, describe: Describe, answer: Callable[[Index], Search]
-) -> Search:
-    """Ask the index, and where what it says cannot be, a new one."""
+def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
+    """Run a search on the index; if that turns out to be damaged, on a rebuilt one."""
     for distrust in (False, True):
         try:
             with open_index(directory, repository, describe, distrust=distrust) as index:
-                return answer(index)
+                return run(index)
         except IndexDamaged as error:
             damage = error
     raise Corrupt(f"the search index is damaged again: {damage}", hint="see: scopes verify")
 
 
-def _answer(repository: Repository, index: Index, request: _Request) -> Search:
-    reader = Reader(repository, index, request.conversation, request.context)
-    sieve = Sieve(request.plan.sifts, reader.texts)
-    fitting = None if request.plan.sifts else count_rows(index, request.plan)
-    newest_first = request.newest_first or (fitting is not None and not can_rank(index, request.plan, fitting))
-    rows = sieve.sift(walk_rows(index, request.plan, request.limit, newest_first=newest_first))
-    looks = looks_of(request.plan, request.query)
-    hits = tuple(_hit(reader.read(row.number, row.id, looks), row.score) for row in islice(rows, request.limit))
-    total = len(hits) if request.plan.sifts and sieve.finished else fitting
-    coverage = _coverage(index, request, len(hits), total, sieve.stopped_at)
-    notes = index.notes if hits else (*index.notes, *_advise(repository, index, request))
-    if sieve.stopped_at is not None:
-        text = (
-            f"the search ended at message {sieve.stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
-        )
-        notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", advice())))))
+def _run(repository: Repository, index: Index, request: _Request) -> Search:
+    plan = request.plan
+    reader = HitReader(repository, index, request.conversation, request.context)
+    post_filter = PostFilter(plan.predicates, reader.texts)
+    matching = None if plan.predicates else count_rows(index, plan)
+    newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
+    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first))
+    marks = highlighters(plan, request.query)
+    hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
+    total = len(hits) if plan.predicates and post_filter.finished else matching
+    stopped_at = post_filter.stopped_at
+    coverage = _coverage(index, request, len(hits), total, stopped_at)
+    notes = index.notes if hits else (*index.notes, *_suggest_any(repository, index, request))
+    if stopped_at is not None:
+        text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
+        notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, context=request.context, notes=notes)
 
 
-def _advise(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
-    """Say what fewer words would find, where no message has all of them."""
-    query = any_of_words(request.query)
-    if query is request.query or request.plan.sifts or not request.limit:
+def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
+    """Yield a note with the number of messages that contain some of the words, if there are any."""
+    query = with_any_phrase(request.query)
+    if query is request.query or request.plan.predicates or not request.limit:
         return
-    plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged(repository, tag))
-    found = count_rows(index, plan)
-    if found:
-        yield Note(f"no message has all of these words; with some of them: {found:,}", "find them with --any")
-
-
-def _hit(found: Found, score: float | None) -> SearchHit:
-    return SearchHit(
-        conversation=found.conversation,
-        branch=found.branch,
-        head=found.head,
-        part=found.part,
-        snippet=found.snippet,
-        also=found.also,
-        score=None if score is None else round(-score, 4),
-        before=found.before,
-        after=found.after,
-        retracted="retracted" in found.claim,
-        amended="amended" in found.claim,
-    )
+    plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged_commits(repository, tag))
+    matching = count_rows(index, plan)
+    if matching:
+        yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:
-    standing = index.standing
-    conversations, branches, messages = standing.conversations, standing.branches, standing.messages
+    status = index.standing
+    conversations, branches, messages = status.conversations, status.branches, status.messages
     if request.conversation is not None:
         conversations, (branches, messages) = 1, count_conversation(index, request.conversation)
     return SearchCoverage(
@@ -219,16 +172,16 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None, st
         conversations=conversations,
         branches=branches,
         messages=messages,
-        index=standing.state,
-        read=standing.read,
-        damaged=standing.damaged,
-        unreadable=standing.unreadable,
+        index=status.state,
+        read=status.read,
+        damaged=status.damaged,
+        unreadable=status.unreadable,
         stopped_at=stopped_at,
     )
 
 
-def _tagged(repository: Repository, tag: str) -> Iterable[Oid]:
-    """Yield the commits that a tag names, in every conversation that has it; `*` stands for any text."""
+def _tagged_commits(repository: Repository, tag: str) -> Iterable[Oid]:
+    """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
     pattern = tag.replace("[", "[[]")
     for conversation in conversation_ids(repository):
         for name, oid in read_metadata(repository, conversation).tags.items():

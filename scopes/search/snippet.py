@@ -1,4 +1,4 @@
-"""The piece of a message's text that shows why it was found."""
+"""Excerpts of message text around the first match, with the matches marked."""
 
 from __future__ import annotations
 
@@ -8,50 +8,57 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from scopes.index.tokenize import FIRST_SINGLE, SINGLE, fold, is_single
-from scopes.search.ast import Words
+from scopes.search.ast import Phrase
 
-_BEFORE = 40  # characters that are shown before the first match, of a snippet's LENGTH
+_BEFORE = 40  # characters of a snippet's LENGTH that precede the first match
 LENGTH = 240
 _LETTER = r"[^\W_]"
-_LETTER_BESIDE_SINGLES = rf"[^\W_{SINGLE}]"
+_LETTER_OF_SPACED_SCRIPT = rf"[^\W_{SINGLE}]"
 _GAP = r"[\W_]+"
-_LOOKED_AT = 1_000_000  # characters of a text; beyond them a match is not marked
+_MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not marked
 
 
 class Piece(NamedTuple):
-    """A stretch of a text; `found` tells whether it is what was searched for."""
+    """A stretch of text; `found` is True if it is a match."""
 
     text: str
     found: bool = False
 
 
-Mark: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
-"""Returns where in a text stands what was searched for."""
+SpanFinder: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
+"""Returns the spans of the matches in a text, in order."""
 
 
-def mark_words(wanted: Iterable[Words]) -> Mark | None:
-    """Return what finds the words of a query; None where it has none."""
-    terms = sorted(set(wanted), key=lambda term: (-sum(map(len, term.words)), term))
-    return partial(spans_of, terms) if terms else None
+def phrase_finder(phrases: Iterable[Phrase]) -> SpanFinder | None:
+    """Return a function that finds the phrases of a query in a text; None if there are no phrases."""
+    longest_first = sorted(set(phrases), key=lambda phrase: (-sum(map(len, phrase.words)), phrase))
+    return partial(find_phrases, longest_first) if longest_first else None
 
 
-def _pattern(terms: Iterable[Words], letter: str) -> re.Pattern[str]:
-    return re.compile("|".join([_form(term, letter) for term in terms]))
-
-
-def _form(term: Words, letter: str) -> str:
-    form = ""
-    for number, word in enumerate(term.words):
-        if number:
-            form += r"[\W_]*" if is_single(word) or is_single(term.words[number - 1]) else _GAP
-        form += re.escape(word)
-    before = "" if is_single(term.words[0]) else f"(?<!{letter})"
-    after = "" if term.prefix or is_single(term.words[-1]) else f"(?!{letter})"
-    return before + form + after
+def find_phrases(phrases: Sequence[Phrase], text: str) -> list[tuple[int, int]]:
+    """Return the spans of phrases in a text, from the first one as far as a snippet reaches."""
+    text = text[:_MAX_SEARCHED]
+    folded = fold(text)
+    begin = min((at for at in (folded.find(phrase.words[0]) for phrase in phrases) if at >= 0), default=None)
+    if begin is None:
+        return []  # a hundred times faster than searching a megabyte for the patterns
+    pattern = _pattern(phrases, _LETTER)
+    first = pattern.search(folded, begin)
+    if first is None and max(folded) >= FIRST_SINGLE:
+        # A word also ends where a script without spaces begins.
+        pattern = _pattern(phrases, _LETTER_OF_SPACED_SCRIPT)
+        first = pattern.search(folded, begin)
+    if first is None:
+        return []
+    spans = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]
+    if len(folded) == len(text):
+        return spans
+    offsets = _original_offsets(text)
+    return [(offsets[start], offsets[stop - 1] + 1) for start, stop in spans if stop <= len(offsets)]
 
 
 def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...]:
-    """Cut a text around the first of the spans and mark those that are inside; without any, take its beginning."""
+    """Cut an excerpt around the first span and mark the spans inside it; without spans it is the text's beginning."""
     begin = max(0, spans[0][0] - _BEFORE) if spans else 0
     end = min(len(text), begin + LENGTH)
     pieces = [Piece("…")] if begin else []
@@ -68,27 +75,21 @@ def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...
     return (*pieces, Piece("…")) if end < len(text) else tuple(pieces)
 
 
-def spans_of(terms: Sequence[Words], text: str) -> list[tuple[int, int]]:
-    """Return where the words of a query stand in a text, as far as a snippet can show them."""
-    text = text[:_LOOKED_AT]
-    folded = fold(text)
-    begin = min((at for at in (folded.find(term.words[0]) for term in terms) if at >= 0), default=None)
-    if begin is None:
-        return []  # told at a hundredth of what looking for the patterns in a megabyte costs
-    pattern = _pattern(terms, _LETTER)
-    first = pattern.search(folded, begin)
-    if first is None and max(folded) >= FIRST_SINGLE:
-        pattern = _pattern(terms, _LETTER_BESIDE_SINGLES)  # a word may end where a script without spaces begins
-        first = pattern.search(folded, begin)
-    if first is None:
-        return []
-    found = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]
-    if len(folded) == len(text):
-        return found
-    places = _places(text)
-    return [(places[start], places[stop - 1] + 1) for start, stop in found if stop <= len(places)]
+def _pattern(phrases: Iterable[Phrase], letter: str) -> re.Pattern[str]:
+    return re.compile("|".join([_phrase_pattern(phrase, letter) for phrase in phrases]))
 
 
-def _places(text: str) -> list[int]:
-    """Tell for each character of the folded text which one of the text it came from, as nearly as can be told."""
+def _phrase_pattern(phrase: Phrase, letter: str) -> str:
+    pattern = ""
+    for number, word in enumerate(phrase.words):
+        if number:
+            pattern += r"[\W_]*" if is_single(word) or is_single(phrase.words[number - 1]) else _GAP
+        pattern += re.escape(word)
+    before = "" if is_single(phrase.words[0]) else f"(?<!{letter})"
+    after = "" if phrase.prefix or is_single(phrase.words[-1]) else f"(?!{letter})"
+    return before + pattern + after
+
+
+def _original_offsets(text: str) -> list[int]:
+    """Return, for each character of the folded text, the offset of the character it came from (approximately)."""
     return [number for number, character in enumerate(text) for _ in fold(character)]

@@ -43,4 +43,4 @@ def test_the_stored_line_is_another_form(cat):
     assert json.loads(cat("--raw").stdout)["v"] == 1
     done = cat("--raw", "--original")
     assert done.returncode == 2
-    assert "choose one of them" in done.stderr
+    assert "leave out one of them" in done.stderr

@@ -185,7 +185,7 @@ def test_a_decision_is_written_in_the_users_editor(waiting, tmp_path, name):
     assert "# Target: main (alice)\n# SQLite\n#\n# Source: fix (bob)\n# files\n" in seen
 
 
-@pytest.mark.parametrize(("script", "trouble"), [("true", "nothing was written"), ("exit 3", "ended with 3")])
+@pytest.mark.parametrize(("script", "trouble"), [("true", "the text is empty"), ("exit 3", "exited with code 3")])
 def test_an_editor_that_writes_nothing_or_fails_changes_nothing(waiting, tmp_path, script, trouble):
     done = edited(waiting, "EDITOR", editor(tmp_path / "ed", script))
     assert done.returncode == 1
@@ -207,4 +207,4 @@ def test_a_store_names_no_editor(waiting, tmp_path):
     environ = {name: value for name, value in environment().items() if name not in {"EDITOR", "VISUAL", "GIT_EDITOR"}}
     done = waiting.process("conflicts", "resolve", waiting.id, "2", "--edit", env=environ | {"EDITOR": ""})
     assert (done.returncode, (tmp_path / "ran").exists()) == (1, False)
-    assert "there is no editor" in done.stderr
+    assert "no editor is set" in done.stderr

@@ -50,7 +50,7 @@ def test_a_script_gets_numbers(store):
         (("diff", "conv-001"), 2, "name two places"),
         (("diff", "conv-001", "main..nowhere"), 4, "nowhere"),
         (("blame", "conv-001"), 2, "name a key or a file"),
-        (("blame", "conv-001", "--key", "decisions/none"), 4, "nothing is said about"),
+        (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001 has no"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(store, words, code, text):

@@ -34,12 +34,12 @@ def warnings(place, *words):
 def test_a_link_that_leads_out_of_a_folder_is_told_in_the_answer(place):
     """Architecture: what was left out is part of the result."""
     (found,) = warnings(place, str(place / ".claude"))
-    assert found == f"{place}/.claude/projects/link.jsonl points outside the folder and was not followed"
+    assert found == f"{place}/.claude/projects/link.jsonl points out of the folder and was not followed"
 
 
 def test_a_link_in_a_standard_place_is_told_too(place):
     (found,) = warnings(place, "--dry-run")
-    assert "link.jsonl points outside" in found
+    assert "link.jsonl points out of" in found
 
 
 def run(place, *words):

@@ -113,12 +113,12 @@ def test_a_rule_may_forbid_the_merge(torn):
 
 
 MIXTURES = {
-    "nothing": ((), "what is to be merged?", "--source"),
-    "empty source": (("--source", ""), "what is to be merged?", "--source"),
-    "both ends": (("--continue", "--abort"), "not both", "leave out"),
-    "source and continue": (("--continue", "--source", "fix"), "--continue", "leave out"),
-    "strategy and abort": (("--abort", "--strategy", "ours"), "--abort", "leave out"),
-    "dry run and continue": (("--continue", "--dry-run"), "--continue", "leave out"),
+    "nothing": ((), "no source branch given", "--source"),
+    "empty source": (("--source", ""), "no source branch given", "--source"),
+    "both ends": (("--continue", "--abort"), "cannot be combined", "leave out"),
+    "source and continue": (("--continue", "--source", "fix"), "--continue", "only --branch"),
+    "strategy and abort": (("--abort", "--strategy", "ours"), "--abort", "only --branch"),
+    "dry run and continue": (("--continue", "--dry-run"), "--continue", "only --branch"),
     "branch and source": (("--source", "fix", "--branch", "main"), "--branch", "--target"),
 }
 

@@ -19,7 +19,7 @@ from tests.cli.running import PRODUCT, scopes
 def answer(capsys, sealed_world, monkeypatch):
     """Return a function that runs scopes with --json in this process and returns the document."""
     rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
 
     def run(*words, code=0):
         assert main(["-c", "scopes.durability=fast", *words, "--json"], TABLE) == code

@@ -19,7 +19,7 @@ from tests.support.history import history
 def store(tmp_path, monkeypatch):
     """A store with one conversation of two messages."""
     rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
     repository = make_store(tmp_path / "store.git")
     history(repository, "main: one two")
     return str(tmp_path / "store.git")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from scopes.context.context import context
+from scopes.context.request import Request
 from tests.support.history import say
 
 LONG = "The session cookie is dropped by Safari because SameSite is none and Secure is missing. "
@@ -17,13 +18,12 @@ def talk(repository, turns, *, conversation="conv-001", length=200, **fields):
         say(repository, conversation, f"turn-{number} " + (LONG * 20)[:length], author=author, **fields)
 
 
-def built(repository, chosen, tmp_path, where="conv-001", max_tokens=8000, **options):
+def built(repository, tokenizer, tmp_path, where="conv-001", max_tokens=8000, **options):
     """Build a context with its cache and its project in the test's directory."""
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
-    return context(
-        repository, where, chosen, max_tokens=max_tokens, cache=str(tmp_path / "cache"), project=str(project), **options
-    )
+    request = Request(where=where, max_tokens=max_tokens, project=str(project), **options)
+    return context(repository, request, tokenizer, str(tmp_path / "cache"))
 
 
 def put(tmp_path, path, text):

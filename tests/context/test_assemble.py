@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.assemble import TIGHT_BELOW, Wanted, assemble
+from scopes.context.assemble import assemble
 from scopes.context.collect import Collected
 from scopes.context.files import Project, TouchedFile
+from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
 from tests.context.test_turns import content, head, text
 
@@ -41,8 +42,9 @@ def file(name, words):
     return TouchedFile(name, 1, None, "word " * words)
 
 
-def made(found, tokens, title="conv-001/main", tokenizer=None, **wanted):
-    return assemble(found, title, Wanted(tokens, **wanted), Project("/nowhere"), tokenizer or Words())
+def made(collected, tokens, title="conv-001/main", tokenizer=None, **options):
+    request = check_request(Request(max_tokens=tokens, **options))
+    return assemble(collected, title, request, Project("/nowhere"), tokenizer or Words())
 
 
 @given(

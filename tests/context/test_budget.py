@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.budget import MOST, PRESETS, divide, plan_budget, set_shares
+from scopes.context.budget import MAX_WINDOW, PRESETS, divide, parse_shares, plan_budget
 from scopes.errors import Invalid
 
 
@@ -40,7 +40,7 @@ def test_what_remains_goes_to_the_first_parts():
     assert plan_budget(7).parts == {"content": 5, "response": 1, "overhead": 1}
 
 
-@pytest.mark.parametrize("window", [-1, MOST + 1])
+@pytest.mark.parametrize("window", [-1, MAX_WINDOW + 1])
 def test_a_window_that_cannot_be_is_refused(window):
     with pytest.raises(Invalid):
         plan_budget(window)
@@ -54,16 +54,16 @@ def test_an_unknown_preset_is_refused_with_those_there_are():
 
 def test_shares_can_be_set():
     """S1-14."""
-    shares = set_shares("70/20/10", None)
+    shares = parse_shares("70/20/10", None)
     made = plan_budget(1001, default=shares)
     assert (made.parts, sum(made.content_parts.values())) == ({"content": 701, "response": 200, "overhead": 100}, 701)
-    assert set_shares(None, "10/80/10").content == {"files": 10, "history": 80, "metadata": 10}
+    assert parse_shares(None, "10/80/10").content == {"files": 10, "history": 80, "metadata": 10}
 
 
 @pytest.mark.parametrize("text", ["60/20", "60/20/21", "a/b/c", "-10/60/50", "", "50/30/20/0"])
 def test_shares_that_do_not_add_up_are_refused(text):
     with pytest.raises(Invalid, match="budgetWindow"):
-        set_shares(text, None)
+        parse_shares(text, None)
 
 
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 100), min_size=1, max_size=6))

@@ -33,7 +33,7 @@ def test_turns_are_oldest_first_with_their_real_numbers(repository):
 @pytest.mark.parametrize("most", [0, 1, 2, 5])
 def test_no_more_messages_are_read_than_could_fit_and_the_others_are_counted(repository, most):
     history(repository, "main: a b c")
-    material = gathered(repository, most=most)
+    material = gathered(repository, max_messages=most)
     assert said(material) == ["a", "b", "c"][max(0, 3 - most) :]
     assert (material.messages, material.unread) == (3, max(0, 3 - most))
 
@@ -42,7 +42,7 @@ def test_what_a_program_put_in_is_no_unread_turn(repository):
     new(repository)
     say(repository, "conv-001", "reminder", author={"name": "claude", "kind": "injected"})
     say(repository, "conv-001", "hello")
-    assert gathered(repository, most=1).unread == 0
+    assert gathered(repository, max_messages=1).unread == 0
 
 
 def test_of_several_compactions_the_last_counts(repository):
@@ -53,7 +53,7 @@ def test_of_several_compactions_the_last_counts(repository):
     say(repository, "conv-001", "after")
     material = gathered(repository)
     assert (said(material), material.summary, material.filtered) == (["after"], "summary 2", 5)
-    assert gathered(repository, every=True).summary is None
+    assert gathered(repository, include_all=True).summary is None
 
 
 def test_a_summary_that_begins_nothing_is_a_turn(repository):

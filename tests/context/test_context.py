@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.context import context as module
-from scopes.context.limits import Limits
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
@@ -39,8 +38,8 @@ def test_of_a_very_long_history_only_what_could_fit_is_read(repository, exact, t
     new(repository)
     talk(repository, 30, length=400)
     whole = built(repository, exact, tmp_path, max_tokens=600)
-    monkeypatch.setattr(module, "_FILES_FROM", 10)
-    monkeypatch.setattr(module, "_FEWEST_TOKENS", 60)
+    monkeypatch.setattr(module, "_MIN_READ", 10)
+    monkeypatch.setattr(module, "MIN_TURN_TOKENS", 60)
     part = built(repository, exact, tmp_path / "project", max_tokens=600)
     assert (part.context_id, part.turns_excluded) == (whole.context_id, whole.turns_excluded)
 
@@ -144,7 +143,7 @@ def test_it_begins_at_the_last_compaction_unless_all_is_asked_for(repository, ex
     history(repository, "main: a b")
     say(repository, "conv-001", "they spoke of a and b", kind="compaction", context_root=True)
     say(repository, "conv-001", "c")
-    seen, whole = (built(repository, exact, tmp_path, every=every) for every in (False, True))
+    seen, whole = (built(repository, exact, tmp_path, include_all=each) for each in (False, True))
     assert ([m.text for m in seen.messages], seen.summary, seen.filtered_count) == (["c"], "they spoke of a and b", 2)
     assert "## Summary of what came before\n\nthey spoke of a and b" in seen.formatted_history
     assert [m.text for m in whole.messages] == ["a", "b", "they spoke of a and b", "c"]
@@ -230,7 +229,7 @@ def test_an_explanation_has_a_row_and_the_tokens_of_every_message(repository, ex
     turns = [row for row in seen.explained if row.what == "turn"]
     assert all(row.tokens and row.reason for row in turns)
     assert {row.reason for row in seen.explained if row.what == "message"} == {
-        "summarized", "is the summary at the beginning", "says nothing to a model",
+        "summarized", "used as the summary at the beginning", "no content for a model",
     }  # fmt: skip
 
 
@@ -268,7 +267,7 @@ def test_below_a_threshold_that_can_be_set_only_the_newest_session_is_in_it(repo
         new(repository, conversation_id=name)
         talk(repository, 2, conversation=name, work_item="SHOP-1", length=20)
     seen, wide = (
-        built(repository, exact, tmp_path, None, work_item="SHOP-1", max_tokens=900, limits=Limits(tight_below=below))
+        built(repository, exact, tmp_path, None, work_item="SHOP-1", max_tokens=900, tight_below=below)
         for below in (1000, 100)
     )
     assert (seen.sessions_included, wide.sessions_included) == (1, 2)
@@ -286,7 +285,7 @@ def test_results_of_tools_fill_a_budget_that_they_are_larger_than(repository, ex
     whole = built(repository, exact, tmp_path, max_tokens=1_000_000).tokens_used
     seen = built(repository, exact, tmp_path, max_tokens=whole * share // 100)
     assert 0.85 <= seen.utilisation <= 1
-    assert any("only the beginning of what tools gave" in warning for warning in seen.warnings)
+    assert any("tool calls or results are truncated" in warning for warning in seen.warnings)
     assert seen.metadata["turns_truncated"] == sum(message.truncated for message in seen.messages) > 0
 
 
@@ -294,9 +293,9 @@ def test_limits_of_a_conversation_are_told(repository, exact, tmp_path):
     """S1-24."""
     new(repository)
     talk(repository, 5)
-    seen = built(repository, exact, tmp_path, limits=Limits(max_turns=8))
+    seen = built(repository, exact, tmp_path, max_turns=8)
     assert (seen.metadata["remaining_turns"], seen.warnings) == (3, ())
-    full = built(repository, exact, tmp_path, limits=Limits(max_turns=5, idle_seconds=0))
+    full = built(repository, exact, tmp_path, max_turns=5, idle_seconds=0)
     assert full.metadata["remaining_turns"] == 0
     assert any("5 of 5 turns" in warning for warning in full.warnings)
     assert any("idle" in warning for warning in full.warnings)
@@ -307,9 +306,9 @@ def test_the_number_of_candidates_can_be_said(repository, exact, tmp_path):
     """S4-37."""
     new(repository)
     talk(repository, 20)
-    seen = built(repository, exact, tmp_path, task="cookie", limits=Limits(candidates=3), explain=True)
+    seen = built(repository, exact, tmp_path, task="cookie", candidates=3, explain=True)
     assert len(seen.messages) == 3
-    assert "no candidate" in {row.reason for row in seen.explained}
+    assert "not among the candidates" in {row.reason for row in seen.explained}
 
 
 def test_the_share_of_files_can_be_said(repository, exact, tmp_path):
@@ -319,8 +318,7 @@ def test_the_share_of_files_can_be_said(repository, exact, tmp_path):
     say(repository, "conv-001", "x", files=[{"path": "a.txt", "op": "edit"}])
     talk(repository, 40, length=900)
     kept = [
-        len(built(repository, exact, tmp_path, max_tokens=8000, limits=Limits(files=share)).files_embedded)
-        for share in (10, 70)
+        len(built(repository, exact, tmp_path, max_tokens=8000, file_share=share).files_embedded) for share in (10, 70)
     ]
     assert kept == [0, 1]
 

@@ -13,7 +13,6 @@ import pytest
 
 from scopes.context import context as module
 from scopes.context import context_cache
-from scopes.context.limits import Limits
 from scopes.conversation.new import new
 from tests.context.building import built, put, talk
 from tests.support.history import history, say
@@ -43,7 +42,7 @@ def test_the_second_time_it_is_taken_from_the_cache_and_equal(repository, exact,
     assert made == [1]
 
 
-@pytest.mark.parametrize("options", [{"max_tokens": 700}, {"task": "login"}, {"every": True}, {"mode": "files"}])
+@pytest.mark.parametrize("options", [{"max_tokens": 700}, {"task": "login"}, {"include_all": True}, {"mode": "files"}])
 def test_another_budget_task_or_option_is_another_context(repository, exact, tmp_path, made, options):
     history(repository, "main: a")
     built(repository, exact, tmp_path)
@@ -84,7 +83,7 @@ def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, ma
     }
     entry.write_bytes(damage if isinstance(damage, bytes) else broken[damage])
     again = built(repository, exact, tmp_path)
-    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert [note.text for note in again.notes] == ["the cached context was damaged and was built again"]
     assert replace(again, notes=()) == first
     assert built(repository, exact, tmp_path) == first
     assert made == [1, 1]
@@ -103,7 +102,7 @@ def test_a_whole_entry_of_another_version_is_a_warning_and_a_miss(repository, ex
     )
     entry.write_bytes(sha256(data).digest() + data)
     again = built(repository, exact, tmp_path)
-    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert [note.text for note in again.notes] == ["the cached context was damaged and was built again"]
     assert replace(again, notes=()) == first
 
 
@@ -122,7 +121,7 @@ def test_how_long_an_entry_is_kept_can_be_said(repository, exact, tmp_path, made
     """S4-42."""
     history(repository, "main: a")
     for _ in range(2):
-        built(repository, exact, tmp_path, limits=Limits(kept_seconds=seconds))
+        built(repository, exact, tmp_path, cache_seconds=seconds)
     assert len(made) == (1 if seconds else 2)
 
 
@@ -193,7 +192,7 @@ def test_the_oldest_go_when_there_are_too_many(repository, exact, tmp_path, monk
         for age, entry in enumerate(entries(tmp_path)):
             os.utime(entry, (time.time() - age, time.time() - age))
     size = max(entry.stat().st_size for entry in entries(tmp_path))
-    monkeypatch.setattr(context_cache, "_LARGEST_BYTES", 2 * size + 10)
+    monkeypatch.setattr(context_cache, "_MAX_BYTES", 2 * size + 10)
     built(repository, exact, tmp_path, max_tokens=9000)
     assert len(entries(tmp_path)) == 2
 

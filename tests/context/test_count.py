@@ -18,7 +18,7 @@ def test_a_text_is_counted_with_its_characters(estimate):
 
 def test_what_is_no_utf8_is_counted_with_a_note(estimate):
     seen = count_text("x", b"a\xff", estimate)
-    assert seen.notes[-1].text == "x is not all UTF-8"
+    assert seen.notes[-1].text == "x is not valid UTF-8"
 
 
 def test_a_replacement_character_of_the_text_itself_is_no_trouble(estimate):

@@ -138,4 +138,4 @@ def test_a_context_at_a_message_shows_the_file_as_it_was_then(repository, exact,
     assert "(as recorded up to turn 2)" in seen[1]
     assert "today" in built(repository, exact, tmp_path).files_text
     earlier = built(repository, exact, tmp_path, where="conv-001/main~3")
-    assert (earlier.files_text, "what else changed them" in earlier.notes[0].text) == (seen[1], True)
+    assert (earlier.files_text, "other changes to them" in earlier.notes[0].text) == (seen[1], True)

@@ -9,6 +9,7 @@ import pytest
 
 from scopes.context.context import context
 from scopes.context.files import may_hold_secrets
+from scopes.context.request import Request
 from scopes.conversation.new import new
 from tests.context.building import built, numbers, put, talk
 from tests.support.history import say
@@ -197,7 +198,7 @@ def test_tags_of_hosts_are_taken_apart_in_files_and_others_are_not(repository, e
 def test_without_a_project_no_file_is_read(repository, exact, tmp_path):
     new(repository)
     touch(repository, "etc/hostname", "/etc/hostname")
-    seen = context(repository, "conv-001", exact, max_tokens=8000, cache=str(tmp_path), project="")
+    seen = context(repository, Request(where="conv-001", max_tokens=8000), exact, str(tmp_path))
     assert set(reasons(seen).values()) == {"outside the project"}
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.context.history_block import INTRODUCTION, history
+from scopes.context.history_block import INTRODUCTION, HistoryRequest
+from scopes.context.history_block import history as write
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
@@ -20,6 +21,11 @@ from tests.support.history import say
 CALL = {"type": "tool_call", "name": "bash", "call_id": "1", "input": {"command": "make secret"}}
 RESULT = {"type": "tool_result", "call_id": "1", "output": "two errors", "is_error": True}
 lasting = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def history(repository, where, tokenizer, **options):
+    """Write a block of history."""
+    return write(repository, HistoryRequest(where=where, **options), tokenizer)
 
 
 def entries(block):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.context import collect
-from scopes.context.collect import find_work
+from scopes.context.collect import find_work_item
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.history.revparse import list_branch_tips
@@ -29,7 +29,7 @@ def conversations(repository, *items):
 
 
 def found(repository, item="SHOP-1"):
-    return [place.conversation for place in find_work(repository, item)]
+    return [place.conversation for place in find_work_item(repository, item)]
 
 
 def test_the_conversation_that_was_last_at_work_comes_last(repository):
@@ -61,7 +61,7 @@ def test_the_active_branch_counts(repository):
     conversations(repository, None)
     branch(repository, "conv-001", purpose="analysis", agent="bot", name="work")
     say(repository, "conv-001", "there", work_item="SHOP-1")
-    [place] = find_work(repository, "SHOP-1")
+    [place] = find_work_item(repository, "SHOP-1")
     assert (place.branch, place.oid) == ("work", list_branch_tips(repository, "conv-001")["work"])
 
 

@@ -122,7 +122,7 @@ def test_a_message_that_is_not_on_the_branch_is_refused(repository):
 
 def test_the_root_is_no_message(repository):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="that is no message") as refusal:
+    with pytest.raises(NotFound, match="the root of a conversation is not a message") as refusal:
         retract(repository, "conv-001", "main~1", "x", author="dave")
     assert refusal.value.hint == "see: scopes conv log conv-001/main"
 

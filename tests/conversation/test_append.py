@@ -203,7 +203,7 @@ def test_two_stores_with_the_same_messages_have_the_same_commits(repository, tmp
     for store, name in ((repository, "conv-001"), (other, "login")):
         seconds, rolls = iter(range(10**18, 10**20, 10**9)), iter(range(1, 99))
         monkeypatch.setattr(clock, "read_clock", lambda seconds=seconds: next(seconds))
-        monkeypatch.setattr(clock, "roll", lambda size, rolls=rolls: next(rolls).to_bytes(size, "big"))
+        monkeypatch.setattr(clock, "random_bytes", lambda size, rolls=rolls: next(rolls).to_bytes(size, "big"))
         drawn.append(
             history(store, "main: a b c", "fix@b: d" if store is repository else "repair@b: d", conversation=name)
         )

@@ -67,7 +67,7 @@ def test_a_file_is_named_by_its_path(repository):
 
 def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(repository):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="nothing is said about 'decisions/auth'"):
+    with pytest.raises(NotFound, match="the state of conv-001 has no 'decisions/auth'"):
         blame(repository, "conv-001", key="decisions/auth")
     for options in ({}, {"key": "x", "file": "y"}):
         with pytest.raises(Invalid, match="a key or a file"):

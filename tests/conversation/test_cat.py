@@ -43,8 +43,7 @@ def test_the_stored_line_is_what_git_keeps(repository):
     """S0-9: `cat --raw` and `git show` print the same JSON."""
     new(repository)
     said = say(repository, "conv-001", "héllo\n", work_item="T-1", files=[{"path": "a.py", "op": "edit"}])
-    seen = cat(repository, said.id, raw=True)
-    assert seen.raw
+    seen = cat(repository, said.id)
     assert seen.stored.decode() == git(repository, "show", f"{said.oid}:message.json")
     assert json.loads(seen.stored)["work_item"] == "T-1"
     assert seen.stored.endswith(b"}\n")

@@ -117,7 +117,7 @@ def test_every_allowed_id_works_for_a_whole_life(repository, name):
 )
 def test_an_id_that_cannot_be_used_is_refused(repository, name):
     """Catalogue 4-7."""
-    with pytest.raises(Invalid, match="is no conversation id") as refusal:
+    with pytest.raises(Invalid, match="is not a valid conversation id") as refusal:
         new(repository, conversation_id=name)
     assert refusal.value.hint == "for example: conv-001, login-bug"
     assert refs(repository) == {}

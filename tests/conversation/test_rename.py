@@ -83,7 +83,7 @@ def test_the_id_of_another_conversation_is_refused(repository):
     with pytest.raises(Refused, match="there is a conversation two already") as refusal:
         rename_conversation(repository, "one", "two")
     assert refusal.value.hint == "choose another name"
-    with pytest.raises(Invalid, match="is no conversation id"):
+    with pytest.raises(Invalid, match="is not a valid conversation id"):
         rename_conversation(repository, "one", "two/three")
     assert refs(repository) == before
 
@@ -143,9 +143,9 @@ def test_a_branch_that_is_not_active_leaves_the_active_one(repository):
 
 def test_main_keeps_its_name(repository):
     history(repository, "main: a")
-    with pytest.raises(Refused, match="the branch main keeps its name") as refusal:
+    with pytest.raises(Refused, match="the branch main cannot be renamed") as refusal:
         rename_branch(repository, "conv-001", "main", "trunk")
-    assert refusal.value.hint == "begin another from it: scopes conv branch"
+    assert refusal.value.hint == "create another branch from it: scopes conv branch"
 
 
 def test_a_branch_name_that_is_taken_malformed_or_unknown_is_refused(repository):

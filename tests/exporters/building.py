@@ -6,7 +6,7 @@ import json
 
 from scopes.exporters.export import export
 from scopes.history.messages import ID_TRAILER, KIND_TRAILER, identity_of, write_message_blob, write_message_commit
-from scopes.history.operation_record import record_operation
+from scopes.history.transaction import record_operation
 from scopes.model.message import Author, Message, Part
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, format_commit

@@ -107,7 +107,7 @@ def test_a_link_is_followed_and_stays(tmp_path):
 def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     """A device, a pipe; tried on a pipe, since root could lose a device by this."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(Invalid, match="is no regular file"):
+    with pytest.raises(Invalid, match="is not a regular file"):
         save(of(b"x"), str(tmp_path / "pipe"), force=True)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -149,7 +149,7 @@ def test_of_several_files_none_is_written_where_one_is_in_the_way(tmp_path):
 
 def test_several_files_do_not_fit_into_one(tmp_path):
     (tmp_path / "file").write_bytes(b"mine")
-    with pytest.raises(Invalid, match="is no directory"):
+    with pytest.raises(Invalid, match="is not a directory"):
         save(several("one", "two"), str(tmp_path / "file"), force=True)
 
 

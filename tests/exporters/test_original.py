@@ -16,8 +16,8 @@ from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
-from scopes.history.operation_record import record_operation
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
+from scopes.history.transaction import record_operation
 from scopes.ids import Oid
 from scopes.importers import archive as writing_sources
 from scopes.importers.formats.base import Source

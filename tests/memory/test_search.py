@@ -24,7 +24,7 @@ few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthChec
 
 
 @pytest.fixture
-def fill(tmp_path_factory, spread_dice):
+def fill(tmp_path_factory, spread_ids):
     """Make a store with the drawn entries."""
 
     def make(entries):

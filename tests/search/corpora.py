@@ -1,4 +1,4 @@
-"""Drawn conversations and drawn queries, and a scan of every message that answers them without any index."""
+"""Hypothesis strategies for messages and queries, and a reference search that scans every message without an index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scopes.history.messages import is_root
 from scopes.history.revparse import conversation_ids, list_branch_tips
 from scopes.index.tokenize import fold, tokenize
-from scopes.search.ast import Both, Either, Field, Not, Words
+from scopes.search.ast import And, Field, Not, Or, Phrase
 from scopes.search.index_document import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import say
@@ -48,7 +48,7 @@ MESSAGES = st.fixed_dictionaries({
 _PHRASES = [
     phrase for text in TEXTS for phrase in (tokenize(text)[:1], tokenize(text)[:2], tokenize(text)[1:3]) if phrase
 ]
-_TERMS = st.builds(lambda found, prefix: Words(tuple(found), prefix, 0), st.sampled_from(_PHRASES), st.booleans())
+_TERMS = st.builds(lambda found, prefix: Phrase(tuple(found), prefix, 0), st.sampled_from(_PHRASES), st.booleans())
 _FIELDS = st.sampled_from([
     ("author", "carol"), ("author", "*ann*"), ("agent", "Carol"), ("agent", "planner"), ("kind", "answer"), ("tool", "bash"),
     ("tool", "nothing"), ("file", "login.py"), ("file", "src"), ("file", "src/*"), ("branch", "main"), ("branch", "f*"),
@@ -61,9 +61,9 @@ _IN = st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=2).map(lambda name
 
 def _compounds(items):
     several = st.lists(items, min_size=2, max_size=3).map(tuple)
-    scoped = st.tuples(st.one_of(_TERMS, _PATTERNS), _IN).map(Both)
+    scoped = st.tuples(st.one_of(_TERMS, _PATTERNS), _IN).map(And)
     return st.one_of(
-        items.filter(lambda item: not isinstance(item, Not)).map(Not), several.map(Both), several.map(Either), scoped
+        items.filter(lambda item: not isinstance(item, Not)).map(Not), several.map(And), several.map(Or), scoped
     )
 
 
@@ -71,82 +71,86 @@ QUERIES = st.recursive(st.one_of(_TERMS, _FIELDS, _PATTERNS), _compounds, max_le
 
 
 def written(node) -> str:
-    """Write a query the way people type it."""
-    if isinstance(node, Words):
+    """Return the query text of a tree."""
+    if isinstance(node, Phrase):
         return f'"{" ".join(node.words)}"' + "*" * node.prefix
     if isinstance(node, Field):
         return f'{node.name}:"{node.value}"'
     if isinstance(node, Not):
         return f"NOT ({written(node.item)})"
-    joint = " " if isinstance(node, Both) else " OR "
-    return "(" + joint.join(map(written, node.items)) + ")"
+    operator = " " if isinstance(node, And) else " OR "
+    return "(" + operator.join(map(written, node.items)) + ")"
 
 
-def entries(repository):
-    """Return every message that a branch reaches: its id, and its description with the names of its branches."""
+def documents(repository):
+    """Return, by message id, the index document of every reachable message and the branches that reach it."""
     describe, found = describe_from(repository), {}
     for conversation in conversation_ids(repository):
         for branch, tip in list_branch_tips(repository, conversation).items():
             for commit in walk_oldest_first(repository, [tip]):
                 if not is_root(commit):
-                    entry = describe(commit)
-                    found.setdefault(entry.id, (entry, set()))[1].add(branch)
+                    document = describe(commit)
+                    found.setdefault(document.id, (document, set()))[1].add(branch)
     return found
 
 
 def scan(repository, node) -> set[str]:
-    """Find messages by looking at every one."""
-    return {name for name, (entry, branches) in entries(repository).items() if fits(node, entry, branches, COLUMNS)}
+    """Return the ids of the messages that match a query, by testing each one."""
+    return {
+        name
+        for name, (document, branches) in documents(repository).items()
+        if matches(node, document, branches, COLUMNS)
+    }
 
 
-def fits(node, entry, branches, columns) -> bool:
-    """Tell whether a message fits a query."""
-    texts = [text for column, text in zip(COLUMNS, entry.texts, strict=True) if column in columns]
-    if isinstance(node, Words):
-        return any(_holds(tokenize(text), node) for text in texts)
+def matches(node, document, branches, columns) -> bool:
+    """Return True if a message matches a query."""
+    texts = [text for column, text in zip(COLUMNS, document.texts, strict=True) if column in columns]
+    if isinstance(node, Phrase):
+        return any(_contains(tokenize(text), node) for text in texts)
     if isinstance(node, Field) and node.name == "re":
         return any(re.search(node.value, text, re.MULTILINE) for text in texts)
     if isinstance(node, Not):
-        return not fits(node.item, entry, branches, columns)
-    if isinstance(node, Either):
-        return any(fits(item, entry, branches, columns) for item in node.items)
-    if isinstance(node, Both):
+        return not matches(node.item, document, branches, columns)
+    if isinstance(node, Or):
+        return any(matches(item, document, branches, columns) for item in node.items)
+    if isinstance(node, And):
         scopes = [
             name
             for item in node.items
             if isinstance(item, Field) and item.name == "in"
             for name in item.value.split(",")
         ]
-        rest = [item for item in node.items if not (isinstance(item, Field) and item.name == "in")]
-        return all(fits(item, entry, branches, scopes or columns) for item in rest)
-    return _has(node, entry, branches)
+        others = [item for item in node.items if not (isinstance(item, Field) and item.name == "in")]
+        return all(matches(item, document, branches, scopes or columns) for item in others)
+    return _field_matches(node, document, branches)
 
 
-def _holds(text, term) -> bool:
-    length = len(term.words)
-    last = term.words[-1]
+def _contains(words, phrase) -> bool:
+    length = len(phrase.words)
+    last = phrase.words[-1]
     return any(
-        tuple(text[at : at + length - 1]) == term.words[:-1]
-        and (text[at + length - 1].startswith(last) if term.prefix else text[at + length - 1] == last)
-        for at in range(len(text) - length + 1)
+        tuple(words[at : at + length - 1]) == phrase.words[:-1]
+        and (words[at + length - 1].startswith(last) if phrase.prefix else words[at + length - 1] == last)
+        for at in range(len(words) - length + 1)
     )
 
 
-def _has(field, entry, branches) -> bool:
-    wanted = fold(field.value)
+def _field_matches(field, document, branches) -> bool:
+    pattern = fold(field.value)
     match field.name:
         case "branch":
             return any(fnmatchcase(branch, field.value) for branch in branches)
         case "agent":
-            return entry.author_kind == "agent" and fnmatchcase(fold(entry.author), wanted)
+            return document.author_kind == "agent" and fnmatchcase(fold(document.author), pattern)
         case "tool":
-            return any(fnmatchcase(fold(tool), wanted) for tool in entry.tools)
+            return any(fnmatchcase(fold(tool), pattern) for tool in document.tools)
         case "file":
-            forms = (wanted, f"{wanted}/*", f"*/{wanted}")
-            return any(fnmatchcase(fold(path), form) for path in entry.files for form in forms)
-    return fnmatchcase(fold(getattr(entry, field.name)), wanted)
+            globs = (pattern, f"{pattern}/*", f"*/{pattern}")
+            return any(fnmatchcase(fold(path), glob) for path in document.files for glob in globs)
+    return fnmatchcase(fold(getattr(document, field.name)), pattern)
 
 
-def tell(repository, where, message):
-    """Append a drawn message."""
+def append_message(repository, where, message):
+    """Append a generated message."""
     return say(repository, where, "", **{key: value for key, value in message.items() if key != "text"})

@@ -1,4 +1,4 @@
-"""What the fields of a query say of messages: when they were said, by which model, under which tag."""
+"""Fields of a query: times, models and tags."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.support.history import history, say
 
 @pytest.fixture
 def ask(repository, directory):
-    """Search the store, and return what was found."""
+    """Search the store."""
     return lambda query, **options: search(repository, query, index_directory=str(directory), **options)
 
 
 def ids(found):
-    """Return the ids of what was found, in order."""
+    """Return the ids of the hits, in order."""
     return [hit.head.id for hit in found.hits]
 
 
 @pytest.fixture
 def undated(repository, tmp_path):
-    """Two messages without a time, and then one with; all say tea."""
+    """Two messages without a time, then one with a time; all contain tea."""
     path = tmp_path / "list.json"
     path.write_text(json.dumps([{"role": "user", "content": "Sell tea"}, {"role": "assistant", "content": "Tea sold"}]))
     import_sources(repository, [source_of(path)], (OpenAIMessages(),))
@@ -37,8 +37,8 @@ def undated(repository, tmp_path):
     return say(repository, "dated", "green tea", time="1999-01-01T00:00:00Z")
 
 
-def test_an_unknown_time_is_never_1970(ask, undated):
-    """Command line, output 1: absent means unknown."""
+def test_an_unknown_time_is_never_shown_as_1970(ask, undated):
+    """Command line, output 1: an absent time means unknown."""
     found = ask("sell OR sold")
     assert len(found.hits) == 2
     assert "1970" not in piped(found) + seen(found) + json.dumps(document(found))
@@ -56,17 +56,17 @@ def test_an_unknown_time_is_never_1970(ask, undated):
         ("tea -after:1960-01-01", 2),
     ],
 )
-def test_only_messages_with_a_known_time_are_before_or_after(ask, undated, query, hits):
-    """What is negated holds of all others."""
+def test_before_and_after_match_only_messages_with_a_known_time(ask, undated, query, hits):
+    """Their negation matches all others."""
     assert len(ask(query).hits) == hits
 
 
-def test_the_newest_come_first_and_those_of_unknown_time_last(ask, undated):
+def test_newest_first_puts_messages_of_unknown_time_last(ask, undated):
     found = ask("tea", newest_first=True)
     assert (ids(found)[0], len(found.hits)) == (undated.id, 3)
 
 
-def test_a_message_of_no_known_model_is_not_of_this_one(repository, ask):
+def test_a_message_of_unknown_model_matches_only_the_negated_field(repository, ask):
     history(repository)
     known, other = say(repository, "conv-001", "tea", model="opus"), say(repository, "conv-001", "tea")
     assert ids(ask("tea model:opus")) == [known.id]
@@ -85,7 +85,7 @@ def test_a_message_of_no_known_model_is_not_of_this_one(repository, ask):
         ("tag:w*", []),
     ],
 )
-def test_a_star_stands_for_any_text_in_a_tag(repository, ask, query, words):
+def test_a_tag_may_contain_wildcards(repository, ask, query, words):
     drawn = history(repository, "main: alpha beta gamma delta")
     for name, word in (("v1", "alpha"), ("v2", "beta"), ("release", "gamma")):
         tag(repository, drawn.conversation, name, drawn.ids[word])

@@ -1,4 +1,4 @@
-"""What of a message can be found."""
+"""What the index stores of a message."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.support.history import history, say
 
 
 @pytest.fixture
-def tell(repository):
-    """Append a message, and return how each of the conversation's is described, in order."""
+def append(repository):
+    """Append a message; return the index documents of the conversation in order."""
     history(repository, conversation="one")
 
-    def told(text="", **fields):
+    def append_text(text="", **fields):
         say(repository, "one", text, **fields)
         describe = describe_from(repository)
         return [describe(c) for c in walk_oldest_first(repository, list_branch_tips(repository, "one").values())][1:]
 
-    return told
+    return append_text
 
 
-def test_every_kind_of_part_has_its_column(tell):
+def test_every_kind_of_part_goes_to_its_column(append):
     parts = [
         {"type": "text", "text": "said"},
         {"type": "reasoning", "text": "thought"},
@@ -36,38 +36,38 @@ def test_every_kind_of_part_has_its_column(tell):
         {"type": "tool_result", "call_id": "1", "output": [{"type": "text", "text": "out"}]},
         {"type": "text", "text": "more"},
     ]
-    assert [text.strip() for text in tell(parts=parts)[0].texts] == ["said\nmore", "thought", "ls\nin", "text\nout"]
+    assert [text.strip() for text in append(parts=parts)[0].texts] == ["said\nmore", "thought", "ls\nin", "text\nout"]
 
 
-def test_json_that_is_kept_as_text_is_found(tell):
+def test_tool_input_stored_as_text_is_indexed(append):
     parts = [{"type": "tool_call", "call_id": "1", "name": "Bash", "input_text": '{"a": 1.0}'}]
-    assert tell(parts=parts)[0].texts[2] == '{"a": 1.0}'
+    assert append(parts=parts)[0].texts[2] == '{"a": 1.0}'
 
 
-def test_the_document_of_a_typed_message_is_found(tell):
-    entry = tell("I decide.", kind="decision", decision={"topic": "storage", "decision": "SQLite"})[0]
+def test_the_payload_of_a_typed_message_is_indexed(append):
+    entry = append("I decide.", kind="decision", decision={"topic": "storage", "decision": "SQLite"})[0]
     assert {"storage", "SQLite"} <= set(entry.texts[0].split())
     assert entry.kind == "decision"
 
 
-def test_files_and_tools_are_named(tell):
+def test_files_and_tools_are_indexed(append):
     files = [{"path": "new.py", "op": "rename", "from": "old.py"}]
-    entry = tell("moved", files=files, tool="git")[0]
+    entry = append("moved", files=files, tool="git")[0]
     assert (entry.files, entry.tools) == (("new.py", "old.py"), ("git",))
 
 
-def test_a_result_is_of_the_tool_that_was_called_before(tell):
+def test_a_tool_result_has_the_tool_of_its_call(append):
     calls = [
         {"type": "tool_call", "call_id": n, "name": name, "input": {}} for n, name in (("1", "Bash"), ("2", "Read"))
     ]
-    tell(parts=calls)
-    tell(parts=[{"type": "tool_result", "call_id": "2", "output": "x"}])
-    entries = tell(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])
+    append(parts=calls)
+    append(parts=[{"type": "tool_result", "call_id": "2", "output": "x"}])
+    entries = append(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])
     assert [entry.tools for entry in entries] == [("Bash", "Read"), ("Read",), ("Bash",)]
 
 
-def test_a_result_far_from_its_call_is_of_no_known_tool(tell):
-    tell(parts=[{"type": "tool_call", "call_id": "1", "name": "Bash", "input": {}}])
+def test_a_tool_result_far_from_its_call_has_no_tool(append):
+    append(parts=[{"type": "tool_call", "call_id": "1", "name": "Bash", "input": {}}])
     for number in range(20):
-        tell(str(number))
-    assert tell(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])[-1].tools == ()
+        append(str(number))
+    assert append(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])[-1].tools == ()

@@ -1,4 +1,4 @@
-"""The query language: what is understood, and how refusals point at the place."""
+"""The query parser: syntax trees, and errors that point at a character."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.search.ast import Both, Either, Field, Not, Words, wanted_words
+from scopes.search.ast import And, Field, Not, Or, Phrase, positive_phrases
 from scopes.search.parse import MAX_TERMS, parse
 
 
 def word(text, at=0, *, prefix=False):
-    return Words(tuple(text.split()), prefix, at)
+    return Phrase(tuple(text.split()), prefix, at)
 
 
 @pytest.mark.parametrize(
@@ -26,25 +26,25 @@ def word(text, at=0, *, prefix=False):
         ('"Stack overflow"', word("stack overflow")),
         ('"stack over"*', word("stack over", prefix=True)),
         ("src/login.py", word("src login py")),
-        ("a b", Both((word("a"), word("b", 2)))),
-        ("a AND b", Both((word("a"), word("b", 6)))),
-        ("a OR b c", Either((word("a"), Both((word("b", 5), word("c", 7)))))),
-        ("(a OR b) c", Both((Either((word("a", 1), word("b", 6))), word("c", 9)))),
-        ("a -b", Both((word("a"), Not(word("b", 3))))),
-        ("a NOT b", Both((word("a"), Not(word("b", 6))))),
+        ("a b", And((word("a"), word("b", 2)))),
+        ("a AND b", And((word("a"), word("b", 6)))),
+        ("a OR b c", Or((word("a"), And((word("b", 5), word("c", 7)))))),
+        ("(a OR b) c", And((Or((word("a", 1), word("b", 6))), word("c", 9)))),
+        ("a -b", And((word("a"), Not(word("b", 3))))),
+        ("a NOT b", And((word("a"), Not(word("b", 6))))),
         ("NOT NOT a", word("a", 8)),
-        ("and or not", Both((word("and"), word("or", 4), word("not", 7)))),
+        ("and or not", And((word("and"), word("or", 4), word("not", 7)))),
         ("author:Carol", Field("author", "Carol", 0)),
         ('Author:"Carol Smith"', Field("author", "Carol Smith", 0)),
         ("-author:carol", Not(Field("author", "carol", 1))),
         ("http://example.org", word("http example org")),
-        ("TODO: fix", Both((word("todo"), word("fix", 6)))),
+        ("TODO: fix", And((word("todo"), word("fix", 6)))),
         ("std:vector", word("std vector")),
         ("ANDroid", word("android")),
         ("well-known", word("well known")),
     ],
 )
-def test_a_query_is_understood(text, expected):
+def test_a_query_is_parsed(text, expected):
     assert parse(text) == expected
 
 
@@ -55,7 +55,7 @@ def test_a_query_is_understood(text, expected):
         ("  ", 1, "nothing to search for"),
         ("AND OR", 1, "nothing to search for"),
         ("-", 1, "no letter or digit"),
-        ("a AND", 6, "something is missing"),
+        ("a AND", 6, "term is missing"),
         ("a OR OR b", 6, "needs something before it"),
         ("OR a", 1, "needs something before it"),
         ("(a", 1, "never closed"),
@@ -70,16 +70,16 @@ def test_a_query_is_understood(text, expected):
         ("a autor:carol", 3, "did you mean author"),
     ],
 )
-def test_a_refusal_points_at_the_place(text, at, message):
-    with pytest.raises(Invalid, match=message) as refusal:
+def test_an_error_points_at_the_character(text, at, message):
+    with pytest.raises(Invalid, match=message) as error:
         parse(text)
-    assert refusal.value.message.endswith(f"at character {at} of the query")
+    assert error.value.message.endswith(f"at character {at} of the query")
     if text.strip():
-        shown, arrow, *_ = refusal.value.hint.split("\n")
+        shown, arrow, *_ = error.value.hint.split("\n")
         assert (shown, arrow) == (text, " " * (at - 1) + "^")
 
 
-def test_there_are_bounds():
+def test_the_number_of_terms_and_the_depth_are_limited():
     with pytest.raises(Invalid, match="at most"):
         parse("a " * (MAX_TERMS + 1))
     with pytest.raises(Invalid, match="deeper than"):
@@ -87,11 +87,11 @@ def test_there_are_bounds():
     assert parse("NOT " * 5001 + "a") == Not(word("a", 4 * 5001))
 
 
-def test_what_is_negated_is_not_wanted():
-    assert [term.words for term in wanted_words(parse("a -b (c OR -(d e)) author:f"))] == [("a",), ("c",)]
+def test_negated_phrases_are_not_positive():
+    assert [phrase.words for phrase in positive_phrases(parse("a -b (c OR -(d e)) author:f"))] == [("a",), ("c",)]
 
 
 @given(st.text(alphabet='ab "()-:*\\ANDORTinre\u6771\n', max_size=30))
-def test_any_text_is_understood_or_refused(text):
+def test_any_text_is_parsed_or_raises_invalid(text):
     with contextlib.suppress(Invalid):
         assert parse(text) is not None

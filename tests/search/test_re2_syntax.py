@@ -1,4 +1,4 @@
-"""A pattern finds the same with RE2 and without."""
+"""A pattern finds the same matches with RE2 and with Python's re."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.search import regex
-from scopes.search.re2_syntax import re2_form
+from scopes.search.re2_syntax import translate_to_re2
 
 re2 = pytest.importorskip("re2")
 
@@ -44,7 +44,7 @@ _PATTERNS = st.builds(
 
 
 def found_by(pattern, text, engine):
-    """Return where a pattern is found, with RE2 or with Python's own alone."""
+    """Return the span of the first match, by RE2 or by Python's re only."""
     with pytest.MonkeyPatch.context() as patch:
         if engine == "python":
             patch.setattr(regex, "_re2_options", lambda: None)
@@ -52,8 +52,8 @@ def found_by(pattern, text, engine):
 
 
 @given(_PATTERNS, TEXTS)
-def test_both_engines_find_the_same(pattern, text):
-    assert found_by(pattern, text, "re2") == found_by(pattern, text, "python"), re2_form(pattern)
+def test_both_engines_find_the_same_match(pattern, text):
+    assert found_by(pattern, text, "re2") == found_by(pattern, text, "python"), translate_to_re2(pattern)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_both_engines_find_the_same(pattern, text):
     ],
 )
 @pytest.mark.parametrize("engine", ["re2", "python"])
-def test_the_meaning_is_that_of_python_on_text_with_lines(pattern, text, span, engine):
+def test_patterns_mean_what_they_mean_in_multiline_python(pattern, text, span, engine):
     assert found_by(pattern, text, engine) == span
 
 
 @pytest.mark.parametrize(
-    ("pattern", "form"),
+    ("pattern", "translated"),
     [
         ("a+b", ("(?m:a+b)", False)),
         (r"\w[\d_]", (r"(?m:[\p{L}\p{N}_][\p{Nd}_])", False)),
@@ -94,19 +94,19 @@ def test_the_meaning_is_that_of_python_on_text_with_lines(pattern, text, span, e
         (r"[^\W\d]", None),
     ],
 )
-def test_what_re2_cannot_say_is_left_to_python(pattern, form):
-    assert re2_form(pattern) == form
+def test_patterns_without_an_re2_equivalent_are_not_translated(pattern, translated):
+    assert translate_to_re2(pattern) == translated
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(r"\w", r"\w"), (r"\d", r"\d"), (r"\s", r"\s")])
-def test_the_classes_hold_the_same_characters(ours, theirs):
-    """But for those that one of the two has not heard of yet."""
+def test_translated_classes_contain_the_same_characters(ours, theirs):
+    """Except characters that are unassigned in one of the engines' Unicode versions."""
     known = "".join(chr(code) for code in range(0x110000) if chr(code).isprintable() or chr(code).isspace())
-    mine = {span.group() for span in re2.finditer(re2_form(ours).pattern, known)}
+    mine = {span.group() for span in re2.finditer(translate_to_re2(ours).pattern, known)}
     assert mine == set(re.findall(theirs, known))
 
 
-def test_a_class_of_characters_by_name_is_refused_with_what_to_write():
-    with pytest.raises(regex.Invalid) as refusal:
+def test_a_unicode_category_is_refused_with_a_hint():
+    with pytest.raises(regex.Invalid) as error:
         regex.compile_regex(r"\p{L}")
-    assert r"[^\W\d_]" in refusal.value.hint
+    assert r"[^\W\d_]" in error.value.hint

@@ -1,4 +1,4 @@
-"""Regular expressions find what they should, and end."""
+"""Regular expressions match as in Python, with bounded run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPLODING = r"(a+)+$(?<!b)"
 
 @pytest.fixture(params=["RE2", "Python's own"])
 def engine(request, monkeypatch):
-    """Search with either engine."""
+    """Match with RE2, or with Python's re only."""
     if request.param == "RE2":
         pytest.importorskip("re2")
     else:
@@ -35,46 +35,46 @@ def engine(request, monkeypatch):
         ("x", "\ud800x", (1, 2)),
     ],
 )
-def test_a_pattern_is_found_where_it_stands(engine, pattern, text, span):
+def test_a_pattern_is_found_at_its_span(engine, pattern, text, span):
     assert compile_regex(pattern)(text) == span
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "*", "a" * 20_000, "(" * 5000 + ")" * 5000])
-def test_what_is_no_pattern_is_refused(engine, pattern):
+def test_an_invalid_pattern_is_refused(engine, pattern):
     with pytest.raises(Invalid):
         compile_regex(pattern)
 
 
-def test_re2_ends_at_once_where_others_explode():
+def test_re2_takes_linear_time_on_exponential_patterns():
     pytest.importorskip("re2")
     begin = time.perf_counter()
     assert compile_regex("(a+)+$")("a" * 50_000 + "b") is None
     assert time.perf_counter() - begin < 5
 
 
-def test_a_pattern_that_explodes_is_stopped(monkeypatch):
+def test_an_exponential_pattern_is_stopped(monkeypatch):
     monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.1)
     with pytest.raises(TooSlow):
         compile_regex(EXPLODING)("a" * 60 + "b")
     assert compile_regex("(?<!b)a")("a") == (0, 1)
 
 
-def test_the_limit_needs_the_main_thread():
-    refusals = []
+def test_the_time_limit_needs_the_main_thread():
+    errors = []
 
-    def look():
+    def match():
         try:
             compile_regex("(?<!b)a")("a")
         except Invalid as error:
-            refusals.append(error)
+            errors.append(error)
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=match)
     thread.start()
     thread.join()
-    assert len(refusals) == 1
+    assert len(errors) == 1
 
 
-def test_the_newest_come_first_and_a_limit_ends_the_search(repository, directory, engine):
+def test_regex_hits_are_newest_first_and_a_limit_ends_the_search(repository, directory, engine):
     history(repository)
     ids = [say(repository, "conv-001", f"TODO({name})").id for name in ("a", "b", "c")]
     ask = lambda **options: search(repository, r"TODO\(\w\)", index_directory=str(directory), regex=True, **options)  # noqa: E731
@@ -83,7 +83,7 @@ def test_the_newest_come_first_and_a_limit_ends_the_search(repository, directory
     assert [piece.text for piece in ask().hits[0].snippet if piece.found] == ["TODO(c)"]
 
 
-def test_a_part_of_a_query_can_be_a_pattern(repository, directory, engine):
+def test_a_query_can_combine_a_regex_with_words(repository, directory, engine):
     history(repository, "main: parser1 parser22 lexer33")
     found = search(repository, r're:"[0-9]{2}" pars*', index_directory=str(directory))
     assert [hit.snippet[0].text for hit in found.hits] == ["parser"]
@@ -102,9 +102,9 @@ def test_a_part_of_a_query_can_be_a_pattern(repository, directory, engine):
         ('NOT (re:"^all" OR in:tool_result panic)', ["said"]),
     ],
 )
-def test_a_pattern_is_a_term_like_any_other(repository, directory, query, found):
+def test_a_regex_combines_with_fields_and_operators(repository, directory, query, found):
     history(repository)
-    said = {
+    messages = {
         "said": say(repository, "conv-001", "do not panic", kind="answer"),
         "calm": say(repository, "conv-001", "all is well"),
         "ran": say(
@@ -113,10 +113,10 @@ def test_a_pattern_is_a_term_like_any_other(repository, directory, query, found)
         ),
     }  # fmt: skip
     hits = search(repository, query, index_directory=str(directory)).hits
-    assert sorted(name for hit in hits for name in said if said[name].id == hit.head.id) == found
+    assert sorted(name for hit in hits for name in messages if messages[name].id == hit.head.id) == found
 
 
-def test_the_snippet_is_from_where_it_was_looked_for(repository, directory):
+def test_the_snippet_is_from_the_column_that_was_searched(repository, directory):
     history(repository)
     parts = [{"type": "text", "text": "panic"}, {"type": "tool_result", "call_id": "1", "output": "a panic"}]
     say(repository, "conv-001", "", parts=parts)
@@ -125,18 +125,18 @@ def test_the_snippet_is_from_where_it_was_looked_for(repository, directory):
         assert (hit.part, [piece.text for piece in hit.snippet]) == ("tool_result", ["a ", "panic"])
 
 
-def test_a_message_is_not_read_where_the_index_can_tell(repository, directory, monkeypatch):
+def test_a_message_is_not_read_if_the_index_decides(repository, directory, monkeypatch):
     history(repository, "main: parser lexer login")
-    asked = []
+    read = []
     monkeypatch.setattr(
-        "scopes.search.hits.Reader.texts", lambda _self, number: asked.append(number) or ("", "", "", "")
+        "scopes.search.hits.HitReader.texts", lambda _self, number: read.append(number) or ("", "", "", "")
     )
     search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
-    assert len(asked) == 1
+    assert len(read) == 1
 
 
-def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch):
-    """What was found until then is shown, and the exit code is that of an exhausted budget."""
+def test_a_stopped_search_names_the_message(repository, directory, monkeypatch):
+    """Earlier hits are shown, and the exit code is that of an exhausted budget."""
     monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.1)
     history(repository)
     slow = say(repository, "conv-001", "a" * 60 + "b")
@@ -149,7 +149,7 @@ def test_a_search_that_was_stopped_says_where(repository, directory, monkeypatch
 @pytest.mark.parametrize(
     ("installed", "hint"), [(True, "make it simpler"), (False, "make it simpler, or: pip install 'scopes-ai[regex]'")]
 )
-def test_re2_is_advised_only_where_it_is_missing(repository, directory, monkeypatch, installed, hint):
+def test_installing_re2_is_suggested_only_if_it_is_missing(repository, directory, monkeypatch, installed, hint):
     monkeypatch.setattr(regex, "LIMIT_SECONDS", 0.05)
     monkeypatch.setattr(regex, "_re2_options", object if installed else lambda: None)
     history(repository)

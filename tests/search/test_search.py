@@ -1,4 +1,4 @@
-"""Searching finds what a scan of every message finds, names it so that other commands take it, and fixes every tie."""
+"""A search finds what a scan of every message finds, in a deterministic order, with names that other commands accept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.search.parse import parse
 from scopes.search.search import search
 from tests.conversation.stores import make_store, remove_object
 from tests.index.corpus import dump
-from tests.search.corpora import MESSAGES, QUERIES, scan, tell, written
+from tests.search.corpora import MESSAGES, QUERIES, append_message, scan, written
 from tests.support.history import history, say
 
 STEPS = st.lists(st.tuples(st.sampled_from(["say", "say", "fork", "rewind", "drop"]), MESSAGES), min_size=1, max_size=7)
@@ -25,27 +25,27 @@ STEPS = st.lists(st.tuples(st.sampled_from(["say", "say", "fork", "rewind", "dro
 
 @pytest.fixture
 def ask(repository, directory):
-    """Search the store, and return what was found."""
+    """Search the store."""
     return lambda query, **options: search(repository, query, index_directory=str(directory), **options)
 
 
 def ids(found):
-    """Return the ids of what was found, in order."""
+    """Return the ids of the hits, in order."""
     return [hit.head.id for hit in found.hits]
 
 
 def perform(repository, conversation, steps):
-    """Do something for each step; yields after each."""
+    """Perform each step; yield after each."""
     for number, (what, message) in enumerate(steps):
         if what == "fork":
             branch(repository, conversation, name=f"fix-{number}")
         elif what == "drop" and number > 2:
             name = f"gone-{number}"
             branch(repository, conversation, name=name, switch=False)
-            tell(repository, f"{conversation}/{name}", message)
+            append_message(repository, f"{conversation}/{name}", message)
             yield
             delete_branch(repository, conversation, name, force=True)
-        tell(repository, conversation, message)
+        append_message(repository, conversation, message)
         if what == "rewind":
             yield
             rewind(repository, conversation)
@@ -54,7 +54,7 @@ def perform(repository, conversation, steps):
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, queries=st.lists(QUERIES, min_size=4, max_size=4))
-def test_the_index_finds_what_a_scan_finds_and_is_what_a_new_one_would_be(tmp_path_factory, steps, queries):
+def test_an_updated_index_finds_what_a_scan_finds_and_equals_a_new_index(tmp_path_factory, steps, queries):
     path = tmp_path_factory.mktemp("drawn")
     repository = make_store(path / "store.git")
     conversation = history(repository, "main: stack").conversation
@@ -68,13 +68,13 @@ def test_the_index_finds_what_a_scan_finds_and_is_what_a_new_one_would_be(tmp_pa
 
 
 @given(QUERIES)
-def test_a_query_is_read_as_it_was_meant(query):
+def test_a_query_tree_survives_writing_and_parsing(query):
     again = parse(written(query))
     assert written(again).strip("()") == written(query).strip("()")
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-def test_a_kept_index_and_a_new_one_give_the_same_order(repository, directory, tmp_path, newest_first):
+def test_an_updated_index_and_a_new_one_give_the_same_order(repository, directory, tmp_path, newest_first):
     made = history(repository, "main: a b c d e", conversation="one")
     search(repository, "a", index_directory=str(directory))
     for text in ("stack", "the stack", "stack stack", "stack", "stack"):
@@ -89,7 +89,7 @@ def test_a_kept_index_and_a_new_one_give_the_same_order(repository, directory, t
     assert len(kept.hits) == 4
 
 
-def test_the_best_come_first_and_of_equals_the_newest(repository, ask):
+def test_hits_are_ordered_by_score_then_newest_first(repository, ask):
     first, often, last = (
         say(repository, history(repository).conversation, text) for text in ("parser", "parser parser", "parser")
     )
@@ -99,8 +99,8 @@ def test_the_best_come_first_and_of_equals_the_newest(repository, ask):
 
 
 @pytest.mark.parametrize(("query", "best_first"), [("the", False), ("the parser", True), ("the OR parser", True)])
-def test_of_very_many_messages_what_most_of_them_say_ranks_none(repository, ask, monkeypatch, query, best_first):
-    monkeypatch.setattr(execute, "_MANY", 2)
+def test_a_word_in_most_of_very_many_messages_does_not_rank(repository, ask, monkeypatch, query, best_first):
+    monkeypatch.setattr(execute, "_ALWAYS_RANKED", 2)
     history(repository)
     for text in ("the the parser", "the parser and more", "the lexer", "the login, at length and with many words"):
         say(repository, "conv-001", text)
@@ -110,7 +110,7 @@ def test_of_very_many_messages_what_most_of_them_say_ranks_none(repository, ask,
     assert all((hit.score is not None) is best_first for hit in found.hits)
 
 
-def test_what_was_said_counts_more_than_what_a_tool_gave_back(repository, ask):
+def test_message_text_ranks_above_tool_results(repository, ask):
     history(repository)
     said = say(repository, "conv-001", "stack")
     say(repository, "conv-001", "", parts=[{"type": "tool_result", "call_id": "1", "output": "stack"}])
@@ -118,7 +118,7 @@ def test_what_was_said_counts_more_than_what_a_tool_gave_back(repository, ask):
     assert (found[0].head.id, [hit.part for hit in found]) == (said.id, ["text", "tool_result"])
 
 
-def test_a_hit_is_named_by_a_branch_that_reaches_it(repository, ask):
+def test_a_hit_names_a_branch_that_reaches_it(repository, ask):
     drawn = history(repository, "main: alpha beta", "fix@alpha: gamma", "try@gamma: delta")
     where = {hit.head.id: hit.branch for hit in ask("alpha OR beta OR gamma OR delta").hits}
     assert where == {
@@ -132,14 +132,14 @@ def test_a_hit_is_named_by_a_branch_that_reaches_it(repository, ask):
         assert branch_name
 
 
-def test_a_tag_names_the_message_that_it_is_on(repository, ask):
+def test_tag_matches_the_tagged_message_only(repository, ask):
     drawn = history(repository, "main: alpha beta")
     tag(repository, drawn.conversation, "v1", drawn.ids["alpha"])
     assert ids(ask("tag:v1")) == [drawn.ids["alpha"]]
     assert ids(ask("tag:v2")) == []
 
 
-def test_moments_bound_a_search(repository, ask):
+def test_before_and_after_limit_a_search(repository, ask):
     history(repository, "main: alpha")
     early = say(repository, "conv-001", "stack", time="2020-01-01T00:00:00Z")
     late = say(repository, "conv-001", "stack", time="2020-01-02T00:00:00Z")
@@ -160,7 +160,7 @@ def test_moments_bound_a_search(repository, ask):
         ("pars*", ["parser"]),
     ],
 )
-def test_every_script_can_be_searched(repository, ask, query, texts):
+def test_text_in_every_script_is_found(repository, ask, query, texts):
     history(repository)
     said = {
         text: say(repository, "conv-001", text).id
@@ -179,7 +179,7 @@ def test_a_message_in_two_conversations_is_found_once(repository, ask):
     assert [hit.conversation for hit in ask("alpha", conversation="two").hits] == ["two"]
 
 
-def test_a_damaged_message_is_left_out_and_said(repository, ask):
+def test_a_damaged_message_is_skipped_and_counted(repository, ask):
     drawn = history(repository, "main: alpha beta")
     with open(_loose(repository, drawn.oids["beta"], "message.json"), "wb") as file:
         file.write(b"damage")
@@ -188,8 +188,8 @@ def test_a_damaged_message_is_left_out_and_said(repository, ask):
     assert (found.coverage.unreadable, found.coverage.messages) == (1, 1)
 
 
-def test_a_conversation_that_was_repaired_is_found_again(repository, ask):
-    """None of its refs has moved since."""
+def test_a_repaired_conversation_is_found_again(repository, ask):
+    """None of its refs moves in between."""
     drawn = history(repository, "main: alpha beta")
     history(repository, "main: alpha")
     bring_back = remove_object(repository, drawn.oids["beta"])
@@ -207,7 +207,7 @@ def _loose(repository, commit, name):
     return path
 
 
-def test_numbers_and_names_are_checked(ask, repository):
+def test_a_negative_limit_and_an_unknown_conversation_are_refused(ask, repository):
     history(repository, "main: alpha")
     with pytest.raises(Invalid):
         ask("alpha", limit=-1)
@@ -215,7 +215,7 @@ def test_numbers_and_names_are_checked(ask, repository):
         ask("alpha", conversation="nowhere")
 
 
-def test_where_no_message_has_all_words_it_is_said_that_some_have_some(repository, ask):
+def test_a_note_counts_messages_with_some_of_the_words_if_none_has_all(repository, ask):
     history(repository)
     for text in ("the parser failed", "the login failed"):
         say(repository, "conv-001", text)
@@ -230,13 +230,13 @@ def test_where_no_message_has_all_words_it_is_said_that_some_have_some(repositor
 @pytest.mark.parametrize(
     "query", ["parser", "xyzzy", "xyzzy plugh", "parser -failed", "parser failed", "kind:answer login"]
 )
-def test_nothing_is_said_where_other_words_would_find_no_more(repository, ask, query):
+def test_there_is_no_such_note_if_any_would_find_no_more(repository, ask, query):
     history(repository)
     say(repository, "conv-001", "the parser failed")
     assert [note for note in ask(query).notes if "words" in note.text] == []
 
 
-def test_fields_still_narrow_what_other_words_would_find(repository, ask):
+def test_fields_still_apply_to_the_count_in_that_note(repository, ask):
     history(repository)
     say(repository, "conv-001", "the parser failed", kind="answer")
     say(repository, "conv-001", "the login failed")
@@ -257,12 +257,12 @@ def test_fields_still_narrow_what_other_words_would_find(repository, ask):
         ("in:tool_result alpha beta", []),
     ],
 )
-def test_one_of_the_words_can_be_enough(repository, ask, query, words):
+def test_any_word_finds_messages_with_one_of_the_words(repository, ask, query, words):
     drawn = history(repository, "main: alpha beta gamma delta")
     assert sorted(ids(ask(query, any_word=True))) == sorted(drawn.ids[word] for word in words)
 
 
-def test_of_those_that_have_one_of_the_words_those_that_have_more_come_first(repository, ask):
+def test_any_word_ranks_messages_with_more_of_the_words_first(repository, ask):
     history(repository)
     texts = ("the cookie", "a cookie on login", "the login", "cookie, login and safari", "no such thing")
     said = [say(repository, "conv-001", text).id for text in texts]
@@ -271,10 +271,10 @@ def test_of_those_that_have_one_of_the_words_those_that_have_more_come_first(rep
         ask("cookie", any_word=True, regex=True)
 
 
-def test_every_message_that_is_read_for_the_index_is_told_once(repository, directory):
+def test_progress_is_reported_once_for_each_indexed_commit(repository, directory):
     history(repository, "main: alpha beta gamma")
     for expected in (3, 0):
-        told = []
-        search(repository, "alpha", index_directory=str(directory), advance=told.append)
-        assert sum(told) in (expected, expected + 1)  # the conversation's beginning is read as well
-        assert expected or not told
+        reported = []
+        search(repository, "alpha", index_directory=str(directory), on_progress=reported.append)
+        assert sum(reported) in (expected, expected + 1)  # the root commit is read as well
+        assert expected or not reported

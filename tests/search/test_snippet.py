@@ -1,4 +1,4 @@
-"""A snippet shows the match, and is a piece of the text."""
+"""A snippet is an excerpt of the text that shows the match."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.index.tokenize import tokenize
-from scopes.search.ast import wanted_words
+from scopes.search.ast import positive_phrases
 from scopes.search.parse import parse
-from scopes.search.snippet import LENGTH, cut_snippet, mark_words
+from scopes.search.snippet import LENGTH, cut_snippet, phrase_finder
 
 
 def marked(query, text):
-    """Return the stretches of a text that a query marks."""
-    return [text[start:stop] for start, stop in mark_words(wanted_words(parse(query)))(text)]
+    """Return the parts of a text that a query marks."""
+    return [text[start:stop] for start, stop in phrase_finder(positive_phrases(parse(query)))(text)]
 
 
 @pytest.mark.parametrize(
@@ -33,31 +33,31 @@ def marked(query, text):
         ("xyzzy", "nothing", []),
     ],
 )
-def test_what_was_searched_for_is_marked(query, text, found):
+def test_matches_are_marked(query, text, found):
     assert marked(query, text) == found
 
 
 def test_a_snippet_is_cut_around_the_first_match():
     text = "before " * 100 + "match " + "after " * 100
-    pieces = cut_snippet(text, mark_words(wanted_words(parse("match")))(text))
+    pieces = cut_snippet(text, phrase_finder(positive_phrases(parse("match")))(text))
     assert (pieces[0].text, pieces[-1].text) == ("…", "…")
     assert [piece.text for piece in pieces if piece.found] == ["match"]
     assert len("".join(piece.text for piece in pieces[1:-1])) == LENGTH
 
 
-def test_without_a_match_it_is_the_beginning():
+def test_without_a_match_the_snippet_is_the_beginning():
     assert [piece.text for piece in cut_snippet("short", ())] == ["short"]
-    assert mark_words(()) is None
+    assert phrase_finder(()) is None
 
 
 @given(st.text(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(1, 50)), max_size=5))
-def test_a_snippet_is_always_a_piece_of_the_text(text, drawn):
+def test_a_snippet_is_always_part_of_the_text(text, drawn):
     spans = sorted((start, min(start + length, len(text))) for start, length in drawn if start < len(text))
     shown = "".join(piece.text for piece in cut_snippet(text, spans))
     assert shown.removeprefix("…").removesuffix("…") in text or shown in text
 
 
 @given(st.text(alphabet="ab \u00e9e\u0301\u00df\ufb01\u6771,", max_size=40))
-def test_a_word_of_a_text_can_be_marked_in_it(text):
+def test_every_word_of_a_text_is_found_in_it(text):
     for word in tokenize(text):
         assert marked(f'"{word}"', text), (word, text)

@@ -9,15 +9,15 @@ import pytest
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.conversation.stores import make_store
-from tests.support.dice import spread_dice
+from tests.support.random_ids import spread_ids
 
-__all__ = ["spread_dice"]
+__all__ = ["spread_ids"]
 
 INSTALLED = tuple(filter(None, sys.path))
 
 
 @pytest.fixture
-def repository(tmp_path, spread_dice):
+def repository(tmp_path, spread_ids):
     """A store of its own."""
     return make_store(tmp_path / "store.git")
 

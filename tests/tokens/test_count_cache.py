@@ -10,7 +10,7 @@ import pytest
 from scopes.context.count import count_conversation
 from scopes.conversation.new import new
 from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.count_cache import FILE, CachingTokenizer, FileCountCache
+from scopes.tokens.count_cache import FILE, CachingTokenizer, CountCache
 from tests.context.building import built, put, talk
 from tests.support.history import say
 
@@ -59,7 +59,7 @@ def remembering():
     with ExitStack() as stack:
 
         def make(directory, name="characters"):
-            known = stack.enter_context(FileCountCache(str(directory)))
+            known = stack.enter_context(CountCache(str(directory)))
             inner = Counting(name)
             return CachingTokenizer(inner, known), known, inner
 
@@ -102,7 +102,7 @@ def test_only_what_is_not_known_is_prepared(filled, remembering):
 
 
 def test_it_counts_as_the_other_one_does():
-    tokenizer = CachingTokenizer(Counting(), FileCountCache("/nowhere"))
+    tokenizer = CachingTokenizer(Counting(), CountCache("/nowhere"))
     assert (tokenizer.method, tokenizer.name) == ("exact", "characters")
 
 

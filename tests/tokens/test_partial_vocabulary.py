@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from scopes.loading import load
 from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.exact import ExactTokenizer
-from scopes.tokens.partial_vocabulary import LONGEST_TOKEN, chunks_of, parts_of
-from scopes.tokens.rank_files import RankFilePaths
-from scopes.tokens.vocabulary import find_vocabulary
+from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
+from scopes.tokens.rank_files import RankFilePaths, find_vocabulary
 from tests.context.conftest import INSTALLED
 from tests.context.real import TRANSCRIPTS, texts_of
 
@@ -112,7 +110,7 @@ def test_no_piece_of_a_text_is_cut_by_its_chunks(name, text):
 
 def test_the_parts_of_a_chunk_are_all_that_can_be_a_token():
     assert parts_of({"abc", "é"}) == {b"a", b"b", b"c", b"ab", b"bc", b"abc", b"\xc3", b"\xa9", b"\xc3\xa9"}
-    assert max(map(len, parts_of({"-" * 300}) or ())) == LONGEST_TOKEN
+    assert max(map(len, parts_of({"-" * 300}) or ())) == MAX_TOKEN_BYTES
 
 
 def test_a_megabyte_without_a_space_has_too_many_parts():
@@ -121,7 +119,7 @@ def test_a_megabyte_without_a_space_has_too_many_parts():
 
 def test_no_token_is_longer_than_the_longest_part(both):
     make, _ = both
-    assert max(map(len, make()._vocabulary.load())) == LONGEST_TOKEN
+    assert max(map(len, make()._vocabulary.load())) == MAX_TOKEN_BYTES
 
 
 def test_texts_that_were_announced_are_built_for_at_once(both, builds):

@@ -29,7 +29,7 @@ def fill(tmp_path, data=b"ranks"):
 
 
 def found(places):
-    return [(f.candidate.origin, f.data) for f in walk_rank_files(places, ENCODING)]
+    return [(f.origin, f.data) for f in walk_rank_files(places, ENCODING)]
 
 
 def test_the_cache_of_tiktoken_comes_first_then_ours_then_a_carrier(tmp_path):

@@ -10,8 +10,7 @@ from hashlib import sha256
 import pytest
 
 from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.rank_files import RankFilePaths
-from scopes.tokens.vocabulary import find_vocabulary
+from scopes.tokens.rank_files import RankFilePaths, find_vocabulary
 from tests.context.conftest import INSTALLED
 
 TOKENS = (b"a", b"b\n", b"\xff", b"ab")

@@ -1,0 +1,203 @@
+"""Build and commit an operation: ref changes, metadata edits, and the record that `undo` reads.
+
+A verb opens a transaction inside `exclusive_write`, adds its changes, and commits once. How refs move atomically is
+decided below, in `store.transaction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from scopes.clock import new_id, now
+from scopes.history.metadata import branch_change, tag_change, title_change, write_metadata
+from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.model.conversation import BranchEntry
+from scopes.model.operation import Operation, RefChange
+from scopes.store import refs
+from scopes.store.repository import Objects, Repository
+from scopes.store.transaction import commit_operation
+from scopes.store.trees import Change
+
+_LONGEST_COMMAND = 2000
+
+
+class RefTransaction:
+    """Ref changes that become one operation; changes of the same ref are joined, in the place of the first one.
+
+    True if a ref would move.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._changes: dict[str, RefChange] = {}
+
+    def __bool__(self) -> bool:
+        return any(change.old != change.new for change in self._changes.values())
+
+    @cached_property
+    def operation_id(self) -> OperationId:
+        """The id of the operation, for refs that are named after it."""
+        return new_operation_id()
+
+    def move_ref(self, ref: str, old: str | None, new: str | None) -> None:
+        """Move a ref; None stands for a ref that does not exist."""
+        self._changes[ref] = self._changes.get(ref, RefChange(ref, old, new))._replace(new=new)
+
+    def rename_ref(self, ref: str, new_ref: str, value: str | None) -> None:
+        """Give a ref another name; `value` is what it points to."""
+        self.move_ref(ref, value, None)
+        self.move_ref(new_ref, None, value)
+
+    def list_changes(self) -> list[RefChange]:
+        """Return the changes in the order in which their refs were first named."""
+        return list(self._changes.values())
+
+    def commit(
+        self, kind: str, summary: str, *, undoes: OperationId | None = None, details: Mapping[str, Any] | None = None
+    ) -> Operation:
+        """Commit the operation; raises as `record_operation` does."""
+        return record_operation(
+            self.repository,
+            kind,
+            summary,
+            self.list_changes(),
+            operation_id=self.operation_id,
+            undoes=undoes,
+            details=details,
+        )
+
+
+class Transaction(RefTransaction):
+    """Changes of one conversation; all metadata edits become one metadata commit.
+
+    In the operation record the metadata ref has the place of the first edit.
+    """
+
+    def __init__(self, repository: Repository, conversation: ConversationId) -> None:
+        super().__init__(repository)
+        self.conversation = conversation
+        self._edits: dict[str, Change] = {}
+
+    def create_branch(self, branch: BranchName, tip: Oid | None) -> None:
+        """Create a branch."""
+        self.move_branch(branch, None, tip)
+
+    def move_branch(self, branch: BranchName, old: str | None, new: str | None) -> None:
+        """Move a branch; None stands for a branch that does not exist."""
+        self.move_ref(refs.branch_ref(self.conversation, branch), old, new)
+
+    def delete_branch(self, branch: BranchName, tip: Oid) -> None:
+        """Delete a branch without a copy in the trash."""
+        self.move_branch(branch, tip, None)
+
+    def rename_branch(self, branch: BranchName, new: BranchName, tip: Oid) -> None:
+        """Give a branch another name; its metadata entry is left alone."""
+        conversation = self.conversation
+        self.rename_ref(refs.branch_ref(conversation, branch), refs.branch_ref(conversation, new), tip)
+
+    def trash_branch(self, branch: BranchName) -> None:
+        """Move a branch to the trash."""
+        self._trash(refs.branch_ref(self.conversation, branch))
+
+    def trash_metadata(self) -> None:
+        """Move the metadata to the trash."""
+        self._trash(refs.meta_ref(self.conversation))
+
+    def _trash(self, ref: str) -> None:
+        value = self.repository.find_ref(ref)
+        if value is not None:
+            self.rename_ref(ref, refs.trash_ref(self.conversation, self.operation_id, ref), value)
+
+    def activate(self, branch: BranchName) -> None:
+        """Make a branch the active one."""
+        active = refs.active_ref(self.conversation)
+        target = refs.SYMBOLIC + refs.branch_ref(self.conversation, branch)
+        self.move_ref(active, self.repository.find_ref(active), target)
+
+    def deactivate(self) -> None:
+        """Delete the ref that names the active branch."""
+        active = refs.active_ref(self.conversation)
+        self.move_ref(active, self.repository.find_ref(active), None)
+
+    def describe_branch(self, branch: BranchName, entry: BranchEntry | None) -> None:
+        """Set or remove the metadata entry of a branch."""
+        self._edit(branch_change(branch, entry))
+
+    def set_title(self, title: str | None) -> None:
+        """Set or remove the title."""
+        self._edit(title_change(title))
+
+    def set_tag(self, tag: str, oid: Oid | None) -> None:
+        """Set or remove a tag."""
+        self._edit(tag_change(tag, oid))
+
+    def _edit(self, change: Mapping[str, Change]) -> None:
+        meta = refs.meta_ref(self.conversation)
+        if not self._edits:  # keeps the place of the metadata among the changes
+            value = self.repository.find_ref(meta)
+            self.move_ref(meta, value, value)
+        self._edits.update(change)
+
+    def write_edits(self, objects: Objects, message: str) -> None:
+        """Write the metadata commit, if there are edits, and move the metadata ref to it."""
+        if self._edits:
+            meta = refs.meta_ref(self.conversation)
+            before = self._changes[meta].old
+            commit = write_metadata(objects, None if before is None else Oid(before), self._edits, message)
+            self.move_ref(meta, before, commit)
+
+    def commit(
+        self,
+        kind: str,
+        summary: str,
+        *,
+        metadata_message: str | None = None,
+        undoes: OperationId | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> Operation:
+        """Commit the operation; the message of the metadata commit is the summary if none is given.
+
+        Raises:
+            Busy, Invalid, Inaccessible: nothing has happened.
+        """
+        self.write_edits(self.repository, metadata_message or summary)
+        return super().commit(kind, summary, undoes=undoes, details=details)
+
+
+def new_operation_id() -> OperationId:
+    """Return a fresh operation id."""
+    return OperationId(new_id())
+
+
+def record_operation(
+    repository: Repository,
+    kind: str,
+    summary: str,
+    changes: Iterable[RefChange],
+    *,
+    operation_id: OperationId | None = None,
+    undoes: OperationId | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> Operation:
+    """Commit an operation with the caller's name and command line; call it inside `exclusive_write`.
+
+    All objects must be written before. Changes that change nothing are left out.
+
+    Raises:
+        Busy, Invalid, Inaccessible: nothing has happened.
+    """
+    operation = Operation(
+        id=operation_id or new_operation_id(),
+        kind=kind,
+        summary=summary,
+        command=repository.caller.command[:_LONGEST_COMMAND],
+        actor=repository.caller.actor,
+        time=now(),
+        changes=tuple(change for change in changes if change.old != change.new),
+        undoes=undoes,
+        details=details or {},
+    )
+    commit_operation(repository, operation)
+    return operation

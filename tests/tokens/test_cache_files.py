@@ -1,0 +1,40 @@
+"""A file of our cache is there as a whole or not at all, and for its owner alone."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.tokens.cache_files import write_file
+
+
+def test_a_file_and_its_directories_are_made_for_the_owner_alone(tmp_path):
+    path = tmp_path / "a" / "b"
+    write_file(str(path), b"data")
+    assert path.read_bytes() == b"data"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_an_older_file_is_replaced_in_one_step(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"older and longer")
+    with path.open("rb") as reader:
+        write_file(str(path), b"new")
+        assert reader.read() == b"older and longer"
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"new", ["file"])
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    (tmp_path / "other").write_bytes(b"other")
+    os.symlink("other", tmp_path / "file")
+    write_file(str(tmp_path / "file"), b"new")
+    assert (tmp_path / "other").read_bytes() == b"other"
+
+
+def test_where_nothing_can_be_written_what_is_there_stays(tmp_path):
+    (tmp_path / "file").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_file(str(tmp_path / "file"), b"new")
+    assert (tmp_path / "file").is_dir()
