@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from scopes.context.budget import Budget
-from scopes.context.history_block import HistoryBlock
-from scopes.context.result import Context, Explained
+from scopes.context.result import Context, Explained, HistoryBlock
 from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.text.dispatch import render_text
 from scopes.render.text.phrases import say_field

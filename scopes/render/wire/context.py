@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scopes.context.budget import Budget
-from scopes.context.history_block import HistoryBlock
-from scopes.context.result import Context
+from scopes.context.result import Context, HistoryBlock
 from scopes.context.turns import USER
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wire.dispatch import to_wire, to_wire_with_options
