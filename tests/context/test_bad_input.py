@@ -14,8 +14,8 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
-from tests.context.conftest import INSTALLED
 from tests.support.history import history, say
+from tests.tokens.conftest import INSTALLED
 
 MODES = [{}, {"task": "session cookie"}, {"mode": "files"}]
 

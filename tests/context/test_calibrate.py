@@ -12,8 +12,8 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.models import find_model
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built
-from tests.context.conftest import INSTALLED
 from tests.support.history import say
+from tests.tokens.conftest import INSTALLED
 from tests.tokens.test_models import setting
 
 WORDS = "the login fails because the session cookie is dropped by the browser " * 20

@@ -19,8 +19,8 @@ from scopes.loading import load
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
-from tests.context.conftest import INSTALLED
 from tests.support.history import history, say, texts
+from tests.tokens.conftest import INSTALLED
 
 lasting = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
