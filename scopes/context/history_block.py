@@ -162,7 +162,6 @@ def _preface(
         repository,
         conversation,
         next(agents, ""),
-        neutralise=escape_tags,
         max_characters=max(1, min(MAX_CHARACTERS, max_tokens)),
     )
     text = f"{preface.text}\n" if preface.text else ""

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Mapping
 
+from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.dispatch import to_wire_with_options
 from scopes.result import Result
 from scopes.sanitize import UNSAFE
 
@@ -17,7 +17,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 
 def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
     """Write a result as one line with the version of the schema and, where there are any, its notes."""
-    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire_with_options(result, options)}
+    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
         document["notes"] = [_present({"text": note.text, "hint": note.hint}) for note in result.notes]
     return json_line(document)

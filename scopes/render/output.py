@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
 from scopes.render.colour import Style, paint
-from scopes.render.dispatch import load_renderings
+from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Document, Result, Stream
@@ -106,7 +105,6 @@ class Output:
         self._tell(clean(text) + "\n", hint)
 
     def _render(self, result: Result, view: View) -> None:
-        load_renderings("text", type(result))
         render_text(result, view)
 
     def _hand_over(self, document: Document) -> None:
@@ -122,7 +120,6 @@ class Output:
         self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
-        load_renderings("wire", type(result))
         line: Callable[[Result, ViewOptions], str] = load("scopes.render.json_line:result_line")
         self.stdout.write(line(result, self.settings.options))
         self.stdout.flush()

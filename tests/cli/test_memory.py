@@ -100,7 +100,7 @@ def test_a_context_is_printed_as_it_is(told):
     assert "\n[2026-01-01] planner\n- The database is reset every Monday\n- topics: staging\n" in text
     done = told.within("memory", "context", "--max-chars", "60")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "no room for 1 entry within 60 characters: nothing is told" in done.stderr
+    assert "no room for 1 entry within 60 characters: the context is empty" in done.stderr
     assert told.run("memory", "context", "--max-chars", "60", "--json")["omitted"] == 1
 
 
@@ -140,7 +140,7 @@ def test_a_summary_is_printed_and_stored_once(told):
     foreseen = told.run("conv", "summarize", told.id, "--ratio", "0.1", "--dry-run")
     name = told.run("conv", "summarize", told.id, "--ratio", "0.1").strip()
     assert told.run("conv", "cat", name, "--json")["text"] + "\n" == foreseen
-    assert told.refused("conv", "summarize", told.id, code=1)["hint"] == "the whole: --all"
+    assert told.refused("conv", "summarize", told.id, code=1)["hint"] == "summarize the whole branch: --all"
     listed = told.run("conv", "summarize", told.id, "--status", "--json")
     assert (listed["summaries"][0]["messages"], listed["summaries"][0]["stale"]) == (5, False)
 

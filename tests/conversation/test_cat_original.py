@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.conversation.cat import OriginalRecords, _slices, read_original
+from scopes.conversation.cat import OriginalRecords, _read_spans, read_original
 from scopes.errors import NotFound
 from scopes.model import canonical
 from scopes.store.objects import COMMIT, Identity, format_commit
@@ -60,4 +60,4 @@ def test_what_is_cut_out_of_chunks_is_what_stands_there(source, sizes, data):
     chunks = [source[start:end] for start, end in pairwise(cuts)]
     ends = sorted(data.draw(st.lists(st.integers(0, len(source)), max_size=8)))
     spans = [(start, end - start) for start, end in zip(ends[::2], ends[1::2], strict=False)]
-    assert list(_slices(chunks, spans)) == [source[offset : offset + length] for offset, length in spans]
+    assert list(_read_spans(chunks, spans)) == [source[offset : offset + length] for offset, length in spans]

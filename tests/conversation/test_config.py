@@ -98,7 +98,7 @@ def test_a_key_of_somebody_else_is_refused(repository, home, key):
 
 @pytest.mark.parametrize("level", ["", "system", "Store", "global"])
 def test_another_level_is_refused(repository, home, level):
-    with pytest.raises(Invalid, match="is no level of settings") as refusal:
+    with pytest.raises(Invalid, match="is not a level of settings") as refusal:
         set_setting(repository, home, "scopes.author", "x", level=level)
     assert refusal.value.hint == "levels: store, user"
 
@@ -162,7 +162,7 @@ def test_what_is_no_setting_of_a_user_is_refused(repository, home, key):
 
 
 def test_a_rule_of_merging_is_for_a_type_that_there_is(repository, home):
-    with pytest.raises(Invalid, match="'nonsense' is no type of conflict") as refusal:
+    with pytest.raises(Invalid, match="'nonsense' is not a type of conflict") as refusal:
         set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
     assert "edit-edit" in refusal.value.hint
     with pytest.raises(Invalid, match="'third' is no value of ") as refusal:

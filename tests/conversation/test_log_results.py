@@ -12,12 +12,12 @@ from scopes.ids import AgentName, MessageId, Oid
 def answered(drawing):
     """Walk a line of kinds, oldest first as written, and say which commits answer the first."""
     kinds = drawing.split()
-    answering = ToolResultTracker()
+    tracker = ToolResultTracker()
     found = ()
     for number in reversed(range(len(kinds))):
         parents = (Oid(str(number - 1)),) if number else ()
         head = MessageHead(MessageId("m"), Oid(str(number)), parents, AgentName("a"), "agent", kinds[number], 0, "", ())
-        found = answering.pass_by(head)
+        found = tracker.visit(head)
     return found
 
 
@@ -38,13 +38,13 @@ def test_results_answer_the_message_before_them(drawing, expected):
 
 
 def test_two_lines_of_results_answer_the_message_that_both_follow():
-    answering = ToolResultTracker()
+    tracker = ToolResultTracker()
     for oid in "bc":
         head = MessageHead(MessageId(oid), Oid(oid), (Oid("a"),), AgentName("t"), "tool", "tool-results", 0, "", ())
-        assert answering.pass_by(head) == ()
+        assert tracker.visit(head) == ()
     head = MessageHead(MessageId("a"), Oid("a"), (), AgentName("p"), "agent", "answer", 0, "", ())
-    assert answering.pass_by(head) == ("c", "b")
-    assert answering.pass_by(head) == ()
+    assert tracker.visit(head) == ("c", "b")
+    assert tracker.visit(head) == ()
 
 
 def test_no_more_than_64_are_remembered():

@@ -143,9 +143,9 @@ def test_a_branch_that_is_not_active_leaves_the_active_one(repository):
 
 def test_main_keeps_its_name(repository):
     history(repository, "main: a")
-    with pytest.raises(Refused, match="the branch main keeps its name") as refusal:
+    with pytest.raises(Refused, match="the branch main cannot be renamed") as refusal:
         rename_branch(repository, "conv-001", "main", "trunk")
-    assert refusal.value.hint == "begin another from it: scopes conv branch"
+    assert refusal.value.hint == "create another branch from it: scopes conv branch"
 
 
 def test_a_branch_name_that_is_taken_malformed_or_unknown_is_refused(repository):

@@ -140,4 +140,4 @@ def test_messages_copied_from_a_session_that_is_not_here_are_told(repository):
     copied = replace(plain_message("codex", "x"), extra={"precision": "restamped"})
     append(repository, "conv-001", copied)
     (note,) = stats(repository, "conv-001").notes
-    assert note.text.startswith("1 of the messages were copied from a session that is not here")
+    assert note.text.startswith("1 of the messages were copied from a session that was not imported")

@@ -10,7 +10,7 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.switch import switch
 from scopes.memory.actions import list_actions
 from scopes.memory.context import context
-from scopes.memory.current_entries import NOTHING_LEFT
+from scopes.memory.extract import NOTHING_LEFT
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.search import search
 from scopes.memory.update import update
@@ -33,8 +33,8 @@ def told(repository):
     """Every text that any command tells of the memory."""
     found = [*list_memory(repository).entries, *(hit.entry for hit in search(repository, "port").hits)]
     found.append(show_memory(repository, list_memory(repository).entries[0].id).entry)
-    items = [row.item.text for row in list_actions(repository, every=True).actions]
-    return "\n".join([*map(str, found), *items, context(repository, neutralise=str).text])
+    items = [row.item.text for row in list_actions(repository, include_done=True).actions]
+    return "\n".join([*map(str, found), *items, context(repository).text])
 
 
 @pytest.mark.parametrize("taken_back", [True, False])
@@ -50,7 +50,7 @@ def test_what_was_taken_back_is_told_nowhere(remembered, taken_back):
     assert (entry.withdrawn, entry.decisions) == ((wrong,), ("We agreed on port 8080.",))
     assert [item.text for item in entry.action_items] == ["write tests"]
     assert search(repository, "postgres").hits == ()
-    assert "1 message of it was amended or retracted since" in context(repository, neutralise=str).text
+    assert "1 message of it was amended or retracted since" in context(repository).text
 
 
 def test_a_typed_decision_that_was_taken_back_takes_its_topic_along(repository):

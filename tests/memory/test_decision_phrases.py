@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.memory.extract import says_decided
+from scopes.memory.extract import states_decision
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from scopes.memory.extract import says_decided
     ],
 )  # fmt: skip
 def test_a_decision_may_be_against_something(sentence):
-    assert says_decided(sentence)
+    assert states_decision(sentence)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_a_decision_may_be_against_something(sentence):
     ],
 )  # fmt: skip
 def test_what_is_denied_asked_or_supposed_is_not_decided(sentence):
-    assert not says_decided(sentence)
+    assert not states_decision(sentence)
 
 
 @pytest.mark.parametrize("text", ["not decided " * 20_000, ", we " * 50_000, "decided nothing " * 20_000])
 def test_a_sentence_without_end_is_read_at_once(text):
-    assert not says_decided(text)
+    assert not states_decision(text)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from scopes.errors import Refused
-from scopes.memory.external_command import MOST_OUTPUT_BYTES, run_summarizer
+from scopes.memory.summarizer_command import MAX_OUTPUT_BYTES, run_summarizer
 
 
 def test_a_prompt_of_megabytes_and_a_command_that_does_not_read_it_are_no_trouble():
@@ -72,14 +72,14 @@ def test_bytes_that_are_no_text_are_shown_as_such():
     assert run_summarizer("printf 'a\\377b'", "", 20) == "a\ufffdb"
 
 
-@pytest.mark.parametrize("count", [MOST_OUTPUT_BYTES - 1, MOST_OUTPUT_BYTES])
+@pytest.mark.parametrize("count", [MAX_OUTPUT_BYTES - 1, MAX_OUTPUT_BYTES])
 def test_what_is_just_not_too_much_is_taken(count):
     assert len(run_summarizer(f"head -c {count} /dev/zero | tr '\\0' x", "", 20)) == count
 
 
 def test_one_byte_more_is_too_much():
     with pytest.raises(Refused, match="wrote more than 100,000 bytes"):
-        run_summarizer(f"head -c {MOST_OUTPUT_BYTES + 1} /dev/zero | tr '\\0' x", "", 20)
+        run_summarizer(f"head -c {MAX_OUTPUT_BYTES + 1} /dev/zero | tr '\\0' x", "", 20)
 
 
 def test_megabytes_of_complaints_do_not_stop_it_and_the_last_line_is_told():
@@ -116,7 +116,7 @@ def test_a_shell_that_cannot_be_started_is_refused(monkeypatch):
     def fail(*_words, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("scopes.memory.external_command.subprocess.Popen", fail)
+    monkeypatch.setattr("scopes.memory.summarizer_command.subprocess.Popen", fail)
     with pytest.raises(Refused, match="the summarizer cannot be started: Permission denied"):
         run_summarizer("cat", "", 5)
 

@@ -120,6 +120,6 @@ def test_a_rebased_branch_is_known(repository):
 def test_what_was_forgotten_stays_forgotten_on_every_branch(repository, most):
     history(repository, "main: a b c d", "fix@b: e f g h", conversation="conv-009")
     assert len(update(repository).entries) == 2
-    prune(repository, most=most)
+    prune(repository, max_entries=most)
     assert update(repository, at_once=True).entries == ()
     assert len(list_memory(repository).entries) == most

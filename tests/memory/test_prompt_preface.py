@@ -9,7 +9,6 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
 from scopes.memory.prompt_preface import build_preface
-from scopes.sanitize import escape_tags
 from tests.memory.talking import CONVERSATION, say
 
 
@@ -28,7 +27,7 @@ def sessions(repository):
 
 
 def preface(repository, **options):
-    return build_preface(repository, CONVERSATION, "planner", neutralise=escape_tags, **options)
+    return build_preface(repository, CONVERSATION, "planner", **options)
 
 
 def test_the_memory_comes_first_and_then_what_others_said_last(sessions):

@@ -49,9 +49,11 @@ def test_a_file_that_is_no_entry_is_told_and_left_alone(repository, content):
     put(repository, "entries/k3x9.json", content)
     listed = list_memory(repository)
     assert [entry.id for entry in listed.entries] == [kept.id]
-    assert [note.text for note in listed.notes] == ["in the memory 1 file is no entry, left alone: entries/k3x9.json"]
+    assert [note.text for note in listed.notes] == [
+        "in the memory, 1 file is not an entry and was ignored: entries/k3x9.json"
+    ]
     add(repository, "More.", agent="a")
-    prune(repository, most=0)
+    prune(repository, max_entries=0)
     assert "entries/k3x9.json" in git(repository, "ls-tree", "-r", "--name-only", "refs/scopes/memory")
     assert stats(repository).total == 0
 
@@ -61,12 +63,10 @@ def test_every_way_of_reading_tells_of_it(repository):
         put(repository, f"entries/bad{number}.json", b"{}")
     add(repository, "Kept.", agent="a", actions=["this"])
     found = [
-        list_memory(repository), search(repository, "kept"), context(repository, neutralise=str),
-        stats(repository), list_actions(repository), prune(repository, most=9),
+        list_memory(repository), search(repository, "kept"), context(repository),
+        stats(repository), list_actions(repository), prune(repository, max_entries=9),
     ]  # fmt: skip
-    text = (
-        "in the memory 5 files are no entries, left alone: entries/bad0.json, entries/bad1.json, entries/bad2.json, ..."
-    )
+    text = "in the memory, 5 files are not entries and were ignored: entries/bad0.json, entries/bad1.json, entries/bad2.json, ..."
     assert [[note.text for note in result.notes] for result in found] == [[text]] * 6
 
 
@@ -76,7 +76,7 @@ def test_the_newest_are_read_and_no_others(repository):
     newest = [add(repository, f"entry {number}", agent="a").entry for number in range(3)][-1]
     listed = list_memory(repository, limit=3)
     assert (listed.entries[0], len(listed.entries), listed.notes) == (newest, 3, ())
-    assert context(repository, neutralise=str, limit=3).notes == ()
+    assert context(repository, limit=3).notes == ()
     assert show_memory(repository, newest.id[:8]).notes == ()
     assert len(list_memory(repository).notes) == 1
 

@@ -20,12 +20,10 @@ from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import read_message
 from scopes.history.revparse import list_branch_tips
-from scopes.memory.amended_sources import source_ids
 from scopes.memory.compact import compact
-from scopes.memory.source_messages import SourceMessage
+from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
-from scopes.memory.summarize import summarize
-from scopes.memory.summarizer import summarize_built_in
+from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git
@@ -65,11 +63,11 @@ def test_the_next_summary_covers_only_what_is_new(repository):
     (new,) = say(repository, "The database needs an index.")
     second = summarize(repository, CONVERSATION, WORDS)
     assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [new]
-    assert summarize(repository, CONVERSATION, WORDS, every=True).messages == 4
+    assert summarize(repository, CONVERSATION, WORDS, include_all=True).messages == 4
 
 
 def test_there_is_nothing_to_summarize_twice(repository):
-    with pytest.raises(Refused, match="nothing was said on conv-001/main"):
+    with pytest.raises(Refused, match="no new messages on conv-001/main"):
         summarize(repository, CONVERSATION, WORDS)
     say(repository, "One thing.")
     summarize(repository, CONVERSATION, WORDS)
@@ -109,7 +107,7 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
     listed = list_summaries(repository, CONVERSATION)
     assert set(listed.summaries[0].changed) == {first, second}
     assert listed.uncovered == 1
-    summarize(repository, CONVERSATION, WORDS, every=True)
+    summarize(repository, CONVERSATION, WORDS, include_all=True)
     assert [bool(row.changed) for row in list_summaries(repository, CONVERSATION).summaries] == [False, True]
 
 
@@ -268,7 +266,7 @@ def test_a_typed_message_without_words_is_summarized_by_its_document(repository)
     done = summarize(repository, CONVERSATION, WORDS, ratio=1.0)
     assert done.messages == 2
     assert done.text == 'options: ["files", "SQLite"]\ntitle: Use SQLite for the index\ndb: SQLite'
-    assert summarize(repository, CONVERSATION, WORDS, ratio=0.3, every=True).text.splitlines()[-1] == "db: SQLite"
+    assert summarize(repository, CONVERSATION, WORDS, ratio=0.3, include_all=True).text.splitlines()[-1] == "db: SQLite"
 
 
 def test_the_users_own_command_writes_the_summary(repository):

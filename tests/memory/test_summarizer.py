@@ -12,7 +12,8 @@ from scopes.conversation.append import plain_message
 from scopes.conversation.log import walk_all_messages
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage
-from scopes.memory.summarizer import SummarizerCommand, summarize_built_in, summarize_by_command, write_prompt
+from scopes.memory.summarize import summarize_built_in
+from scopes.memory.summarizer_command import SummarizerCommand, summarize_by_command, write_prompt
 from tests.memory.talking import CONVERSATION, say, words
 
 
@@ -78,7 +79,7 @@ def test_what_the_command_writes_is_the_summary(said):
     ],
 )  # fmt: skip
 def test_the_command_signs_with_the_name_of_its_program(said, monkeypatch, command, author):
-    monkeypatch.setattr("scopes.memory.summarizer.run_summarizer", lambda *_: "short")
+    monkeypatch.setattr("scopes.memory.summarizer_command.run_summarizer", lambda *_: "short")
     assert summarize_by_command(SummarizerCommand(command, 5), said, 0.5).author == author
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.memory.textrank import MOST_SENTENCES, choose_sentences, rank_sentences
+from scopes.memory.textrank import MAX_SENTENCES, choose_sentences, rank_sentences
 
 WORDS = ["login", "cookie", "form", "redirect", "safari", "database", "index", "the", "of", "and"]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=0, max_size=7).map(" ".join), max_size=14)
@@ -53,7 +53,7 @@ def test_a_sentence_of_a_page_is_not_chosen():
 
 
 def test_of_a_long_history_only_the_telling_sentences_take_part():
-    noise = [f"unique{i} lonely{i} single{i}." for i in range(3 * MOST_SENTENCES)]
+    noise = [f"unique{i} lonely{i} single{i}." for i in range(3 * MAX_SENTENCES)]
     assert choose_sentences([*noise, *TALK], 1) == [TALK[2]]
 
 

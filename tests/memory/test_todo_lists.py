@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.append import plain_message
-from scopes.memory.todo_lists import find_plan
+from scopes.memory.source_messages import find_todo_list
 from scopes.model.message import Message, Part
 
 STEPS = [{"step": "look", "status": "completed"}, {"step": "act", "status": "pending"}]
@@ -22,7 +22,7 @@ def calling(*inputs):
 
 @pytest.mark.parametrize("given", [{"plan": STEPS}, {"todos": STEPS, "x": 1}, json.dumps({"plan": STEPS})])
 def test_a_plan_is_told_by_its_shape(given):
-    assert find_plan(calling(given)) == {"look": True, "act": False}
+    assert find_todo_list(calling(given)) == {"look": True, "act": False}
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_a_plan_is_told_by_its_shape(given):
     ],
 )  # fmt: skip
 def test_what_is_no_plan_has_no_steps(given):
-    assert find_plan(calling(given)) is None
+    assert find_todo_list(calling(given)) is None
 
 
 def test_of_several_plans_the_last_one_counts():
-    assert find_plan(calling({"plan": STEPS}, {"plan": STEPS[:1]}, {"path": "a"})) == {"look": True}
+    assert find_todo_list(calling({"plan": STEPS}, {"plan": STEPS[:1]}, {"path": "a"})) == {"look": True}

@@ -50,8 +50,8 @@ def test_what_somebody_else_adds_meanwhile_is_kept(repository):
 def test_what_somebody_else_forgets_meanwhile_is_not_forgotten_twice(repository):
     for text in ("One.", "Two.", "Three."):
         add(repository, text, agent="a")
-    overtake(repository, lambda other: prune(other, most=1))
-    assert prune(repository, most=1).entries == ()
+    overtake(repository, lambda other: prune(other, max_entries=1))
+    assert prune(repository, max_entries=1).entries == ()
     assert len(list_memory(repository).entries) == 1
 
 

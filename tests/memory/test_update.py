@@ -108,7 +108,7 @@ def test_every_conversation_is_looked_at_in_one_operation(repository):
 def test_what_was_forgotten_is_not_remembered_again(repository):
     say(repository, *FOUR)
     update(repository)
-    prune(repository, most=0)
+    prune(repository, max_entries=0)
     assert update(repository, at_once=True).entries == ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -103,18 +102,18 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, every=True),
+    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
     "memory search": lambda repo: search_memory(repo, "monday"),
-    "memory context": partial(memory_context, neutralise=str),
+    "memory context": memory_context,
     "memory stats": memory_stats,
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
-    "memory prune": lambda repo: prune(repo, most=0),
+    "memory prune": lambda repo: prune(repo, max_entries=0),
     "new": lambda repo: new(repo, title="another"),
     "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
     "switch": lambda repo: switch(repo, SAMPLE, "main"),

@@ -37,6 +37,6 @@ def list_(
             with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
                 result = list_conversations(
                     repository, invocation.index_directory,
-                    openings=not piped and not complete, complete=complete, advance=on_progress,
+                    openings=not piped and not complete, complete=complete, on_progress=on_progress,
                 )  # fmt: skip
     return invocation.show(result, nul=nul, template=template)

@@ -7,7 +7,7 @@ import pytest
 from tests.render.results import SAMPLES
 from tests.render.showing import piped, seen_lines
 
-LIFECYCLE = SAMPLES["lifecycle"]
+LIFECYCLE = SAMPLES["conversation"]
 
 
 def test_a_new_conversation_is_its_id_in_a_pipe():

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from scopes.conversation.import_sample import SampleImported
-from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 
+if TYPE_CHECKING:
+    from scopes.conversation.import_sample import SampleImported
+    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+    from scopes.importers.verify_source import SourceVerification
 
-@to_wire.register(SampleImported)
-def sample_imported(result: SampleImported) -> dict[str, object]:
+
+@to_wire.register
+def format_sample_imported(result: SampleImported) -> dict[str, object]:
     """Name the conversation and count what is in it and what is new; without an operation it was there already."""
     return known(
         kind="import",
@@ -22,9 +28,8 @@ def sample_imported(result: SampleImported) -> dict[str, object]:
     )
 
 
-@to_wire.register(Imported)
-@to_wire_with_options.register(Imported)
-def imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
+@to_wire.register_with_options
+def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Account for every source and every conversation; `warnings` are what a person is told beside it."""
     return known(
         kind="import",
@@ -68,4 +73,48 @@ def _conversation(row: ConversationImported) -> dict[str, object]:
         messages=row.messages,
         new_messages=row.new_messages,
         branches=row.branches,
+    )
+
+
+@to_wire.register
+def format_source_verification(result: SourceVerification) -> dict[str, object]:
+    """Account for every byte of the file: the four counts add up to `sum`, which is its size."""
+    account = {
+        "message": result.message_bytes,
+        "state": result.state_bytes,
+        "unparsed": result.unparsed_bytes,
+        "new": result.new_bytes,
+    }
+    return known(
+        kind="certificate",
+        path=result.path,
+        format=result.format,
+        session=result.native_id,
+        part=result.part,
+        whole=result.whole,
+        comparison=result.comparison,
+        size_bytes=result.size,
+        stored_bytes=result.stored_size,
+        equal_bytes=result.equal_bytes,
+        account_bytes={**account, "sum": sum(account.values())},
+        messages=result.messages,
+        messages_away=result.away,
+        findings=[
+            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
+            for found in result.findings
+        ],
+    )
+
+
+@to_wire.register
+def format_export_saved(result: ExportSaved) -> dict[str, object]:
+    """Name the file, or the directory and its files; original bytes have no number of messages."""
+    return known(
+        kind="export",
+        conversation=result.conversation,
+        path=result.path,
+        format=result.format,
+        messages=result.messages,
+        bytes=result.size_bytes,
+        files=list(result.files) or None,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.model.message import Author, Message, Part
 from scopes.render.wire.fields import known, utc
-from scopes.render.wire.message_shape import head_object, message_object
+from scopes.render.wire.message import head_object, message_object
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, PROMPT, SECURE, body, message_id
 
 BARE = Message(id=message_id("prompt"), author=Author("carol", "human"), parts=())
