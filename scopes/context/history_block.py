@@ -13,16 +13,15 @@ from typing import NamedTuple
 
 from scopes.context.collect import Collected, ReadLimits, collect
 from scopes.context.part_text import part_text
-from scopes.context.result import HistoryBlock
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
 from scopes.history.revparse import resolve_revision
-from scopes.ids import ConversationId
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import Part
-from scopes.result import Note
+from scopes.result import Note, Result
 from scopes.sanitize import clip, escape_roles, escape_tags, fence, fence_mark
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
@@ -56,6 +55,22 @@ class HistoryRequest:
     tools: str = "status"
     preview: bool = False
     with_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryBlock(Result):
+    """A block of history as it is sent; `first` and `last` are the commits of its first and last message."""
+
+    conversation: ConversationId
+    branch: BranchName | None
+    text: str
+    messages: int
+    total: int
+    truncated: int
+    tokens: int
+    method: str
+    first: Oid | None
+    last: Oid | None
 
 
 class _Preface(NamedTuple):

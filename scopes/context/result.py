@@ -1,4 +1,4 @@
-"""The results of `context` and `history`."""
+"""The result of `context`: the text that fits, and what became of every turn, message and file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.context.files import SkippedFile
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import ConversationId
 from scopes.result import Result
 
 LAYOUTS = ("markdown", "messages", "json")
@@ -80,19 +80,3 @@ class Context(Result):
     def utilisation(self) -> float:
         """Return the used part of the budget, from 0 to 1."""
         return self.tokens_used / self.max_tokens if self.max_tokens else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryBlock(Result):
-    """A block of history as it is sent; `first` and `last` are the commits of its first and last message."""
-
-    conversation: ConversationId
-    branch: BranchName | None
-    text: str
-    messages: int
-    total: int
-    truncated: int
-    tokens: int
-    method: str
-    first: Oid | None
-    last: Oid | None

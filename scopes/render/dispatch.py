@@ -23,6 +23,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
     "scopes.tokens.fetch": "tokens",
+    "scopes.context.history_block": "context",
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
     "scopes.conversation.abandon": "branch",

@@ -9,7 +9,8 @@ from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
 from scopes.context.files import SkippedFile
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained, HistoryBlock
+from scopes.context.history_block import HistoryBlock
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended

@@ -14,7 +14,8 @@ from scopes.render.wire.context import chat_messages, context_document
 
 if TYPE_CHECKING:
     from scopes.context.budget import Budget
-        from scopes.context.result import Context, Explained, HistoryBlock
+    from scopes.context.history_block import HistoryBlock
+    from scopes.context.result import Context, Explained
 
 _EXPLAINED = (
     Column("What"),

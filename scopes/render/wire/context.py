@@ -13,7 +13,8 @@ from scopes.sanitize import RECORDED
 if TYPE_CHECKING:
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
-        from scopes.context.result import Context, HistoryBlock
+    from scopes.context.history_block import HistoryBlock
+    from scopes.context.result import Context
     from scopes.tokens.fetch import RanksFetched
     from scopes.tokens.status import TokenStatus
 
