@@ -50,7 +50,7 @@ class Table:
         self.groups = {group.path: group for group in groups}
         self.default = groups[0].path
         self.aliases: dict[str, tuple[str, ...]] = {g.short: g.path for g in groups if len(g.path) == 1}
-        self.aliases |= {verb: (*self.default, verb) for verb in lifted}
+        self.aliases |= {name: (*self.default, name) for name in lifted}
 
     def extend(self, path: tuple[str, ...], word: str) -> tuple[str, ...]:
         """Return the path with one more word, aliases resolved; the result may be neither a command nor a group."""

@@ -29,7 +29,7 @@ def draw_box(
     widths = fit_widths(wanted, [column.flexible for column in columns], available)
     lines = [_join(row, columns, widths) for row in table]
     above, below = (lines[0], lines[1:]) if title is None else (_safe(title, "heading"), lines)
-    inner = max(map(_width, (cut(above, width - _SIDES), lines[0])))
+    inner = max(map(_width, (truncate_spans(above, width - _SIDES), lines[0])))
     return _frame(above, below, inner, colour=colour)
 
 
@@ -53,7 +53,7 @@ def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) ->
         return paint(text, "dim") if colour else text
 
     def framed(line: Spans) -> str:
-        shown = cut(line, inner)
+        shown = truncate_spans(line, inner)
         text = paint_spans(shown) if colour else "".join([span.text for span in shown])
         return f"{edge('│')} {text}{' ' * (inner - _width(shown))} {edge('│')}"
 
@@ -68,14 +68,14 @@ def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) ->
 def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]) -> Spans:
     joined: list[Span] = []
     for cell, column, width in zip(row, columns, widths, strict=True):
-        shown = cut(cell, width)
+        shown = truncate_spans(cell, width)
         blank = Span(" " * (width - _width(shown)))
         joined += [blank, *shown] if column.align == "right" else [*shown, blank]
         joined.append(Span(GAP))
     return tuple(joined[:-1])
 
 
-def cut(spans: Spans, width: int) -> Spans:
+def truncate_spans(spans: Spans, width: int) -> Spans:
     """Shorten spans to a number of cells, an ellipsis in the last one; a wide character is never halved."""
     if _width(spans) <= width:
         return spans

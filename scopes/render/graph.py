@@ -1,4 +1,4 @@
-r"""The drawing beside `scopes log --graph`: a column for each line of history, drawn while the commits stream by.
+r"""The drawing beside `scopes conv log --graph`: a column for each line of history, drawn while the commits stream by.
 
     ● │     a merge: its first parent stays in its column,
     ├─┼─╮   the second opens a column of its own; a line crossed has nothing to do with it

@@ -65,7 +65,7 @@ def mermaid(oldest_first: Iterable[Commit], branches: Sequence[Branch], *, title
             lanes.deal(f"deleted/{oid[:SHORT_ID_LENGTH]}", oid)
     highlighted = {branch.tip for branch in branches if branch.active}
     trunk = lanes.names[0] if lanes.names else "main"
-    shown_title = _visible(title).translate(_IN_TITLE)
+    shown_title = _one_line(title).translate(_IN_TITLE)
     settings = f"title: {_yaml(shown_title)}\nconfig:\n  gitGraph:\n    mainBranchName: {_yaml(trunk)}"
     commands = _Replay(commits, lanes, highlighted).commands()
     return f"---\n{settings}\n---\ngitGraph\n" + "".join(f"    {command}\n" for command in commands)
@@ -88,7 +88,7 @@ class _Lanes:
             self.of[oid] = len(self.names)
             oid = next(iter(self._commits[oid].parents), None)
         self.begun_after.setdefault(oid if oid in self._commits else None, []).append(len(self.names))
-        self.names.append(self._unique(_visible(name).translate(_IN_NAME) or "unnamed"))
+        self.names.append(self._unique(_one_line(name).translate(_IN_NAME) or "unnamed"))
 
     def _unique(self, name: str) -> str:
         candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
@@ -168,13 +168,13 @@ class _Replay:
         return name if _BARE_NAME.fullmatch(name) else f'"{name}"'
 
 
-def _visible(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(clean_line(text).split())
 
 
 def _label(text: str) -> str:
     """Put a text on one line of at most 60 characters."""
-    seen = _visible(text)
+    seen = _one_line(text)
     return seen if len(seen) <= LABEL_LENGTH else seen[: LABEL_LENGTH - 1].rstrip() + "…"
 
 

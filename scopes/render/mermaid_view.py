@@ -10,7 +10,7 @@ from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import Branch, Commit, mermaid
-from scopes.render.text.message_summary import told
+from scopes.render.text.message_summary import summary_text
 from scopes.render.text.phrases import author
 from scopes.render.view import View
 from scopes.result import Note, Result
@@ -34,7 +34,7 @@ def as_mermaid(view: ConversationView) -> Diagram:
         if commit.oid in shown:
             head = head_of(commit)
             body = view.without_subject.get(commit.oid)
-            words = head.subject if body is None else told(head, body)
+            words = head.subject if body is None else summary_text(head, body)
             label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
             commits.append(Commit(commit.oid, commit.parents, label))
     branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
@@ -45,13 +45,13 @@ def as_mermaid(view: ConversationView) -> Diagram:
 
 
 @render_text.register(Diagram)
-def say_diagram(result: Diagram, view: View) -> None:
+def render_diagram(result: Diagram, view: View) -> None:
     """Say the text as it is: it is safe already, and folding would break it."""
     view.exact(result.text)
 
 
 @to_wire.register(Diagram)
-def diagram_object(result: Diagram) -> dict[str, object]:
+def format_diagram(result: Diagram) -> dict[str, object]:
     """Hold the text in a document."""
     return {"kind": "diagram", "format": "mermaid", "text": result.text}
 

@@ -26,7 +26,7 @@ def progress(
     meter = _Meter(output, label, total, clock)
     shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
     try:
-        yield meter.advance if shown else _ignore
+        yield meter.advance if shown else _no_progress
     finally:
         meter.close()
 
@@ -57,5 +57,5 @@ class _Meter:
             self._bar.close()
 
 
-def _ignore(_count: int) -> None:
+def _no_progress(_count: int) -> None:
     """Show nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from scopes.render.box import cut
+from scopes.render.box import truncate_spans
 from scopes.render.view import Span, clean_spans
 
 _WORD = re.compile(r" *[^ ]+| +$")
@@ -35,13 +35,13 @@ def wrap_line(line: str, width: int) -> Iterator[str]:
         yield row
 
 
-def fit(line: tuple[str | Span, ...], width: int) -> tuple[Span, ...]:
+def truncate_line(line: tuple[str | Span, ...], width: int) -> tuple[Span, ...]:
     """Cut a line to a number of cells, with an ellipsis at its end."""
     spans = clean_spans(line)
-    return spans if sum(cell_len(span.text) for span in spans) <= width else cut(spans, width)
+    return spans if sum(cell_len(span.text) for span in spans) <= width else truncate_spans(spans, width)
 
 
-def shorten(text: str, width: int, *, tail: bool = False) -> str:
+def truncate_text(text: str, width: int, *, tail: bool = False) -> str:
     """Shorten one line of text to a number of cells; with `tail` its end is kept, for paths."""
     if cell_len(text) <= width:
         return text

@@ -7,9 +7,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from scopes.cli.command_docs import Part
-from scopes.cli.description import describe, describe_global_options
+from scopes.cli.command_docs import ParameterDocs
 from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.inspect_command import inspect_command, inspect_global_options
 from scopes.cli.parser import build_parser
 from scopes.cli.table import Command
 from tests.cli.sample import TABLE
@@ -21,7 +21,7 @@ def needy(author: Annotated[str, typer.Option("--as", metavar="AGENT", help="Who
 
 @pytest.fixture
 def state():
-    return describe(TABLE, TABLE.commands["conversations", "state"])
+    return inspect_command(TABLE, TABLE.commands["conversations", "state"])
 
 
 def test_the_first_line_is_the_summary_and_the_examples_stand_apart(state):
@@ -34,21 +34,21 @@ def test_the_first_line_is_the_summary_and_the_examples_stand_apart(state):
 
 
 def test_a_verb_without_text_or_examples_has_none():
-    bare = describe(TABLE, TABLE.commands["conversations", "many"])
+    bare = inspect_command(TABLE, TABLE.commands["conversations", "many"])
     assert (bare.text, bare.examples, bare.arguments, bare.options) == ("", "", (), ())
     assert bare.usage == "scopes conv many"
 
 
 def test_arguments_are_named_as_people_see_them(state):
     assert state.arguments == (
-        Part((), "CONV", "Which conversation", required=True),
-        Part((), "TEXT", "What to say", repeated=True),
+        ParameterDocs((), "CONV", "Which conversation", required=True),
+        ParameterDocs((), "TEXT", "What to say", repeated=True),
     )
 
 
 def test_options_know_their_choices_and_defaults(state):
     kind = next(option for option in state.options if option.names == ("--kind",))
-    assert kind == Part(("--kind",), "KIND", "What it is", choices=("plain", "decision"), default="plain")
+    assert kind == ParameterDocs(("--kind",), "KIND", "What it is", choices=("plain", "decision"), default="plain")
 
 
 def test_a_switch_has_no_value(state):
@@ -59,11 +59,11 @@ def test_a_switch_has_no_value(state):
 
 def test_a_required_option_stands_in_the_usage_line():
     command = Command(("conversations", "needy"), "", "Need", "tests.cli.test_command_docs:needy")
-    assert describe(TABLE, command).usage == "scopes conv needy --as AGENT"
+    assert inspect_command(TABLE, command).usage == "scopes conv needy --as AGENT"
 
 
 def test_global_options_are_described_like_a_verbs_own():
-    parts = describe_global_options()
+    parts = inspect_global_options()
     assert [part.names for part in parts] == [option.names for option in GLOBAL_OPTIONS]
     assert next(part for part in parts if "--color" in part.names).choices == ("auto", "always", "never")
 

@@ -74,8 +74,8 @@ def test_help_before_the_verb_is_noticed():
 
 
 def test_an_option_whose_value_is_still_to_come_waits():
-    assert split_words(TABLE, ["--store"]).waits == "--store"
-    assert split_words(TABLE, ["--store", "x"]).waits is None
+    assert split_words(TABLE, ["--store"]).missing_value == "--store"
+    assert split_words(TABLE, ["--store", "x"]).missing_value is None
 
 
 def test_only_an_option_with_a_separate_value_expects_one():

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.cli.completion import Place, Row, members, read_keys, read_rows, values
+from scopes.cli.completion import OptionRow, ParsedWords, members, read_keys, read_rows, values
 from scopes.cli.table import TABLE
 from tests.cli.conftest import SETTINGS
 from tests.cli.sample import TABLE as SAMPLE
 
 
 @pytest.fixture
-def place(store):
+def parsed(store):
     """Stand behind no argument, in an environment that names the store."""
-    return Place({"SCOPES_STORE": store})
+    return ParsedWords({"SCOPES_STORE": store})
 
 
 def row(value, choices=""):
-    return Row("1", value, choices, "")
+    return OptionRow("1", value, choices, "")
 
 
 def names(found):
@@ -40,53 +40,53 @@ def test_an_inner_group_offers_its_verbs_alone():
     assert names(members(TABLE, ("version",))) == []
 
 
-def test_choices_win_over_the_name_of_a_value(place):
-    assert values(row("BRANCH", "a,b"), "", place) == [("a", ""), ("b", "")]
+def test_choices_win_over_the_name_of_a_value(parsed):
+    assert values(row("BRANCH", "a,b"), "", parsed) == [("a", ""), ("b", "")]
 
 
 @pytest.mark.parametrize("value", ["CONV", "CONV[/BRANCH]", "WHERE", "MESSAGE", "BRANCH"])
-def test_without_a_conversation_all_of_them_are_offered(place, value):
-    assert names(values(row(value), "", place)) == ["conv-001", "conv-002", "login-bug"]
+def test_without_a_conversation_all_of_them_are_offered(parsed, value):
+    assert names(values(row(value), "", parsed)) == ["conv-001", "conv-002", "login-bug"]
 
 
 @pytest.mark.parametrize("value", ["BRANCH", "MESSAGE"])
-def test_behind_a_conversation_its_branches_are_offered(place, value):
-    place.arguments = ["conv-001"]
-    assert names(values(row(value), "", place)) == ["analysis/security", "main"]
+def test_behind_a_conversation_its_branches_are_offered(parsed, value):
+    parsed.arguments = ["conv-001"]
+    assert names(values(row(value), "", parsed)) == ["analysis/security", "main"]
 
 
-def test_a_branch_behind_its_conversation_in_one_word_counts_too(place):
-    place.arguments = ["conv-002/main"]
-    assert values(row("BRANCH"), "", place) == [("main", "branch of conv-002")]
+def test_a_branch_behind_its_conversation_in_one_word_counts_too(parsed):
+    parsed.arguments = ["conv-002/main"]
+    assert values(row("BRANCH"), "", parsed) == [("main", "branch of conv-002")]
 
 
-def test_a_conversation_with_a_slash_offers_whole_words(place):
-    assert names(values(row("CONV[/BRANCH]"), "login", place))[-1] == "login-bug"
-    assert names(values(row("CONV[/BRANCH]"), "login/", place)) == ["login/main"]
+def test_a_conversation_with_a_slash_offers_whole_words(parsed):
+    assert names(values(row("CONV[/BRANCH]"), "login", parsed))[-1] == "login-bug"
+    assert names(values(row("CONV[/BRANCH]"), "login/", parsed)) == ["login/main"]
 
 
 @pytest.mark.parametrize("value", ["TEXT", "FILE", "N", ""])
-def test_other_values_are_the_shells_business(place, value):
-    assert values(row(value), "", place) == []
+def test_other_values_are_the_shells_business(parsed, value):
+    assert values(row(value), "", parsed) == []
 
 
-def test_the_last_store_that_was_named_counts(place, store):
-    place.given = [("--store", "/nowhere"), ("--store", store)]
-    assert names(values(row("CONV"), "", place)) == ["conv-001", "conv-002", "login-bug"]
-    place.given.reverse()
-    assert values(row("CONV"), "", place) == []
+def test_the_last_store_that_was_named_counts(parsed, store):
+    parsed.options = [("--store", "/nowhere"), ("--store", store)]
+    assert names(values(row("CONV"), "", parsed)) == ["conv-001", "conv-002", "login-bug"]
+    parsed.options.reverse()
+    assert values(row("CONV"), "", parsed) == []
 
 
-def test_a_directory_that_was_named_counts(place, tmp_path, monkeypatch):
+def test_a_directory_that_was_named_counts(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir("/")
-    place.environ = {"SCOPES_STORE": "store.git"}
-    place.given = [("-C", str(tmp_path))]
-    assert names(values(row("CONV"), "", place)) == ["conv-001", "conv-002", "login-bug"]
+    parsed.environ = {"SCOPES_STORE": "store.git"}
+    parsed.options = [("-C", str(tmp_path))]
+    assert names(values(row("CONV"), "", parsed)) == ["conv-001", "conv-002", "login-bug"]
 
 
 @pytest.mark.usefixtures("sample_options")
-def test_settings_complete_with_what_they_mean(place):
-    assert values(row("KEY"), "", place) == list(SETTINGS.items()) == read_keys()
+def test_settings_complete_with_what_they_mean(parsed):
+    assert values(row("KEY"), "", parsed) == list(SETTINGS.items()) == read_keys()
 
 
 @pytest.mark.usefixtures("sample_options")

@@ -107,7 +107,7 @@ def test_the_module_is_the_same_command():
 def test_a_process_of_its_own_loses_neither_output_nor_exit_code():
     done = module("help", "--all")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Settings of the user, keys scopes.*.\n")
+    assert done.stdout.endswith("User settings: the keys scopes.*.\n")
     done = module("bogus")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: scopes has no command 'bogus'\n")

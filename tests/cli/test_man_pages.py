@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from scopes.cli.description import describe
-from scopes.cli.man_pages import page_name, root_page, verb_page
+from scopes.cli.inspect_command import inspect_command
+from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command
@@ -28,18 +28,18 @@ def tricky() -> None:
 
     Examples:
       scopes conv tricky -- '.x' "a\\b"
-    """  # noqa: D301  the backspace is meant
+    """  # noqa: D301  the backspace is intended
 
 
 TRICKY = Command(("conversations", "tricky"), "", "Survive", "tests.cli.test_man_pages:tricky")
 
 
 def pages():
-    verbs = {page_name(TABLE, path): describe(TABLE, command) for path, command in TABLE.commands.items()}
-    made = {name: verb_page(name, verb) for name, verb in verbs.items()}
+    verbs = {page_name(TABLE, path): inspect_command(TABLE, command) for path, command in TABLE.commands.items()}
+    made = {name: command_page(name, verb) for name, verb in verbs.items()}
     return made | {
         "scopes": root_page(PRODUCT, SETTINGS.items()),
-        "scopes-tricky": verb_page("scopes-tricky", describe(TABLE, TRICKY)),
+        "scopes-tricky": command_page("scopes-tricky", inspect_command(TABLE, TRICKY)),
     }
 
 

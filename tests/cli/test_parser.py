@@ -126,9 +126,9 @@ def test_a_word_that_begins_like_an_option_can_stand_behind_a_separator(run):
     assert code == 2
     assert err.splitlines()[1:] == [
         "hint: see: scopes help state",
-        "hint: if -failed is no option, write it behind --: scopes conv state -- -failed",
+        "hint: if -failed is not an option, put it after --: scopes conv state -- -failed",
     ]
-    assert "behind --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
+    assert "after --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
 
 
 def test_a_global_option_may_be_the_nearest_one(run):

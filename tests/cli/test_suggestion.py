@@ -1,4 +1,4 @@
-"""What somebody may have meant."""
+"""What somebody may have did_you_mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.cli.command_line import split_words
-from scopes.cli.suggestion import meant, nearest, unknown_word
+from scopes.cli.suggestion import did_you_mean, nearest, unknown_word
 from scopes.cli.table import TABLE
 
 VERBS = [node.path[-1] for node in TABLE.members(("conversations",))]
@@ -39,8 +39,8 @@ def test_where_nothing_is_near_nothing_is_named():
 
 
 def test_without_a_near_word_the_hint_says_where_to_look():
-    assert meant([], "see: scopes help") == "see: scopes help"
-    assert meant(["a", "b"], "never") == "did you mean a or b?"
+    assert did_you_mean([], "see: scopes help") == "see: scopes help"
+    assert did_you_mean(["a", "b"], "never") == "did you mean a or b?"
 
 
 def test_a_verb_typed_without_its_group_is_spelled_in_full():

@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
-from scopes.cli.description import describe
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.help import format_verb
+from scopes.cli.help import format_command
+from scopes.cli.inspect_command import inspect_command
 from scopes.cli.parser import build_parser
 from scopes.cli.table import TABLE
 from scopes.loading import load
@@ -25,12 +25,12 @@ def test_the_first_line_of_a_docstring_is_the_summary_of_the_table(command):
 
 @every_command
 def test_every_verb_teaches_by_example(command):
-    assert "scopes " in describe(TABLE, command).examples
+    assert "scopes " in inspect_command(TABLE, command).examples
 
 
 @every_command
 def test_every_option_and_argument_has_a_help_text(command):
-    verb = describe(TABLE, command)
+    verb = inspect_command(TABLE, command)
     assert [part.label for part in (*verb.arguments, *verb.options) if not part.help] == []
 
 
@@ -43,7 +43,7 @@ def test_no_verb_takes_the_name_of_a_global_option(command):
 
 @every_command
 def test_a_help_text_is_plain_ascii_for_every_locale(command):
-    assert format_verb(describe(TABLE, command), 80).isascii()
+    assert format_command(inspect_command(TABLE, command), 80).isascii()
 
 
 def test_a_summary_is_one_short_line_without_a_full_stop():

@@ -18,4 +18,4 @@ def doctor(context: typer.Context) -> int:
       scopes doctor --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_doctor(invocation.store_path, invocation.repository_or_refusal()))
+    return invocation.show(run_doctor(invocation.store_path, invocation.repository_or_error()))

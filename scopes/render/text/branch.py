@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import MessageHead, display_time
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, moment, say_outcome, subject
+from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def render_branch_created(result: BranchCreated, view: View) -> None:
     name = Span(f"{result.conversation}/{result.name}", "branch")
     active = "; it is active now" if result.active else ""
     sentence = ("created ", name, " from ", Span(result.parent, "branch"), active)
-    say_outcome(view, result.name, *sentence, operation=result.operation)
+    write_outcome(view, result.name, *sentence, operation=result.operation)
 
 
 @render_text.register
@@ -68,10 +68,10 @@ def render_branch_switched(result: BranchSwitched, view: View) -> None:
     """Say which branch is active now."""
     name = Span(f"{result.conversation}/{result.branch}", "active")
     if result.operation is None:
-        say_outcome(view, result.branch, name, " is active already")
+        write_outcome(view, result.branch, name, " is active already")
     else:
         before = Span(result.previous, "branch")
-        say_outcome(view, result.branch, name, " is active now; before it was ", before, operation=result.operation)
+        write_outcome(view, result.branch, name, " is active now; before it was ", before, operation=result.operation)
 
 
 @render_text.register
@@ -81,7 +81,7 @@ def render_branch_abandoned(result: BranchAbandoned, view: View) -> None:
     already = " already" if result.operation is None else ""
     active = Span(result.active_branch, "active")
     sentence = (name, f" is {result.status}{already}; the active branch is ", active)
-    say_outcome(view, result.branch, *sentence, operation=result.operation)
+    write_outcome(view, result.branch, *sentence, operation=result.operation)
 
 
 @render_text.register
@@ -90,10 +90,10 @@ def render_branch_rewound(result: BranchRewound, view: View) -> None:
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     last = (" is empty",) if result.message is None else (" ends with ", identifier(view, result.message))
     if result.operation is None:
-        say_outcome(view, result.branch, name, *last, " already")
+        write_outcome(view, result.branch, name, *last, " already")
     else:
         taken = counted(result.messages, "message")
-        say_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
+        write_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
 
 
 def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
@@ -105,7 +105,7 @@ def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
         row.purpose or "",
         row.agent or "",
         row.status,
-        moment(view, row.last_activity),
+        short_time(view, row.last_activity),
     )
 
 
@@ -139,10 +139,10 @@ def render_tagged(result: Tagged, view: View) -> None:
     """Say what was tagged, or which tag is gone."""
     name, where = Span(result.tag, "branch"), Span(result.conversation, "id")
     if result.oid is None:
-        say_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
+        write_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
     else:
         tip = identifier(view, result.oid)
-        say_outcome(view, name, "tagged ", tip, " of ", where, " as ", name, operation=result.operation)
+        write_outcome(view, name, "tagged ", tip, " of ", where, " as ", name, operation=result.operation)
 
 
 @render_text.register
@@ -157,5 +157,5 @@ def render_tag_list(result: TagList, view: View) -> None:
 
 def _row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
-    time = moment(view, display_time(head))
+    time = short_time(view, display_time(head))
     return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import author, identifier, moment, subject
+from scopes.render.text.phrases import author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _HASH_LENGTH = len("sha256:") + 8
 
 
-def about(key: str, agent: str | None) -> str:
+def claim_name(key: str, agent: str | None) -> str:
     """Say what a claim is about: `decisions/auth`, with the agent where several may say something."""
     return shown_key(key) + (f" ({agent})" if agent is not None else "")
 
 
-def said(key: str, value: Any) -> str:
+def claim_text(key: str, value: Any) -> str:
     """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
     match group_of(key), value:
         case _, str(text):
@@ -38,13 +38,13 @@ def said(key: str, value: Any) -> str:
         case "files", {"operation": str(operation)}:
             words = operation if operation == "delete" else f"{operation}, outcome unknown"
         case _, {"both": list(several)}:
-            words = " | ".join(said(key, each) for each in several)
+            words = " | ".join(claim_text(key, each) for each in several)
         case _:
             words = json.dumps(value, ensure_ascii=False)
     return words
 
 
-_PIPED = (
+_BLAME_COLUMNS = (
     Column("ID"),
     Column("Author"),
     Column("Time"),
@@ -59,21 +59,21 @@ _PIPED = (
 def render_blame_list(result: BlameList, view: View) -> None:
     """Say each claim with its message."""
     if not view.terminal:
-        view.rows(_PIPED, (_row(row, view) for row in result.rows))
+        view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
         return
     for row in result.rows:
-        view.line(Span(about(row.key, row.agent), "heading"), ": ", said(row.key, row.value))
-        who, when = author(row.head.author, row.head.author_kind), moment(view, display_time(row.head))
+        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
+        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
 
 
-def _row(row: BlameRow, view: View) -> tuple[Cell, ...]:
+def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.head
-    when = moment(view, display_time(head))
-    return head.id, head.author, when, row.key, row.agent or "", said(row.key, row.value), head.subject
+    when = short_time(view, display_time(head))
+    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
 
 
-_DECISIONS_PIPED = (
+_DECISION_COLUMNS = (
     Column("Topic"),
     Column("Decision"),
     Column("Author"),
@@ -88,7 +88,7 @@ _DECISIONS_PIPED = (
 def render_decision_list(result: DecisionList, view: View) -> None:
     """Say the decisions, oldest first; those that the active branch holds no more are marked."""
     if not view.terminal:
-        view.rows(_DECISIONS_PIPED, (_decisions_row(row, view) for row in result.decisions))
+        view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
     if not result.decisions:
         view.line(Span(result.conversation, "id"), " holds no decisions.")
@@ -96,18 +96,18 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         marked = "" if row.current else " (not held by the active branch)"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
-        who, when = author(row.head.author, row.head.author_kind), moment(view, display_time(row.head))
+        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")
         view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
 
 
-def _decisions_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
-    time = moment(view, display_time(row.head))
+def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
+    time = short_time(view, display_time(row.head))
     state = "stands" if row.current else "not held"
     return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
 
 
-_COLUMNS = (
+_FILE_COLUMNS = (
     Column("Path", "branch", flexible=True),
     Column("Operations", flexible=True),
     Column("Messages", align="right"),
@@ -121,13 +121,15 @@ _COLUMNS = (
 def render_file_list(result: FileList, view: View) -> None:
     """Say the files, the last touched first."""
     if result.files or not view.terminal:
-        view.rows(_COLUMNS, (_files_row(row, view) for row in result.files), title=f"Files of {result.conversation}")
+        view.rows(
+            _FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=f"Files of {result.conversation}"
+        )
     else:
         view.line(Span(result.conversation, "id"), " touched no files.")
 
 
-def _files_row(row: FileRow, view: View) -> tuple[Cell, ...]:
+def _file_row(row: FileRow, view: View) -> tuple[Cell, ...]:
     separator = ", " if view.terminal else ","
     operations = separator.join(f"{name}:{count}" for name, count in row.operations.items())
-    touched = moment(view, row.last_touch)
+    touched = short_time(view, row.last_touch)
     return row.path, operations, str(len(row.messages)), touched, row.last_author, ",".join(row.messages)

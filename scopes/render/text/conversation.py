@@ -16,10 +16,10 @@ from scopes.render.text.phrases import (
     author,
     counted,
     identifier,
-    overtaken,
-    say_field,
-    say_outcome,
+    stale_mark,
     subject,
+    write_field,
+    write_outcome,
 )
 from scopes.render.view import Span, View
 
@@ -42,16 +42,16 @@ _BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all
 @render_text.register
 def render_conversation_view(result: ConversationView, view: View) -> None:
     """Say the look of the specification, the same in a pipe."""
-    say_field(view, "Conversation", Span(result.id, "id"))
+    write_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
-        say_field(view, "Title", result.title)
+        write_field(view, "Title", result.title)
     people = [Span(name, "agent") for name in result.participants]
-    say_field(view, "Participants", *_separated(people) or ("none yet",))
-    say_field(view, "Active Branch", Span(result.active_branch, "active"))
+    write_field(view, "Participants", *_separated(people) or ("none yet",))
+    write_field(view, "Active Branch", Span(result.active_branch, "active"))
     view.line()
     view.line(Span("Branches:", "key"))
     for branch in result.branches:
-        view.line(Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_words(branch, view))
+        view.line(Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
@@ -65,18 +65,22 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
-    said = (subject(head),) if spoken else load("scopes.render.text.message_summary:brief")(head, message, (), room)
+    said = (
+        (subject(head),)
+        if spoken
+        else load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
+    )
     line = (Span(when, "time"), " ", who, ": ", *said)
-    return load("scopes.render.wrap:fit")(line, view.width) if view.terminal else line
+    return load("scopes.render.wrap:truncate_line")(line, view.width) if view.terminal else line
 
 
 @render_text.register
 def render_branch_summary(result: BranchSummary, view: View) -> None:
     """Say one branch as in the tree."""
-    view.line(*_branch_words(result, view))
+    view.line(*_branch_spans(result, view))
 
 
-def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
+def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
     """Say its own messages and, where there is room, all that it reaches where that differs, and what it is for."""
     yield Span(branch.name, "active" if branch.active else "branch")
     yield f" ({counted(branch.messages, 'message')})"
@@ -90,10 +94,10 @@ def _branch_words(branch: BranchSummary, view: View) -> Iterator[str | Span]:
             yield Span(f" · {counted(count, what)}", "warn")
     if branch.newer is not None:
         yield Span(" · summary", "dim")
-        yield from overtaken(branch.newer)
+        yield from stale_mark(branch.newer)
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
-        yield load("scopes.render.text.message_summary:origin")(*branch.sub_agent)
+        yield load("scopes.render.text.message_summary:sub_agent_label")(*branch.sub_agent)
     if branch.reason is not None:
         yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
     if branch.status != "active":
@@ -117,7 +121,7 @@ def render_conversation_created(result: ConversationCreated, view: View) -> None
     """Say the new conversation's id."""
     name = Span(result.id, "id")
     title = () if result.title is None else (": ", result.title)
-    say_outcome(view, name, "created ", name, *title, operation=result.operation)
+    write_outcome(view, name, "created ", name, *title, operation=result.operation)
 
 
 @render_text.register
@@ -134,7 +138,7 @@ def render_renamed(result: Renamed, view: View) -> None:
         sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
     unchanged = () if result.operation is not None else (" (as before)",)
     name = result.conversation if result.what == "title" else new
-    say_outcome(view, name, *sentence, *unchanged, operation=result.operation)
+    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
 
 
 @render_text.register
@@ -142,7 +146,7 @@ def render_conversation_deleted(result: ConversationDeleted, view: View) -> None
     """Say which conversation is gone."""
     name = Span(result.conversation, "id")
     branches = counted(result.branches, "branch")
-    say_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
 
 
 @render_text.register
@@ -150,4 +154,4 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
     """Say which branch is gone, and where it stood."""
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     tip = identifier(view, result.tip)
-    say_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
+    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)

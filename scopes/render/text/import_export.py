@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, say_field, say_hint, say_outcome, size
+from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ def render_sample_imported(result: SampleImported, view: View) -> None:
     name = Span(result.conversation, "id")
     extent = f"{counted(result.messages, 'message')} on {counted(result.branches, 'branch')}"
     if result.operation is None:
-        say_outcome(view, name, "the sample is here already: ", name, f", {extent}")
+        write_outcome(view, name, "the sample is here already: ", name, f", {extent}")
     else:
-        say_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
+        write_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
 
 
 @render_text.register
 def render_imported(result: Imported, view: View) -> None:
-    """Say what came in, a row a conversation, then what was passed over; with a report also where every byte went."""
+    """Say what came in, a row a conversation, then what was skipped; with a report also where every byte went."""
     if view.options.report:
-        _report(result, view)
+        _write_byte_report(result, view)
     columns = (
         Column("ID", style="id"),
         Column("Title", flexible=True),
@@ -51,25 +51,25 @@ def render_imported(result: Imported, view: View) -> None:
         return
     view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
     if view.terminal:
-        _totals(result, view)
+        _write_totals(result, view)
 
 
-def _totals(result: Imported, view: View) -> None:
+def _write_totals(result: Imported, view: View) -> None:
     view.line(
-        f"{counted(len(result.sources), 'source')}, {size(sum(source.size for source in result.sources))}: ",
+        f"{counted(len(result.sources), 'source')}, {format_size(sum(source.size for source in result.sources))}: ",
         counted(sum(row.new_messages for row in result.conversations), "new message"),
     )
     for source in result.sources:
         for problem in source.problems[:3]:
             view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
     for skipped in result.skipped:
-        if not skipped.told:
-            view.line(Span(f"passed over: {skipped.path}, {skipped.reason}", "dim"))
+        if not skipped.noted:
+            view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
     if result.operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-def _report(result: Imported, view: View) -> None:
+def _write_byte_report(result: Imported, view: View) -> None:
     accounts = [*result.sources, *(skipped.account for skipped in result.skipped if skipped.account is not None)]
     columns = (
         Column("Source", flexible=True),
@@ -114,11 +114,11 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
         view.rows(_PIPED, _rows(result))
         return
     part = "" if result.part is None else f", part {result.part}"
-    say_field(view, "File", Span(result.path, "id"))
-    say_field(view, "Session", f"{result.native_id}{part} ({result.format})")
-    say_field(view, "Compared", _COMPARED[result.comparison])
-    width = max(len(f"{size:,}") for size in (result.size, *(count for _, count in _became(result))))
-    for what, count in _became(result):
+    write_field(view, "File", Span(result.path, "id"))
+    write_field(view, "Session", f"{result.native_id}{part} ({result.format})")
+    write_field(view, "Compared", _COMPARED[result.comparison])
+    width = max(len(f"{size:,}") for size in (result.size, *(count for _, count in _byte_counts(result))))
+    for what, count in _byte_counts(result):
         view.line(f"{count:>{width},} {what}", indent=2)
     view.line(Span(f"{result.size:>{width},} bytes in the file", "key"), indent=2)
     for found in result.findings:
@@ -134,7 +134,7 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
         view.line(*(damaged if result.exit_code == 7 else lacking))
 
 
-def _became(result: SourceVerification) -> Iterator[tuple[str, int]]:
+def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:
     yield f"became {counted(result.messages, 'message')}", result.message_bytes
     yield "are state records", result.state_bytes
     yield "are kept unread", result.unparsed_bytes
@@ -166,4 +166,4 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
         "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
     )
     name = Span(result.conversation, "id")
-    say_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {size(result.size_bytes)}")
+    write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 
 
-def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
+def write_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
     """Say messages beside the drawing of their history, each as soon as it comes."""
     drawn, told = tee(entries)
     nodes = (Node(entry.head.oid, entry.parents) for entry in drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, say_hint, say_outcome
+from scopes.render.text.phrases import counted, write_hint, write_outcome
 from scopes.render.text.replay_phrases import say_conflicts, say_moves, say_settled, say_stop, say_waiting, say_ways_out
 from scopes.render.view import Span, View
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @render_text.register
 def up_to_date(result: RebaseOutcome, view: View) -> None:
     """Say that nothing was to be done."""
-    say_outcome(view, result.source, _source(result), " stands on ", Span(result.onto, "branch"), " already")
+    write_outcome(view, result.source, _source(result), " stands on ", Span(result.onto, "branch"), " already")
 
 
 @render_text.register
@@ -25,15 +25,15 @@ def rebased(result: Rebased, view: View) -> None:
     """Say how much was moved, and where; beforehand also each message's commits."""
     moved, onto = counted(len(result.moved), "message"), Span(result.onto, "branch")
     if result.dry_run:
-        say_outcome(view, result.source, _source(result), " would be rebased onto ", onto, f": {moved}")
+        write_outcome(view, result.source, _source(result), " would be rebased onto ", onto, f": {moved}")
         if view.terminal:
             say_moves(view, result.moved)
         say_settled(view, result.conflicts)
         return
-    say_outcome(view, result.source, "rebased ", _source(result), " onto ", onto, f": {moved}")
+    write_outcome(view, result.source, "rebased ", _source(result), " onto ", onto, f": {moved}")
     say_settled(view, result.conflicts)
     if view.terminal and result.operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
 @render_text.register
@@ -55,7 +55,7 @@ def aborted(result: RebaseAborted, view: View) -> None:
     """Say which branch is gone, and where one stands again."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
 def _source(result: RebaseOutcome) -> Span:

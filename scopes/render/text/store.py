@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, say_outcome, size
+from scopes.render.text.phrases import counted, format_size, write_outcome
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column(
 def render_store_created(result: StoreCreated, view: View) -> None:
     """Say where the store is."""
     words = "made an empty store: " if result.created else "there is a store already: "
-    say_outcome(view, result.path, words, Span(result.path, "id"))
+    write_outcome(view, result.path, words, Span(result.path, "id"))
 
 
 @render_text.register
@@ -38,7 +38,7 @@ def render_verification(result: Verification, view: View) -> None:
     for found in result.findings:
         severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
         view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
-        _say_cure(view, found.cure)
+        _write_cure(view, found.cure)
     errors = sum(found.severity == "error" for found in result.findings)
     looked_at = (
         f"{counted(result.conversations, 'conversation')}, {counted(result.branches, 'branch')}, "
@@ -55,7 +55,9 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
         sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
         view.rows(_SIZES, [(result.path, *map(str, sizes))])
         return
-    view.line("packed ", Span(result.path, "id"), f": {size(result.bytes_before)} → {size(result.bytes_after)}")
+    view.line(
+        "packed ", Span(result.path, "id"), f": {format_size(result.bytes_before)} → {format_size(result.bytes_after)}"
+    )
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
         view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
@@ -71,10 +73,10 @@ def render_diagnosis(result: Diagnosis, view: View) -> None:
     for check in result.checks:
         state = Span(f"{check.state:<7}", _STYLES.get(check.state, ""))
         view.line(state, " ", Span(f"{check.name:<{width}}", "key"), " ", check.detail)
-        _say_cure(view, check.cure, indent=9 + width)
+        _write_cure(view, check.cure, indent=9 + width)
 
 
-def _say_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
+def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
     if cure is not None:
         view.body(cure, indent=indent, style="dim")
 
@@ -90,9 +92,9 @@ def render_config_value(result: ConfigValue, view: View) -> None:
     if not result.written:
         view.line(value)
     elif result.value is None:
-        say_outcome(view, key, "removed ", key, f" ({result.origin})")
+        write_outcome(view, key, "removed ", key, f" ({result.origin})")
     else:
-        say_outcome(view, value, key, " = ", value, f" ({result.origin})")
+        write_outcome(view, value, key, " = ", value, f" ({result.origin})")
 
 
 @render_text.register

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import author, counted, identifier, moment, say_field, say_hint
-from scopes.render.text.tokens import amount
+from scopes.render.text.phrases import author, counted, identifier, short_time, write_field, write_hint
+from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def render_summarized(result: Summarized, view: View) -> None:
         before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
         name = () if result.id is None else (" in ", identifier(view, result.id))
         view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
-        tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
-        say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
+        tokens = [format_tokens(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
+        write_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
 @render_text.register
@@ -54,7 +54,7 @@ def render_summary_list(result: SummaryList, view: View) -> None:
     else:
         view.line(Span(place, "branch"), " has no summary.")
     if view.terminal:
-        say_field(view, "Not covered yet", counted(result.uncovered, "message"))
+        write_field(view, "Not covered yet", counted(result.uncovered, "message"))
 
 
 def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
@@ -68,6 +68,6 @@ def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
         row.method,
         str(row.messages),
         state,
-        moment(view, row.time),
+        short_time(view, row.time),
         row.head.oid,
     )
