@@ -1,4 +1,4 @@
-r"""Draw the commit graph of `scopes log --graph`, row by row while commits are read.
+r"""Draw the commit graph of `scopes conv log --graph`, row by row while commits are read.
 
     ● │     a merge: its first parent stays in its column,
     ├─┼─╮   its second parent opens a column; a crossed line is unrelated
@@ -49,8 +49,8 @@ class GraphLine:
 def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[GraphLine]:
     r"""Draw a history with `● │ ├ ╮ ╯ ─`, or with git's `* | / \ _ - .`.
 
-    Children must come before their parents. A parent that never comes keeps its column open to the end: history was left
-    out. Memory and the time per commit grow with the number of open columns only.
+    Children must come before their parents. A parent that never comes keeps its column open to the end: history was
+    left out. Memory and the time per commit grow with the number of open columns only.
     """
     pen = _draw_ascii if ascii_only else _draw_box
     lanes = _Lanes()
