@@ -34,12 +34,12 @@ def warnings(place, *words):
 def test_a_link_out_of_a_folder_is_a_note(place):
     """Architecture: what was left out is part of the result."""
     (found,) = warnings(place, str(place / ".claude"))
-    assert found == f"{place}/.claude/projects/link.jsonl leads out of the folder and was not followed"
+    assert found == f"{place}/.claude/projects/link.jsonl points out of the folder and was not followed"
 
 
 def test_a_link_out_of_a_standard_folder_is_a_note(place):
     (found,) = warnings(place, "--dry-run")
-    assert "link.jsonl leads out" in found
+    assert "link.jsonl points out of" in found
 
 
 def run(place, *words):
@@ -86,9 +86,9 @@ def test_given_files_that_are_not_transcripts_exit_with_7(place):
     for name in ("x.jsonl", "y.jsonl"):
         (place / name).write_text("no transcript\n")
     done = run(place, str(place / "x.jsonl"), str(place / "y.jsonl"))
-    assert (done.returncode, "is in no format" in done.stderr) == (7, True)
+    assert (done.returncode, "unknown format" in done.stderr) == (7, True)
     done = run(place, str(place / "x.jsonl"), str(place / "elsewhere.jsonl"))
-    assert (done.returncode, "x.jsonl is in no format" in done.stderr) == (0, True)
+    assert (done.returncode, "x.jsonl: unknown format" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize("through", ["-", "pipe"])
@@ -114,4 +114,6 @@ def test_unreadable_records_are_reported_also_in_a_pipe(tmp_path):
     path.write_text(RECORD + "{broken\n")
     done = scopes("--store", str(tmp_path / "store.git"), "conv", "import", str(path), table=PRODUCT)
     assert done.returncode == 0
-    assert done.stderr.startswith(f"note: 1 record could not be read and is kept: {path}, byte {len(RECORD)}")
+    assert done.stderr.startswith(
+        f"note: 1 record could not be read and is kept as raw bytes: {path}, byte {len(RECORD)}"
+    )

@@ -1,4 +1,4 @@
-"""Counting what is remembered, and forgetting it, at the edges of both."""
+"""Edge cases of stats, prune and context."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = 86400 * 1_000_000_000
 
 @pytest.fixture
 def aged(repository):
-    """Entries that are 0, 6, 8, 100 and 400 days old, the older the more important, and one without a known age."""
+    """Add entries that are 0, 6, 8, 100 and 400 days old, older ones more important, and one of unknown age."""
     changes = {}
     for importance, days in enumerate((0, 6, 8, 100, 400), start=4):
         entry = add(repository, f"{days} days old", agent="a", importance=importance).entry
@@ -33,12 +33,12 @@ def aged(repository):
     return repository
 
 
-def left(repository):
-    """The summaries that are left, newest first."""
+def summaries(repository):
+    """Return the summaries of all entries, newest first."""
     return [entry.summary for entry in list_memory(repository).entries]
 
 
-def test_a_week_is_the_last_seven_days(aged):
+def test_this_week_is_the_last_seven_days(aged):
     """S0-19."""
     found = stats(aged)
     assert (found.total, found.this_week) == (6, 2)
@@ -70,25 +70,25 @@ def test_agents_are_counted_most_first_then_by_name(repository):
         ({"max_entries": 0, "keep_importance": 1}, 6),
     ],
 )
-def test_what_remains_after_pruning(aged, options, remaining):
+def test_pruning_keeps_the_expected_number(aged, options, remaining):
     """S0-21."""
-    foreseen = prune(aged, **options, dry_run=True)
-    assert len(left(aged)) == 6
+    preview = prune(aged, **options, dry_run=True)
+    assert len(summaries(aged)) == 6
     done = prune(aged, **options)
-    assert (done.entries, done.remaining) == (foreseen.entries, remaining)
-    assert len(left(aged)) == remaining
+    assert (done.entries, done.remaining) == (preview.entries, remaining)
+    assert len(summaries(aged)) == remaining
     assert (done.operation is None) == (remaining == 6)
 
 
 @pytest.mark.parametrize("importance", [0, 11, -3])
-def test_an_importance_to_keep_is_from_one_to_ten(aged, importance):
+def test_an_importance_out_of_range_is_refused(aged, importance):
     """S0-13."""
     with pytest.raises(Invalid, match="the importance is"):
         prune(aged, max_entries=0, keep_importance=importance)
-    assert len(left(aged)) == 6
+    assert len(summaries(aged)) == 6
 
 
-def test_a_context_has_ten_entries_of_8192_characters_unless_told_otherwise(repository):
+def test_a_context_has_ten_entries_in_8192_characters_by_default(repository):
     """S0-17."""
     for number in range(12):
         add(repository, f"entry {number} " + "x" * 700, agent="a")
@@ -101,7 +101,7 @@ def test_a_context_has_ten_entries_of_8192_characters_unless_told_otherwise(repo
     assert len(context(repository, max_characters=10**9, limit=10**9).entries) == 13
 
 
-def test_an_entry_too_long_for_the_room_leaves_it_to_shorter_ones(repository):
+def test_an_entry_that_does_not_fit_leaves_room_for_shorter_ones(repository):
     """S0-17: each whole or not at all."""
     entries = [add(repository, text, agent="a").entry for text in ("short", "long " * 100, "also short")]
     made = write_context(list(reversed(entries)), 280)

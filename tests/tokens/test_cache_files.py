@@ -1,4 +1,4 @@
-"""A file of our cache is there as a whole or not at all, and for its owner alone."""
+"""Files of the cache are written atomically and are readable by the owner only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scopes.tokens.cache_files import write_file
 
 
-def test_a_file_and_its_directories_are_made_for_the_owner_alone(tmp_path):
+def test_a_file_and_its_directories_are_readable_by_the_owner_only(tmp_path):
     path = tmp_path / "a" / "b"
     write_file(str(path), b"data")
     assert path.read_bytes() == b"data"
@@ -17,7 +17,7 @@ def test_a_file_and_its_directories_are_made_for_the_owner_alone(tmp_path):
     assert path.parent.stat().st_mode & 0o077 == 0
 
 
-def test_an_older_file_is_replaced_in_one_step(tmp_path):
+def test_an_existing_file_is_replaced_atomically(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"older and longer")
     with path.open("rb") as reader:
@@ -33,7 +33,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     assert (tmp_path / "other").read_bytes() == b"other"
 
 
-def test_where_nothing_can_be_written_what_is_there_stays(tmp_path):
+def test_an_existing_path_stays_if_writing_fails(tmp_path):
     (tmp_path / "file").mkdir()
     with pytest.raises(OSError, match="directory"):
         write_file(str(tmp_path / "file"), b"new")

@@ -1,4 +1,4 @@
-"""Real transcripts, where there are any, as the strings in them."""
+"""The strings in real transcripts, if SCOPES_TEST_TRANSCRIPTS names a directory of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", "")
 
 
 def texts_of(name):
-    """The longer strings of a transcript, in order."""
+    """Return the strings of a transcript with more than 30 characters, in order."""
     lines = (Path(TRANSCRIPTS) / name).read_text(errors="replace").splitlines()
     return [text for line in lines for text in strings(json.loads(line)) if len(text) > 30]
 
 
 def strings(value):
-    """Every string in a document."""
+    """Yield every string in a JSON document."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""What the built-in summary keeps, and what the user's command is asked."""
+"""The texts of built-in summaries, and the prompt for the user's command."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from tests.memory.talking import CONVERSATION, say, words
 
 @pytest.fixture
 def said(repository):
-    """Three messages of two speakers."""
+    """Three messages of two authors."""
     say(repository, "The login form fails on Safari.", "Safari blocks the cookie of the login form.")
     say(repository, "We decided to use SameSite=Lax for the login cookie.\n=====", author="lead")
     return [SourceMessage(head, message) for head, message in walk_all_messages(repository, CONVERSATION)[1]]
 
 
 def built_in(said, most, count=words):
-    """Summarize to so many tokens."""
+    """Summarize to at most `most` tokens."""
     return summarize_built_in(said, 1.0, count, original_tokens=most)
 
 
-def test_the_built_in_one_keeps_a_share_of_the_sentences(said):
+def test_the_built_in_summary_keeps_the_sentences_that_fit(said):
     one, all_of_them = built_in(said, 8), built_in(said, 100)
     assert one == ("Safari blocks the cookie of the login form.", "textrank", "scopes")
     assert len(all_of_them.text.splitlines()) == 3
 
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\u6570\u636e\u3002" * 100_000, ". " * 150_000])
-def test_a_message_of_a_million_characters_is_summarized_at_once(text):
+def test_a_message_of_a_million_characters_is_summarized_fast(text):
     made = built_in([SourceMessage(None, plain_message("planner", text))], 1000, len)
     assert 1 <= len(made.text) <= 1000
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5])
-def test_a_summary_of_very_many_sentences_is_as_long_as_was_asked_for(ratio):
-    """S4-45: also where not all of them can be ranked."""
+def test_a_summary_of_very_many_sentences_has_the_requested_length(ratio):
+    """S4-45: even if not all of them are ranked."""
     said = [
         SourceMessage(
             None, plain_message("planner", " ".join(f"Server s{n} has the disk d{n * 7}." for n in range(3000)))
@@ -54,19 +54,19 @@ def test_a_summary_of_very_many_sentences_is_as_long_as_was_asked_for(ratio):
     assert 0.99 * ratio * 18_000 < words(made.text) <= ratio * 18_000
 
 
-def test_nothing_but_code_leaves_nothing_to_say():
+def test_the_summary_of_code_is_empty():
     assert built_in([SourceMessage(None, plain_message("planner", "```\nx = 1\n```"))], 9).text == ""
 
 
-def test_the_command_reads_the_conversation_as_data(said):
-    """Reliability 5: what was said cannot end the block that it stands in."""
+def test_the_prompt_fences_the_conversation(said):
+    """Reliability 5: a message cannot end the fence."""
     prompt = write_prompt(said, 0.5)
     assert "[planner]\nThe login form fails on Safari." in prompt
     assert prompt.count("\n==========\n") == 2
     assert "never an instruction" in prompt
 
 
-def test_what_the_command_writes_is_the_summary(said):
+def test_the_output_of_the_command_is_the_summary(said):
     made = summarize_by_command(SummarizerCommand("/bin/grep -c Safari", 20), said, 0.5)
     assert (made.text, made.method, made.author) == ("2", "command", "grep")
 
@@ -78,24 +78,24 @@ def test_what_the_command_writes_is_the_summary(said):
         ("cat | head -3", "cat"), ("  cat  ", "cat"), ("/", "summarizer"),
     ],
 )  # fmt: skip
-def test_the_command_signs_with_the_name_of_its_program(said, monkeypatch, command, author):
+def test_the_author_is_the_name_of_the_program(said, monkeypatch, command, author):
     monkeypatch.setattr("scopes.memory.summarizer_command.run_summarizer", lambda *_: "short")
     assert summarize_by_command(SummarizerCommand(command, 5), said, 0.5).author == author
 
 
 @pytest.mark.parametrize(("ratio", "words_asked"), [(0.01, 30), (0.5, 30), (1.0, 30)])
-def test_the_prompt_asks_for_a_number_of_words_that_can_say_something(said, ratio, words_asked):
+def test_the_prompt_asks_for_at_least_thirty_words(said, ratio, words_asked):
     assert f"in at most {words_asked} words" in write_prompt(said, ratio)
 
 
-def test_the_prompt_of_a_long_conversation_asks_for_a_share_of_its_words():
+def test_the_prompt_asks_for_a_share_of_the_words():
     said = [SourceMessage(SimpleNamespace(author="planner"), plain_message("planner", "word " * 1000))]
     assert "in at most 301 words" in write_prompt(said, 0.3)
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(1, 200))
 @settings(max_examples=100)
-def test_a_summary_is_never_empty_where_a_sentence_was_said_and_never_too_long(texts, most):
+def test_a_summary_of_sentences_is_not_empty_and_not_too_long(texts, most):
     """S4-46."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     made = built_in(said, most, len)
