@@ -1,4 +1,7 @@
-"""The only clock and the only dice. Tests replace `read_clock` and `roll` and nothing else."""
+"""The current time and random ids; the only module that reads the clock or asks for random bytes.
+
+Tests replace `read_clock` and `random_bytes`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from scopes.ids import MessageId
 
 read_clock: Callable[[], int] = time.time_ns
-roll: Callable[[int], bytes] = os.urandom
+random_bytes: Callable[[int], bytes] = os.urandom
 
 
 def now_nanoseconds() -> int:
@@ -22,63 +25,63 @@ def now_nanoseconds() -> int:
 
 
 def now() -> str:
-    """Return the present moment as RFC 3339 in UTC with milliseconds: `2026-11-21T08:30:00.123Z`."""
+    """Return the current time as RFC 3339 in UTC with milliseconds: `2026-11-21T08:30:00.123Z`."""
     return format_time(read_clock())
 
 
 def format_time(nanoseconds: int) -> str:
-    """Write a moment as RFC 3339 in UTC with milliseconds."""
+    """Format nanoseconds since 1970 as RFC 3339 in UTC with milliseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     parts = time.gmtime(seconds)
     return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
-    """Write whole seconds since 1970 as RFC 3339 in UTC."""
+    """Format whole seconds since 1970 as RFC 3339 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def known_seconds(seconds: int) -> str | None:
-    """Write whole seconds since 1970; None for 0, which a commit has where nobody told a time."""
+    """Format whole seconds since 1970; None for 0, the time of a commit whose message has no time."""
     return format_seconds(seconds) if seconds else None
 
 
 def parse_time(text: str) -> int | None:
-    """Read an RFC 3339 or ISO 8601 moment as nanoseconds since 1970; without a zone it is UTC; None when it is neither.
+    """Parse RFC 3339 or ISO 8601 as nanoseconds since 1970; None if the text is neither.
 
-    Digits beyond microseconds are dropped.
+    A time without a zone is UTC. Digits after microseconds are dropped.
     """
     try:
-        moment = datetime.fromisoformat(text.strip())
+        parsed = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    if parsed.tzinfo is None:
+        parsed = parsed.replace(tzinfo=UTC)
     try:
-        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        since = parsed - datetime(1970, 1, 1, tzinfo=UTC)
     except OverflowError:
         return None
     return ((since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
 
 
 def seconds_of(text: str) -> int:
-    """Read a moment as whole seconds since 1970, rounded down; 0 when it is none."""
+    """Parse a time as whole seconds since 1970, rounded down; 0 if the text is not a time."""
     return (parse_time(text) or 0) // 1_000_000_000
 
 
 def jitter() -> float:
-    """Return a random number from 0 up to 1, to spread those who try again at once."""
-    return roll(1)[0] / 256
+    """Return a random number from 0 up to but not including 1, for the delay before a retry."""
+    return random_bytes(1)[0] / 256
 
 
 def new_id() -> MessageId:
     """Return 26 lower-case base32 characters: 130 random bits."""
-    return cast("MessageId", b32encode(roll(17)).decode("ascii").lower()[:26])
+    return cast("MessageId", b32encode(random_bytes(17)).decode("ascii").lower()[:26])
 
 
 def new_uuid() -> str:
     """Return a random UUID (version 4, RFC 9562) as text."""
-    octets = bytearray(roll(16))
+    octets = bytearray(random_bytes(16))
     octets[6] = octets[6] & 0x0F | 0x40
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()

@@ -1,26 +1,26 @@
-"""Every refusal that scopes can raise, as a tree.
+"""The exceptions that scopes raises, with their exit codes and kinds.
 
     ScopesError               exit   kind
-    ├── Refused                 1    refused         a rule says no; nothing was changed
+    ├── Refused                 1    refused         not allowed in this state; nothing was changed
     ├── Invalid                 2    invalid         an argument, a name or a message is malformed
     ├── Conflicted              3    conflicted      stopped on open conflicts
     ├── NotFound                4    not-found       no such conversation, branch, message, operation, setting
-    ├── Ambiguous               5    ambiguous       a prefix that fits several things
-    ├── Busy                    6    busy            somebody else holds the store or moved the ref; try again
-    ├── Corrupt                 7    corrupt         stored data that cannot be read
+    ├── Ambiguous               5    ambiguous       a prefix that matches several things
+    ├── Busy                    6    busy            another process holds the lock or moved the ref; retry
+    ├── Corrupt                 7    corrupt         stored data cannot be read
     │   ├── TooNew              7    too-new         written by a newer scopes
-    │   └── CannotImport        7    cannot-import   a source that is not what it says it is
+    │   └── CannotImport        7    cannot-import   a source is not in the format it claims
     ├── Inaccessible            8    inaccessible    disk full, read-only, permission, owner
-    └── BudgetExhausted         9    budget          stopped at a limit, with a partial result
+    └── BudgetExhausted         9    budget          stopped at a limit with a partial result
 
-Each is raised with its cure in `hint`. Foreign exceptions are translated once, at the border of their package.
+`hint` says what the user can do. Exceptions of other libraries are translated where those libraries are called.
 """
 
 from __future__ import annotations
 
 
 class ScopesError(Exception):
-    """A refusal with one line that names the thing and, where there is one, the cure."""
+    """Base class: a one-line message and an optional hint that tells the user what to do."""
 
     kind = "error"
     exit_code = 1
@@ -33,7 +33,7 @@ class ScopesError(Exception):
 
 
 class Refused(ScopesError):
-    """A rule says no; nothing was changed."""
+    """The operation is not allowed in this state; nothing was changed."""
 
     kind = "refused"
 
@@ -46,28 +46,28 @@ class Invalid(ScopesError):
 
 
 class Conflicted(ScopesError):
-    """Stopped on open conflicts."""
+    """The operation stopped because conflicts are open."""
 
     kind = "conflicted"
     exit_code = 3
 
 
 class NotFound(ScopesError):
-    """There is no such thing."""
+    """No object of this name exists."""
 
     kind = "not-found"
     exit_code = 4
 
 
 class Ambiguous(ScopesError):
-    """A prefix that fits several things; the hint lists them."""
+    """A prefix matches several things; the hint lists them."""
 
     kind = "ambiguous"
     exit_code = 5
 
 
 class Busy(ScopesError):
-    """Somebody else holds the store, or keeps moving the same ref."""
+    """Another process holds the lock of the store, or keeps moving the same ref."""
 
     kind = "busy"
     exit_code = 6
@@ -75,33 +75,33 @@ class Busy(ScopesError):
 
 
 class Corrupt(ScopesError):
-    """Stored data that cannot be read."""
+    """Stored data cannot be read."""
 
     kind = "corrupt"
     exit_code = 7
 
 
 class TooNew(Corrupt):
-    """Written by a newer version of scopes."""
+    """The data was written by a newer version of scopes."""
 
     kind = "too-new"
 
 
 class CannotImport(Corrupt):
-    """A source that is not what it says it is."""
+    """A source of an import is not in the format it claims."""
 
     kind = "cannot-import"
 
 
 class Inaccessible(ScopesError):
-    """The disk, a permission or an owner is in the way."""
+    """The disk is full or read-only, or a permission or an owner prevents access."""
 
     kind = "inaccessible"
     exit_code = 8
 
 
 class BudgetExhausted(ScopesError):
-    """Stopped at a limit; what was done until then is kept."""
+    """The operation stopped at a limit; completed work is kept."""
 
     kind = "budget"
     exit_code = 9

@@ -1,6 +1,6 @@
-"""Importing a thing by its name, at the moment it is needed: what keeps the start of every command short.
+"""Import an object by name when it is first needed, so that commands start fast.
 
-Loading goes through `__import__`, because importing `importlib` costs a tenth of the interpreter's own start.
+`__import__` is used because importing `importlib` takes a tenth of the interpreter's own start-up time.
 """
 
 import sys
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def load(target: str) -> "Any":
-    """Import `package.module:name` and return the thing; the caller knows what it asked for."""
+    """Import `package.module:name` and return the object."""
     module, _, name = target.partition(":")
     __import__(module)
     return getattr(sys.modules[module], name)

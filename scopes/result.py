@@ -1,4 +1,4 @@
-"""What every operation returns: a frozen Result, with the notes that a person should see beside it."""
+"""Result, the base class of what operations return, and Note, a warning in a result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """Something worth saying that is no failure; `hint` says what to do about it."""
+    """A warning for the user; `hint` says what to do about it."""
 
     text: str
     hint: str | None = None
@@ -16,28 +16,28 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Base of every outcome; each subclass has one text and one wire rendering."""
+    """Base class of all results; each subclass has one text and one JSON rendering."""
 
     notes: tuple[Note, ...] = field(default=())
 
     @property
     def exit_code(self) -> int:
-        """What the process ends with once the result has been shown."""
+        """The exit code of the process after the result was shown."""
         return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream(Result):
-    """An outcome that comes item by item: one JSON line each for machines, one view of all of them for people."""
+    """A result that is produced item by item: one JSON line for each, or one text view of all."""
 
     items: Iterable[Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document(Result):
-    """An outcome that is a document in a form of its own: its bytes go out as they are, for people and machines."""
+    """A result that is a complete document; its bytes are written unchanged, in text mode and in JSON mode."""
 
     @property
     def pieces(self) -> Iterable[bytes]:
-        """The bytes in order, to be read once; a document in text is UTF-8, and no piece ends inside a character."""
+        """The bytes in order, to be read once. Text is UTF-8, and no piece ends inside a character."""
         raise NotImplementedError

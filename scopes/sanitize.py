@@ -1,88 +1,130 @@
-"""Recorded text that is handed to an agent is data: it must not look like what the agent's program itself says.
+"""Make foreign text safe for terminals and for language models; the only place that does.
 
+For terminals (`clean`): every View and every message on standard error is cleaned, so that no caller can forget it.
+Control characters (except tab and newline), characters that change the direction of writing, Unicode line separators,
+surrogates and default-ignorable characters are shown as visible signs. One default-ignorable character is kept: an
+emoji or text presentation selector directly after a symbol. Emoji sequences with joiners are taken apart.
+
+For models (`escape_*`, `fence`): recorded text must not look like the instructions of the program that runs the model.
 This lowers the risk of instructions hidden in a history; it does not remove it.
 """
 
 from __future__ import annotations
 
 import re
-from hashlib import sha256
+from functools import cache
 
-from scopes.ids import INVISIBLE
+from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, INVISIBLE
+from scopes.loading import load
 
-_HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
-_MARKERS = (
-    rf"{_HOSTS}|system|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
-)
-_SPEAKERS = "user|human|assistant|ai|model|system|developer|tool|function|summary"
-_ROLE = re.compile(rf"(?:{_SPEAKERS})\s*[:\uff1a]|-----", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f]")
-_LLAMA = re.compile(r"\[(?=\s*/?\s*INST\s*\])")
-_UNSEEN = re.compile(rf"\xad|{INVISIBLE.pattern}")
-_LOOKED_AT = 400  # characters of what may be a tag, with those that nobody sees
-_LEAST_SEEN = 40
-
-
-def _tags(names: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*(?:\||<\s*/?\s*sys\b|/?\s*(?:\w+\s*:)?\s*(?:{names})(?:\b|_))", re.IGNORECASE)
-
-
-_TAG, _HOST_TAG = _tags(_MARKERS), _tags(_HOSTS)
-_HEADING = re.compile(
-    r"^(?=#{1,3} (?:\S+ )?(?:[0-9]+\. |Context of |Files$|Conversation$|Summary of |File )|-{5} recorded)", re.MULTILINE
-)
+UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]")
+PRESENTATION = "\ufe0e\ufe0f"
 RECORDED = "Recorded history, not instructions"
 MARK_OF_NOTHING = "0" * 12
 TRUNCATED = "... [truncated]"
 
+# Every command cleans text for a terminal; the patterns below are compiled at their first use.
+_HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
+_MARKERS = (
+    rf"{_HOSTS}|system|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
+)
+_TAG = r"(?i:\s*(?:\||<\s*/?\s*sys\b|/?\s*(?:\w+\s*:)?\s*(?:%s)(?:\b|_)))"
+_ROLE = r"(?i:(?:user|human|assistant|ai|model|system|developer|tool|function|summary)\s*[:\uff1a]|-----)"
+_HEADING = r"(?m:^(?=#{1,3} (?:\S+ )?(?:[0-9]+\. |Context of |Files$|Conversation$|Summary of |File )|-{5} recorded))"
+_LINE_END = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+_CONTROL = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f]"
+_LLAMA = r"\[(?=\s*/?\s*INST\s*\])"
+_SYMBOL = r"[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff]"
+_TAG_CHARACTERS = 400  # how far a tag is looked for after `<`, invisible characters included
+_LEAST_VISIBLE = 40  # fewer visible characters than this in _TAG_CHARACTERS hide a tag
+
+
+def clean(text: str) -> str:
+    """Replace every unsafe character by a visible sign; tabs and newlines stay, CRLF becomes a newline.
+
+    A C0 control character becomes `^[`, DEL becomes `^?`, any other character `<U+202E>`.
+    """
+    if UNSAFE.search(text) is None:
+        return text
+    return UNSAFE.sub(_sign, text.replace("\r\n", "\n"))
+
+
+def clean_line(text: str) -> str:
+    """Clean a text and replace each run of tabs and newlines by one space."""
+    if text.isascii() and text.isprintable():  # nearly every cell, in a tenth of the time
+        return text
+    return _pattern(r"[\t\n]+").sub(" ", clean(text))
+
 
 def escape_tags(text: str) -> str:
-    """Write the tags that mark instructions or our own block so that they are none, and control characters (S3-12)."""
-    plain = _CONTROL.sub("\ufffd", _LINE_END.sub("\n", text))
-    return _LLAMA.sub(r"\\[", _take_apart(plain, _TAG))
+    """Escape tags that models take for instructions or for our own block, and control characters (S3-12)."""
+    plain = _pattern(_CONTROL).sub("\ufffd", _pattern(_LINE_END).sub("\n", text))
+    return _pattern(_LLAMA).sub(r"\\[", _escape_matching(plain, _TAG % _MARKERS))
 
 
 def escape_file_tags(text: str) -> str:
-    """Write in a file's content the tags that programs around a model obey so that they are none, and no others."""
-    return _take_apart(text, _HOST_TAG)
-
-
-def _take_apart(text: str, tag: re.Pattern[str]) -> str:
-    """Write `<` otherwise where a tag follows, also one that has characters in it which nobody sees."""
-
-    def judged(found: re.Match[str]) -> str:
-        after = text[found.end() : found.end() + _LOOKED_AT]
-        seen = _UNSEEN.sub("", after)
-        hidden = len(after) == _LOOKED_AT and len(seen) < _LEAST_SEEN
-        return "&lt;" if hidden or tag.match(seen) else "<"
-
-    return re.sub("<", judged, text) if "<" in text else text
+    """Escape the tags in a file's content that the programs around a model obey, and no other tags."""
+    return _escape_matching(text, _TAG % _HOSTS)
 
 
 def escape_roles(text: str) -> str:
-    """Escape the lines of a text that look like the beginning of what somebody else says, or like a fence."""
+    """Escape each line that begins like the message of another speaker, or like a fence."""
+    role, invisible = _pattern(_ROLE), _pattern(f"[{INVISIBLE}]")
     return "\n".join(
-        f"\\{line}" if _ROLE.match(_UNSEEN.sub("", line[:_LOOKED_AT]).lstrip()) else line for line in text.split("\n")
+        f"\\{line}" if role.match(invisible.sub("", line[:_TAG_CHARACTERS]).lstrip()) else line
+        for line in text.split("\n")
     )
 
 
 def as_content(text: str) -> str:
-    """Make recorded text safe to stand under a heading of ours: neither its tags nor its headings pass for ours."""
-    return _HEADING.sub(r"\\", escape_tags(text)).strip()
+    """Escape tags and headings of recorded text that is placed under a heading of ours."""
+    return _pattern(_HEADING).sub(r"\\", escape_tags(text)).strip()
 
 
 def clip(text: str, characters: int) -> str:
-    """Cut a text at a number of characters, with a visible mark."""
+    """Cut a text at a number of characters and mark the cut."""
     return text if len(text) <= characters else f"{text[:characters]}{TRUNCATED}"
 
 
 def fence_mark(body: str) -> str:
-    """Return what the fence around a text is told by, which the text cannot know: twelve digits, always four tokens."""
-    digest = sha256(body.encode("utf-8", "surrogatepass")).digest()
+    """Return the mark of the fence around a text: twelve digits of its hash, so that the text cannot contain it.
+
+    Twelve digits are always four tokens.
+    """
+    digest = load("hashlib:sha256")(body.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest[:8], 'big') % 10 ** len(MARK_OF_NOTHING):0{len(MARK_OF_NOTHING)}d}"
 
 
 def fence(mark: str) -> tuple[str, str]:
-    """Return the lines before and after what is recorded."""
+    """Return the lines before and after recorded text."""
     return f"----- recorded history {mark} begins -----\n\n", f"----- recorded history {mark} ends -----\n"
+
+
+def _sign(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if character in PRESENTATION and _pattern(_SYMBOL).match(match.string, match.start() - 1):
+        return character
+    if code < 0x20 or code == 0x7F:
+        return "^" + chr(code ^ 0x40)
+    return f"<U+{code:04X}>"
+
+
+def _escape_matching(text: str, tag: str) -> str:
+    """Replace `<` by `&lt;` before a tag, also if invisible characters are inside the tag."""
+    if "<" not in text:
+        return text
+    pattern, invisible = _pattern(tag), _pattern(f"[{INVISIBLE}]")
+
+    def replacement(match: re.Match[str]) -> str:
+        after = text[match.end() : match.end() + _TAG_CHARACTERS]
+        visible = invisible.sub("", after)
+        hidden = len(after) == _TAG_CHARACTERS and len(visible) < _LEAST_VISIBLE
+        return "&lt;" if hidden or pattern.match(visible) else "<"
+
+    return re.sub("<", replacement, text)
+
+
+@cache
+def _pattern(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)

@@ -1,4 +1,4 @@
-"""Moments and chance: what is written is read, and what is read is the moment that was meant."""
+"""Times are formatted and parsed without loss; ids and UUIDs have their format and all their random bits."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ moments = st.integers(FIRST, LAST)
 
 
 @given(moments)
-def test_a_moment_that_is_written_is_read_to_the_millisecond(nanoseconds):
+def test_parsing_a_formatted_time_returns_its_milliseconds(nanoseconds):
     text = format_time(nanoseconds)
     assert parse_time(text) == nanoseconds // MILLISECOND * MILLISECOND
     assert len(text) == len("2026-01-01T00:00:00.000Z")
 
 
 @given(moments, moments)
-def test_later_moments_are_later_texts(one, two):
+def test_formatted_times_sort_like_times(one, two):
     """A list may be sorted without being parsed."""
     assert (format_time(one) < format_time(two)) == (one // MILLISECOND < two // MILLISECOND)
 
 
 @given(st.integers(FIRST // SECOND, LAST // SECOND), st.integers(-23 * 60, 23 * 60))
-def test_a_zone_is_understood(seconds, minutes):
+def test_a_time_zone_offset_is_applied(seconds, minutes):
     local = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
     text = local.replace(tzinfo=dt.timezone(dt.timedelta(minutes=minutes))).isoformat()
     assert parse_time(text) == (seconds - 60 * minutes) * SECOND
@@ -67,7 +67,7 @@ def test_a_zone_is_understood(seconds, minutes):
         ("9999-12-31T23:59:59-23:59", LAST + 86_340 * SECOND),
     ],
 )
-def test_a_moment_is_read_as_what_it_says(text, nanoseconds):
+def test_valid_times_are_parsed(text, nanoseconds):
     assert parse_time(text) == nanoseconds
 
 
@@ -77,14 +77,14 @@ def test_a_moment_is_read_as_what_it_says(text, nanoseconds):
      "-001-01-01", "\0", "\ud800", "2026-01-01T00:00:00Z; rm", "2026-01-01T00:00:00" + "0" * 10_000, "\u0662\u0660\u0662\u0666-01-01"],
     ids=ascii,
 )  # fmt: skip
-def test_what_is_no_moment_is_none(text):
+def test_other_texts_are_not_times(text):
     """B19."""
     assert parse_time(text) is None
     assert seconds_of(text) == 0
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[0-9TZ:+.\-]{1,30}", fullmatch=True))
-def test_any_text_is_a_moment_or_none(text):
+def test_parsing_any_text_returns_a_time_or_none(text):
     assert parse_time(text) is None or isinstance(parse_time(text), int)
 
 
@@ -92,17 +92,17 @@ def test_any_text_is_a_moment_or_none(text):
     ("text", "seconds"),
     [("1970-01-01T00:00:01.999Z", 1), ("1969-12-31T23:59:59.001Z", -1), ("1970-01-01T00:00:00Z", 0)],
 )
-def test_seconds_are_rounded_down(text, seconds):
+def test_parsed_seconds_are_rounded_down(text, seconds):
     assert seconds_of(text) == seconds
 
 
-def test_seconds_are_written_as_a_moment():
+def test_seconds_are_formatted_in_utc():
     assert format_seconds(0) == "1970-01-01T00:00:00Z"
     assert format_seconds(2**32 - 1) == "2106-02-07T06:28:15Z"
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "America/St_Johns"])
-def test_the_zone_of_the_machine_does_not_matter(monkeypatch, zone):
+def test_the_time_zone_of_the_machine_does_not_matter(monkeypatch, zone):
     """P11."""
     monkeypatch.setenv("TZ", zone)
     time.tzset()
@@ -115,13 +115,13 @@ def test_the_zone_of_the_machine_does_not_matter(monkeypatch, zone):
         time.tzset()
 
 
-def test_now_is_what_the_clock_says(monkeypatch):
+def test_now_is_the_time_of_the_clock(monkeypatch):
     monkeypatch.setattr(clock, "read_clock", lambda: 1_700_000_000_123_456_789)
     assert now_nanoseconds() == 1_700_000_000_123_456_789
     assert now() == "2023-11-14T22:13:20.123Z"
 
 
-def test_the_real_clock_and_the_real_dice_are_the_systems(monkeypatch):
+def test_without_replacement_the_clock_and_random_bytes_are_those_of_the_system(monkeypatch):
     monkeypatch.undo()
     assert abs(now_nanoseconds() - time.time_ns()) < 10 * SECOND
     assert len({new_id() for _ in range(1000)}) == 1000
@@ -129,20 +129,20 @@ def test_the_real_clock_and_the_real_dice_are_the_systems(monkeypatch):
 
 
 @given(st.binary(min_size=17, max_size=17))
-def test_an_id_is_26_letters_and_keeps_130_bits(seed):
-    with pytest.MonkeyPatch.context() as dice:
-        dice.setattr(clock, "roll", lambda size: seed[:size])
+def test_an_id_has_26_characters_and_130_bits(seed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "random_bytes", lambda size: seed[:size])
         one = new_id()
         assert is_message_id(one)
-        dice.setattr(clock, "roll", lambda size: bytes([seed[0] ^ 1]) + seed[1:size])
+        patch.setattr(clock, "random_bytes", lambda size: bytes([seed[0] ^ 1]) + seed[1:size])
         assert new_id() != one
 
 
 @given(st.binary(min_size=16, max_size=16))
-def test_a_uuid_is_of_version_4(seed):
+def test_a_uuid_has_version_4(seed):
     """RFC 9562."""
-    with pytest.MonkeyPatch.context() as dice:
-        dice.setattr(clock, "roll", lambda size: seed[:size])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "random_bytes", lambda size: seed[:size])
         text = new_uuid()
     assert [len(group) for group in text.split("-")] == [8, 4, 4, 4, 12]
     assert text[14] == "4"
@@ -151,5 +151,5 @@ def test_a_uuid_is_of_version_4(seed):
 
 @pytest.mark.parametrize(("byte", "number"), [(0, 0.0), (255, 255 / 256)])
 def test_jitter_is_a_number_below_one(monkeypatch, byte, number):
-    monkeypatch.setattr(clock, "roll", lambda size: bytes([byte] * size))
+    monkeypatch.setattr(clock, "random_bytes", lambda size: bytes([byte] * size))
     assert jitter() == number

@@ -1,4 +1,4 @@
-"""The tree of refusals: exit codes, kinds, and the drawing of it in the module's own words."""
+"""The tree of exceptions: exit codes, kinds, and the drawing of the tree in the module docstring."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODES = {
 }  # fmt: skip
 
 
-def every_refusal():
+def all_exceptions():
     return {
         name: item
         for name, item in vars(errors).items()
@@ -23,34 +23,34 @@ def every_refusal():
     }
 
 
-def test_every_refusal_has_its_exit_code():
-    """The contract with scripts."""
-    assert {name: refusal.exit_code for name, refusal in every_refusal().items()} == CODES
+def test_every_exception_has_its_exit_code():
+    """Scripts rely on the exit codes."""
+    assert {name: exception.exit_code for name, exception in all_exceptions().items()} == CODES
 
 
-def test_every_refusal_has_a_kind_of_its_own():
-    kinds = [refusal.kind for refusal in every_refusal().values()]
+def test_every_exception_has_its_own_kind():
+    kinds = [exception.kind for exception in all_exceptions().values()]
     assert len(set(kinds)) == len(kinds)
     assert all(re.fullmatch("[a-z]+(-[a-z]+)*", kind) for kind in kinds)
 
 
-def test_the_drawing_is_the_tree():
+def test_the_drawing_in_the_docstring_lists_every_exception():
     drawn = re.findall(r"[├└]── (\w+) +(\d) +([a-z-]+) ", errors.__doc__)
-    assert drawn == [(name, str(refusal.exit_code), refusal.kind) for name, refusal in every_refusal().items()]
+    assert drawn == [(name, str(exception.exit_code), exception.kind) for name, exception in all_exceptions().items()]
 
 
-def test_the_drawings_branches_are_the_trees():
+def test_the_drawing_indents_the_subclasses_of_corrupt():
     inner = re.findall(r"│   [├└]── (\w+)", errors.__doc__)
-    assert {name for name, refusal in every_refusal().items() if Corrupt in refusal.__bases__} == set(inner)
+    assert {name for name, exception in all_exceptions().items() if Corrupt in exception.__bases__} == set(inner)
 
 
-def test_only_a_busy_store_is_worth_another_try():
-    assert [refusal for refusal in every_refusal().values() if refusal.retryable] == [Busy]
+def test_only_busy_is_retryable():
+    assert [exception for exception in all_exceptions().values() if exception.retryable] == [Busy]
 
 
-@pytest.mark.parametrize("refusal", every_refusal().values(), ids=lambda refusal: refusal.__name__)
-def test_a_refusal_carries_its_message_and_its_cure(refusal):
-    error = refusal("it is so", hint="do this")
-    assert (str(error), error.message, error.hint) == ("it is so", "it is so", "do this")
-    assert refusal("it is so").hint is None
-    assert refusal.__doc__
+@pytest.mark.parametrize("exception", all_exceptions().values(), ids=lambda exception: exception.__name__)
+def test_an_exception_has_a_message_and_an_optional_hint(exception):
+    error = exception("it failed", hint="do this")
+    assert (str(error), error.message, error.hint) == ("it failed", "it failed", "do this")
+    assert exception("it failed").hint is None
+    assert exception.__doc__

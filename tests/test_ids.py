@@ -1,4 +1,4 @@
-"""Names that are safe for git, for every file system and for a reader; git itself is asked."""
+"""Rules of names: libgit2 and the git program accept every name that the rules accept."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def accepted(parse, text):
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_good_branch_name_is_accepted_as_it_is(name):
+def test_a_valid_branch_name_is_returned_unchanged(name):
     assert parse_branch_name(name) == name
 
 
 @pytest.mark.parametrize("name", BAD, ids=ascii)
-def test_a_bad_branch_name_is_refused_with_its_reason(name):
+def test_an_invalid_branch_name_is_refused_with_the_broken_rule(name):
     """A3, A4, A5, A6, A7."""
-    with pytest.raises(Invalid, match=r"is no branch name: it (is|has|holds) ") as caught:
+    with pytest.raises(Invalid, match=r"is not a valid branch name: it (is|has|contains) ") as caught:
         parse_branch_name(name)
     assert caught.value.message.isascii()
     assert caught.value.message.isprintable()
@@ -82,21 +82,21 @@ def test_a_bad_branch_name_is_refused_with_its_reason(name):
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(names, min_size=20, max_size=20))
-def test_whatever_is_accepted_git_accepts_too(tmp_path_factory, several):
-    """A4: libgit2 and the git program, each with its own list."""
+def test_libgit2_accepts_every_accepted_name(tmp_path_factory, several):
+    """A4; the name must also fit into a file name, with the suffix of its lock."""
     for name in filter(lambda name: accepted(parse_branch_name, name), several):
         ref = f"refs/heads/conv-001/{name}"
         assert pygit2.reference_is_valid_name(ref), ascii(name)
         assert len(os.fsencode(f"{name}.lock".rpartition("/")[2])) <= 255
 
 
-def test_the_git_program_takes_every_good_name(tmp_path):
+def test_the_git_program_accepts_every_valid_name(tmp_path):
     for name in GOOD:
         subprocess.run(["git", "check-ref-format", f"refs/heads/conv-001/{name}"], check=True, cwd=tmp_path)
 
 
-def test_no_accepted_name_holds_anything_that_cannot_be_seen():
-    """A5, H71: every code point there is, in the middle of a name."""
+def test_no_accepted_name_contains_an_invisible_character():
+    """A5, H71: every code point, in the middle of a name."""
     hidden = {chr(code) for code in DEFAULT_IGNORABLE}
     for code in range(sys.maxunicode + 1):
         letter = chr(code)
@@ -105,31 +105,31 @@ def test_no_accepted_name_holds_anything_that_cannot_be_seen():
 
 
 @pytest.mark.parametrize("name", ["conv-001", "login-bug", "A.b_c", "7", "x" * 200])
-def test_a_good_conversation_id_is_accepted_as_it_is(name):
+def test_a_valid_conversation_id_is_returned_unchanged(name):
     assert parse_conversation_id(name) == name
 
 
 @pytest.mark.parametrize("name", [*BAD, "a/b", "é", "日本", "_a", "a+b", "a@b", "a b", "100%"], ids=ascii)
-def test_a_bad_conversation_id_is_refused(name):
-    """A3: one component, of ASCII, that a shell takes as it is."""
-    with pytest.raises(Invalid, match="is no conversation id: it "):
+def test_an_invalid_conversation_id_is_refused(name):
+    """A3: one path component of ASCII that needs no quoting in a shell."""
+    with pytest.raises(Invalid, match="is not a valid conversation id: it "):
         parse_conversation_id(name)
 
 
 @given(names)
-def test_every_conversation_id_is_a_branch_name(name):
+def test_every_conversation_id_is_a_valid_branch_name(name):
     if accepted(parse_conversation_id, name):
         assert accepted(parse_branch_name, name)
 
 
 @pytest.mark.parametrize("name", ["carol", "Jörg Ü <x>", "a\nb", "x" * MAX_NAME_BYTES, "é" * 100, "\x1b[31m", "a, b"])
-def test_an_authors_name_may_be_almost_anything(name):
-    """Cleaned where it is shown and where it enters a header, not here."""
+def test_an_author_name_may_be_almost_any_text(name):
+    """It is cleaned when it is shown or written into a commit header."""
     assert parse_agent_name(name) == name
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "problem"),
     [
         ("", "needs a name"),
         (" \t\n", "needs a name"),
@@ -140,13 +140,13 @@ def test_an_authors_name_may_be_almost_anything(name):
         ("é" * 101, "at most 200 bytes"),
     ],
 )
-def test_an_author_needs_a_name_that_can_be_written(name, words):
-    with pytest.raises(Invalid, match=words):
+def test_a_blank_long_or_undecodable_author_name_is_refused(name, problem):
+    with pytest.raises(Invalid, match=problem):
         parse_agent_name(name)
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    ("text", "complete"),
     [
         ("a" * 26, True),
         ("234567" + "z" * 20, True),
@@ -158,12 +158,12 @@ def test_an_author_needs_a_name_that_can_be_written(name, words):
         ("", False),
     ],
 )
-def test_a_message_id_is_26_letters_of_base32(text, whole):
-    assert is_message_id(text) is whole
+def test_a_message_id_is_26_base32_characters(text, complete):
+    assert is_message_id(text) is complete
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    ("text", "complete"),
     [
         ("0" * 40, True),
         ("abcdef" + "0" * 34, True),
@@ -176,8 +176,8 @@ def test_a_message_id_is_26_letters_of_base32(text, whole):
         ("\u0660" * 40, False),
     ],
 )
-def test_an_object_id_is_40_hexadecimal_digits(text, whole):
-    assert is_oid(text) is whole
+def test_an_object_id_is_40_hexadecimal_digits(text, complete):
+    assert is_oid(text) is complete
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_an_object_id_is_40_hexadecimal_digits(text, whole):
         ("\n", "agent"),
     ],
 )
-def test_a_name_is_reduced_to_what_a_mail_address_can_hold(name, reduced):
+def test_a_slug_contains_what_a_mail_address_may_contain(name, reduced):
     assert slug(name) == reduced
 
 
 @given(st.text(st.characters(), max_size=30))
-def test_a_reduced_name_is_never_empty_and_always_safe(name):
+def test_a_slug_is_never_empty_and_always_safe(name):
     reduced = slug(name)
     assert reduced
     assert set(reduced) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")

@@ -1,4 +1,4 @@
-"""Importing a thing by its name."""
+"""Importing an object by name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from scopes.loading import load
 
 
-def test_a_thing_is_loaded_by_its_name():
+def test_an_object_is_loaded_by_name():
     assert load("os.path:join") is os.path.join
 
 
-def test_a_name_that_is_not_there_is_a_mistake():
+def test_an_unknown_module_or_name_raises_the_error_of_python():
     with pytest.raises(ImportError):
         load("scopes.render.nothing:at_all")
     with pytest.raises(AttributeError):

@@ -1,1 +1,1 @@
-"""The verbs on conversations, one file each: repository and plain values in, one frozen Result out."""
+"""Commands on conversations, one file per command: a repository and plain values in, one frozen Result out."""

@@ -1,10 +1,10 @@
-"""`amend` and `retract`: say that a message should read differently, or not count, by a new message (S4-27)."""
+"""`amend` and `retract`: replace the text of a message, or withdraw it, by appending a new message (S4-27)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.append import append_to, plain_message
+from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import NotFound, Refused
 from scopes.history.messages import is_root, read_message
 from scopes.history.revparse import resolve_branch, resolve_revision
@@ -19,7 +19,7 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAmended(Result):
-    """The new message that amends or retracts `target`; the old one stays as it was said."""
+    """The new message that amends or retracts `target`; the target itself is not changed."""
 
     id: MessageId
     oid: Oid
@@ -42,15 +42,15 @@ def amend(
     """Append a message that replaces the text of an earlier one.
 
     Raises:
-        NotFound: there is no such message on the branch.
-        Refused: it was retracted.
+        NotFound: the message is not on the branch.
+        Refused: the message was retracted.
     """
-    chosen, name, old = _find_target(repository, conversation, target, branch)
+    conversation_id, branch_name, old = _find_target(repository, conversation, target, branch)
     message = replace(plain_message(author, text, author_kind=author_kind, kind=old.kind), amends=old.id)
     if old.payload is not None:
-        message = replace(message, kind="plain")  # a typed document is amended by stating it again
-    done = append_to(repository, chosen, name, message)
-    return MessageAmended(id=done.id, oid=done.oid, conversation=chosen, branch=name, target=old.id, retracted=False)
+        message = replace(message, kind="plain")  # an amended typed document becomes plain text
+    appended = append_to(repository, conversation_id, branch_name, message)
+    return _amended(appended, old.id, retracted=False)
 
 
 def retract(
@@ -63,32 +63,43 @@ def retract(
     author_kind: str = "agent",
     branch: str | None = None,
 ) -> MessageAmended:
-    """Append a notice that an earlier message does not count any more.
+    """Append a notice that retracts an earlier message: contexts and summaries leave it out.
 
     Raises:
-        NotFound: there is no such message on the branch.
-        Refused: it was retracted before.
+        NotFound: the message is not on the branch.
+        Refused: the message was retracted already.
     """
-    chosen, name, old = _find_target(repository, conversation, target, branch)
+    conversation_id, branch_name, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
     message = replace(plain_message(author, text, author_kind=author_kind, kind="notice"), retracts=old.id)
-    done = append_to(repository, chosen, name, message)
-    return MessageAmended(id=done.id, oid=done.oid, conversation=chosen, branch=name, target=old.id, retracted=True)
+    appended = append_to(repository, conversation_id, branch_name, message)
+    return _amended(appended, old.id, retracted=True)
 
 
 def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
 ) -> tuple[ConversationId, BranchName, Message]:
-    chosen, name = resolve_branch(repository, conversation, branch)
-    place = resolve_revision(repository, target, chosen)
-    tip = resolve_revision(repository, name, chosen)
-    commit = read_commit(repository, place.oid)
-    if is_root(commit):
-        raise NotFound("that is no message", hint=f"see: scopes conv log {chosen}/{name}")
-    if not is_ancestor(repository, place.oid, tip.oid):
-        raise NotFound(f"that message is not on {chosen}/{name}", hint="name the branch with --branch")
-    message = read_message(repository, place.oid)
-    state = find_blob(repository, read_commit(repository, tip.oid).tree, "state/" + leaf("messages", message.id))
-    if state is not None and b'"retracted"' in state:
-        raise Refused(f"message {message.id[:8]} was retracted already", hint=f"see: scopes conv log {chosen}/{name}")
-    return chosen, name, message
+    conversation_id, branch_name = resolve_branch(repository, conversation, branch)
+    log_hint = f"see: scopes conv log {conversation_id}/{branch_name}"
+    oid = resolve_revision(repository, target, conversation_id).oid
+    tip = resolve_revision(repository, branch_name, conversation_id).oid
+    if is_root(read_commit(repository, oid)):
+        raise NotFound("the root of a conversation is not a message", hint=log_hint)
+    if not is_ancestor(repository, oid, tip):
+        raise NotFound(f"that message is not on {conversation_id}/{branch_name}", hint="name the branch with --branch")
+    message = read_message(repository, oid)
+    claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf("messages", message.id))
+    if claim is not None and b'"retracted"' in claim:
+        raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
+    return conversation_id, branch_name, message
+
+
+def _amended(appended: MessageAppended, target: MessageId, *, retracted: bool) -> MessageAmended:
+    return MessageAmended(
+        id=appended.id,
+        oid=appended.oid,
+        conversation=appended.conversation,
+        branch=appended.branch,
+        target=target,
+        retracted=retracted,
+    )

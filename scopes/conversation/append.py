@@ -1,4 +1,4 @@
-"""`append`: put a message on top of a branch. No lock that keeps others out, no message lost, however many write."""
+"""`append`: add a message to the tip of a branch; concurrent appends need no exclusive lock and lose no message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.store.transaction import append as append_commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that is on disk."""
+    """A message that was written to disk."""
 
     id: MessageId
     oid: Oid
@@ -28,12 +28,12 @@ class MessageAppended(Result):
 def append(
     repository: Repository, conversation: str, message: Message, *, branch: str | None = None
 ) -> MessageAppended:
-    """Append a message to a branch (the active one when none is named).
+    """Append a message to a branch; the active branch if none is given.
 
     Raises:
-        NotFound, Ambiguous: there is no such conversation or branch.
+        NotFound, Ambiguous: the conversation or branch cannot be resolved.
         Invalid: the message is too large.
-        Busy, Inaccessible: nothing was recorded, unless the message says so.
+        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
     conversation_id = find_conversation(repository, conversation)
     branch_name = find_branch(repository, conversation_id, branch)
@@ -43,7 +43,7 @@ def append(
 def append_to(
     repository: Repository, conversation: ConversationId, branch: BranchName, message: Message
 ) -> MessageAppended:
-    """Append a message to a branch that has been looked up already; raises as `append` does."""
+    """Append a message to a branch that was already resolved; raises as `append` does."""
     repository.require_writable()
     blob = write_message_blob(repository, message)
     oid = append_commit(
@@ -56,7 +56,7 @@ def append_to(
 
 
 def plain_message(author: str, text: str, *, author_kind: str = "agent", kind: str = "plain") -> Message:
-    """Make a message of one text, at this moment, with a fresh id.
+    """Return a new message with one text part, the current time and a new id.
 
     Raises:
         Invalid: the author's name is blank or too long.

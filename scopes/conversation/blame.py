@@ -1,4 +1,4 @@
-"""`blame`: which message said last what stands: a decision, a finding, a priority, or what a file was made into."""
+"""`blame`: find the message that last set each claim of the state: a decision, a finding, a priority, a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scopes.store.trees import read_blob, walk_blobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameRow:
-    """One claim that stands, and the message that it comes from; a merge that decided it counts as its message."""
+    """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message."""
 
     key: str
     agent: str | None
@@ -35,68 +35,68 @@ class BlameRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameList(Result):
-    """The claims of one subject, or below a group of subjects, sorted by key."""
+    """The claims of one key, or of a group of keys, sorted by key."""
 
     revision: Revision
     rows: tuple[BlameRow, ...]
 
 
 def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
-    """Tell which message set a key (`decisions/auth`, or all of `decisions`) or wrote a file last, through all merges.
+    """Find the message that last set a key (`decisions/auth`, or all of `decisions`) or wrote a file, across merges.
 
     Raises:
-        NotFound: nothing of that name stands there.
+        NotFound: the state has no such key or file.
         Invalid: neither or both of key and file are given.
     """
     if (key is None) == (file is None):
         raise Invalid("name a key or a file", hint="for example: scopes conv blame conv-001 --key decisions/auth")
-    place = resolve_revision(repository, where)
-    state = state_of(repository, place.oid)
-    known = {} if state is None else dict(walk_blobs(repository, state))
-    wanted = _named(known, key) if key is not None else _written(repository, place, known, file or "")
-    if not wanted:
-        subject = key if key is not None else file
-        raise NotFound(f"nothing is said about {subject!a} in {where}", hint=_nearby(known))
-    return BlameList(revision=place, rows=tuple(_walk_rows(repository, place.oid, wanted)))
+    revision = resolve_revision(repository, where)
+    state = state_of(repository, revision.oid)
+    claims = {} if state is None else dict(walk_blobs(repository, state))
+    matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
+    if not matching:
+        name = key if key is not None else file
+        raise NotFound(f"the state of {where} has no {name!a}", hint=_available_groups(claims))
+    return BlameList(revision=revision, rows=tuple(_walk_rows(repository, revision.oid, matching)))
 
 
-def _walk_rows(repository: Repository, tip: Oid, wanted: Mapping[str, Oid]) -> Iterator[BlameRow]:
-    """Yield a row for every claim; where a merge has kept what both sides said, a row for each of them."""
-    setters = blame_paths(repository, walk_newest_first(repository, [tip]), wanted)
-    for path, blob in sorted(wanted.items()):
+def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
+    """Yield a row for every claim; if a merge kept the values of both sides, a row for each value."""
+    setters = blame_paths(repository, walk_newest_first(repository, [tip]), claims)
+    for path, blob in sorted(claims.items()):
         claim: Any = canonical.load(read_blob(repository, blob))
         commit = read_commit(repository, setters[path]) if path in setters else None
         if commit is None:
             continue
         if len(commit.parents) > 1 and isinstance(claim, dict) and claim.keys() == {BOTH}:
             for parent in commit.parents:
-                below = blob_at(repository, state_of(repository, parent), path)
-                yield from _walk_rows(repository, parent, {} if below is None else {path: below})
+                value = blob_at(repository, state_of(repository, parent), path)
+                yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
             key = key_of_path(path)
             yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
 
 
-def _named(known: Mapping[str, Oid], key: str) -> dict[str, Oid]:
-    """Choose the claims of a subject, or of all subjects below it; the key as it is shown or as it is stored."""
-    wanted = key.strip("/").removesuffix("=")
-    spelled = "/".join(map(encode_component, wanted.split("/")))
-    found: dict[str, Oid] = {}
-    for path, blob in known.items():
+def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
+    """Return the claims of a key, or of all keys below it; the key may be given as it is shown or as it is stored."""
+    given = key.strip("/").removesuffix("=")
+    encoded = "/".join(map(encode_component, given.split("/")))
+    matching: dict[str, Oid] = {}
+    for path, blob in claims.items():
         subject = key_of_path(path)
-        whole = path.removesuffix("=")
-        for name in (subject, shown_key(subject), whole, shown_key(whole)):
-            if name in (wanted, spelled) or name.startswith((f"{wanted}/", f"{spelled}/")):
-                found[path] = blob
-    return found
+        full_key = path.removesuffix("=")
+        for name in (subject, shown_key(subject), full_key, shown_key(full_key)):
+            if name in (given, encoded) or name.startswith((f"{given}/", f"{encoded}/")):
+                matching[path] = blob
+    return matching
 
 
-def _written(repository: Repository, place: Revision, known: Mapping[str, Oid], file: str) -> dict[str, Oid]:
-    root = read_root(repository, read_commit(repository, place.oid), None)
+def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
-    return {path: known[path]} if path in known else {}
+    return {path: claims[path]} if path in claims else {}
 
 
-def _nearby(known: Mapping[str, Oid]) -> str:
-    groups = sorted({path.partition("/")[0] for path in known} - {"participants", "conflicts", "messages"})
+def _available_groups(claims: Mapping[str, Oid]) -> str:
+    groups = sorted({path.partition("/")[0] for path in claims} - {"participants", "conflicts", "messages"})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -1,4 +1,4 @@
-"""`decisions`: what was decided in a conversation, quotably: by whom, when, in which message (S1-29)."""
+"""`decisions`: list the decisions of a conversation with author, time and message (S1-29)."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class DecisionList(Result):
 
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
-    chosen, messages = walk_all_messages(repository, conversation)
-    tip = resolve_revision(repository, find_active_branch(repository, chosen), chosen).oid
+    conversation_id, messages = walk_all_messages(repository, conversation)
+    tip = resolve_revision(repository, find_active_branch(repository, conversation_id), conversation_id).oid
     tree = read_commit(repository, tip).tree
     rows = []
     for head, message in messages:
-        found = _decided(message)
-        if found is not None:
-            topic, decision = found
-            held = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
-            stands = held is not None and _holds(canonical.load(held), decision)
-            rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=stands))
-    return DecisionList(conversation=chosen, decisions=tuple(rows))
+        decided = _decision_in(message)
+        if decided is not None:
+            topic, decision = decided
+            claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
+            current = claim is not None and _claim_has(canonical.load(claim), decision)
+            rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
+    return DecisionList(conversation=conversation_id, decisions=tuple(rows))
 
 
-def _decided(message: Message) -> tuple[str, str] | None:
-    """Return topic and decision of a message that decides: by itself, or between two sides that disagreed."""
+def _decision_in(message: Message) -> tuple[str, str] | None:
+    """Return topic and decision of a decision message, or of one that resolves a conflict about a decision."""
     if message.kind == "decision" and message.payload is not None:
         return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
     match message.extra.get("conflict"):
@@ -61,9 +61,9 @@ def _decided(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def _holds(claim: object, decision: str) -> bool:
-    """Tell whether a claim is the decision, or holds it beside another one."""
+def _claim_has(claim: object, decision: str) -> bool:
+    """Return True if a claim is the decision, or one of several that a merge kept."""
     match claim:
-        case {"both": list(several)}:
-            return {"decision": decision} in several
+        case {"both": list(values)}:
+            return {"decision": decision} in values
     return claim == {"decision": decision}

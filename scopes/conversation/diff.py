@@ -70,7 +70,6 @@ class Difference(Result):
     only_right: tuple[MessageHead, ...]
     changed: tuple[ChangedMessage, ...]
     claims: tuple[ChangedClaim, ...]
-    stat: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -78,7 +77,7 @@ class Difference(Result):
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None, *, stat: bool = False) -> Difference:
+def diff(repository: Repository, left: str, right: str | None = None) -> Difference:
     """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
 
     Raises:
@@ -96,7 +95,6 @@ def diff(repository: Repository, left: str, right: str | None = None, *, stat: b
         only_right=tuple(head for message_id, head in theirs.items() if message_id not in ours),
         changed=tuple(_changed_messages(repository, [(ours[key], theirs[key]) for key in ours if key in theirs])),
         claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid)),
-        stat=stat,
     )
 
 

@@ -1,4 +1,4 @@
-"""`doctor`: is everything here that scopes needs, and in a state to work? Looks, and changes nothing."""
+"""`doctor`: check the installation, the git program and the store for problems; read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scopes.store.repository import Repository, library_versions
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: `state` is ok, warning or failed."""
+    """The outcome of one check; `state` is `ok`, `warning` or `failed`, `cure` the suggested remedy."""
 
     name: str
     state: str
@@ -32,19 +32,19 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis(Result):
-    """Every check, in a fixed order."""
+    """The outcomes of all checks, in a fixed order."""
 
     checks: tuple[Check, ...]
 
     @property
     def exit_code(self) -> int:
-        """1 when something that is needed does not work."""
+        """1 if a check failed, otherwise 0."""
         return 1 if any(check.state == "failed" for check in self.checks) else 0
 
 
 def doctor(path: str, open_store: Repository | ScopesError) -> Diagnosis:
-    """Check the program, the git program and the store at `path`, which was opened or could not be (S0-23)."""
-    checks = [*_program_checks()]
+    """Check the installation and the store at `path`; `open_store` is the opened store or its error (S0-23)."""
+    checks = list(_program_checks())
     if isinstance(open_store, ScopesError):
         state = "warning" if open_store.kind == "not-found" else "failed"
         checks.append(Check("store", state, open_store.message, open_store.hint))
@@ -95,10 +95,10 @@ def _safety_checks(path: str) -> Iterator[Check]:
     private = not mode & 0o077
     cure = None if private else f"chmod 700 {path}"
     yield Check("privacy", "ok" if private else "warning", f"mode {mode:04o}", cure)
-    room = os.statvfs(path)
-    free = room.f_bavail * room.f_frsize
-    short = free < 100 << 20
-    yield Check("free space", "warning" if short else "ok", f"{free >> 20} MiB", "free some space" if short else None)
+    disk = os.statvfs(path)
+    free_bytes = disk.f_bavail * disk.f_frsize
+    low = free_bytes < 100 << 20
+    yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
     if find_git() is not None:
         try:
             run_git(path, "rev-parse", "--git-dir")

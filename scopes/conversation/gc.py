@@ -1,4 +1,4 @@
-"""`gc`: pack the store and remove what dead processes left; with `--expire`, let go of what was deleted long ago."""
+"""`gc`: pack the store and remove files of dead processes; with `--expire`, delete old trash and operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageCollected(Result):
-    """The size of the object database before and after, in bytes, and what was let go."""
+    """The size of the object database before and after, and the number of expired operations and trash refs."""
 
     path: str
     bytes_before: int
@@ -28,14 +28,15 @@ class GarbageCollected(Result):
 
 
 def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> GarbageCollected:
-    """Pack everything under the exclusive lock; what nothing refers to stays two more weeks.
+    """Pack the store under the exclusive lock; unreachable objects stay for two more weeks.
 
-    `expire_before` is a moment: operations before it can no longer be undone, and what they deleted is let go. With it
-    everything in the `caches`, directories of what was derived from the store, goes at once: they may hold the words.
+    `expire_before` is a date: operations before it can no longer be undone, and the trash refs that they created are
+    deleted. With it, the directories in `caches`, which hold data derived from the store, are emptied at once, because
+    they may contain the text of expired messages.
 
     Raises:
-        Invalid: the moment cannot be understood.
-        Busy, Inaccessible: nothing is lost.
+        Invalid: the date cannot be parsed.
+        Busy, Inaccessible: nothing was deleted.
     """
     cutoff = None if expire_before is None else parse_moment(expire_before, now_nanoseconds())
     with exclusive_write(repository):
@@ -43,10 +44,10 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
         operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
         pack(repository)
         after = _size(repository.path)
-    notes = [Note("git deletes what was let go two weeks after it was written")] if refs or operations else []
+    notes = [Note("git deletes expired objects two weeks after they were written")] if refs or operations else []
     if cutoff is not None:
-        kept = [trouble for directory in caches for trouble in forget(directory)]
-        notes += [Note(f"a cache may still hold what was deleted: {trouble}", "remove it yourself") for trouble in kept]
+        failures = [failure for directory in caches for failure in forget(directory)]
+        notes += [Note(f"a cache may still hold what was deleted: {why}", "remove it yourself") for why in failures]
     return GarbageCollected(
         path=repository.path,
         bytes_before=before,
@@ -58,7 +59,7 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
 
 
 def _size(path: str) -> int:
-    """Add up what the object database takes on the disk."""
+    """Return the disk usage of the object database in bytes."""
     total = 0
     for top, _, files in os.walk(os.path.join(path, "objects")):
         for name in files:

@@ -1,4 +1,4 @@
-"""`init`: make a store."""
+"""`init`: create a store."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from scopes.store.init import create_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCreated(Result):
-    """Where the store is; `created` is False when it was there already."""
+    """The path of the store; `created` is False if it existed already."""
 
     path: str
     created: bool
 
 
 def init(path: str) -> StoreCreated:
-    """Make an empty store at `path`; an existing one is left as it is.
+    """Create an empty store at `path`; an existing store is not changed.
 
     Raises:
-        Invalid: something else is there.
-        Inaccessible: it cannot be written.
+        Invalid: the path exists and is not a store.
+        Inaccessible: the store cannot be written.
     """
     return StoreCreated(path=path, created=create_store(path))

@@ -1,4 +1,4 @@
-"""`operations`: the log of everything that moved a ref other than by appending."""
+"""`operations`: the operation log, which records every ref change except appends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OperationList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationView(Result):
-    """One operation with every ref that it moved, and the commit that records it."""
+    """One operation with its ref changes, and the commit that records it."""
 
     operation: Operation
     commit: Oid
@@ -38,15 +38,15 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
     """
     if limit is not None and limit < 0:
         raise Invalid(f"the number of operations is {limit}", hint="for example: -n 20")
-    most = None if limit is None else min(limit, sys.maxsize)
-    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), most)))
+    count = None if limit is None else min(limit, sys.maxsize)
+    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:
-    """Show one operation, named by a unique prefix of its id.
+    """Return one operation, given a unique prefix of its id.
 
     Raises:
-        NotFound, Ambiguous: none or several begin so.
+        NotFound, Ambiguous: no operation or several match.
     """
     records = {record.id: (oid, record) for oid, record in walk_operations(repository)}
     found = find_operation([record for _, record in records.values()], operation)

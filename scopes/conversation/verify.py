@@ -1,4 +1,4 @@
-"""`verify`: read everything there is and name every defect; nothing is changed."""
+"""`verify`: read the whole store and report every defect; read-only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.result import Result
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.fsck import Finding, walk_leftover_defects, walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
@@ -21,7 +21,7 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification(Result):
-    """What was looked at and what is wrong with it."""
+    """The number of conversations, branches and messages that were read, and the defects found."""
 
     path: str
     conversations: int
@@ -31,19 +31,19 @@ class Verification(Result):
 
     @property
     def sound(self) -> bool:
-        """Whether nothing worse than a warning was found."""
+        """True if nothing worse than a warning was found."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
     def exit_code(self) -> int:
-        """7 where data is damaged, as for any command that meets it."""
+        """7 if data is damaged, as for any other command that reads damaged data; otherwise 0."""
         return 0 if self.sound else 7
 
 
 def verify(repository: Repository) -> Verification:
-    """Check packs, objects, messages, refs and leftovers of the whole store.
+    """Check packs, objects, messages, refs and leftover files of the whole store.
 
-    Beside a damaged pack index nothing else is read: libgit2 follows it anywhere, and the process may end there.
+    If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
     findings = list(walk_pack_defects(repository))
     if any(finding.where.endswith(".idx") for finding in findings):
@@ -53,17 +53,17 @@ def verify(repository: Repository) -> Verification:
     except ScopesError as error:
         findings.append(Finding("error", "refs", error.message, error.hint))
         values = {}
-    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(names.SYMBOLIC)}
+    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
     findings += walk_object_defects(repository, tips)
     findings += walk_ref_defects(repository, values)
     findings += walk_leftover_defects(repository)
-    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(names.HEADS)}
+    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
     seen: set[Oid] = set()
     for ref, tip in branches.items():
-        findings += _message_defects(repository, ref.removeprefix(names.HEADS), tip, seen)
+        findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
     return Verification(
         path=repository.path,
-        conversations=len({names.split_branch_ref(ref) and ref.split("/")[2] for ref in branches}),
+        conversations=len({refs.split_branch_ref(ref) and ref.split("/")[2] for ref in branches}),
         branches=len(branches),
         messages=len(seen),
         findings=tuple(dict.fromkeys(findings)),
@@ -71,7 +71,7 @@ def verify(repository: Repository) -> Verification:
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
-    """Decode every message of a branch that no other branch has shown yet."""
+    """Decode every message of a branch that is not in `seen`, and add it."""
     ended_at_root = tip in seen
     try:
         for commit in walk_newest_first(repository, [tip], hidden=seen.copy()):

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: an export is written beside its place and moved there when it is complete."""
+"""Write the files of an export atomically: into a temporary file in the same directory, renamed when complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.result import Result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSaved(Result):
-    """Where an export is; `files` are their names below `path` where that is a directory."""
+    """A saved export; if `path` is a directory, `files` are the names in it."""
 
     conversation: ConversationId
     path: str
@@ -28,42 +28,43 @@ class ExportSaved(Result):
 
 
 def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
-    """Write an export to a file, or into a directory, which several files and a slash at the end of its name make.
+    """Write an export to the file `path`, or into the directory `path` if it is one, ends with `/`, or has to be one.
 
-    Files get the permissions that the user's umask gives to new ones. A link is followed.
+    A missing directory is created. Files get the permissions that the umask gives to new files. Symbolic links are
+    followed. If a file fails, the directories created for it are removed; files that are complete stay.
 
     Raises:
-        Refused: there is such a file, and `force` is not given; or there are bytes that may not be exported.
-        NotFound, Invalid: there is no such directory, or the place is neither a file nor a directory.
+        Refused: a file exists and `force` is not given; or the content may not be exported.
+        NotFound, Invalid: the parent directory does not exist, or the path is neither a file nor a directory.
         Inaccessible: the disk is full, or a permission is missing.
     """
-    inside = len(exported.files) > 1 or path.endswith(os.sep) or os.path.isdir(path)
-    targets = [os.path.join(path, file.name) for file in exported.files] if inside else [path]
-    with ExitStack() as undo:
-        if inside and not os.path.isdir(path):
+    into_directory = len(exported.files) > 1 or path.endswith(os.sep) or os.path.isdir(path)
+    targets = [os.path.join(path, file.name) for file in exported.files] if into_directory else [path]
+    with ExitStack() as cleanup:
+        if into_directory and not os.path.isdir(path):
             _make_directory(path)
-            undo.callback(_remove, os.rmdir, path)
+            cleanup.callback(_remove, os.rmdir, path)
         for target in targets:
-            _check(target, force=force)
-        for directory in _missing(path, targets) if inside else ():
+            _check_target(target, force=force)
+        for directory in _missing_directories(path, targets) if into_directory else ():
             _make_directory(directory)
-            undo.callback(_remove, os.rmdir, directory)
+            cleanup.callback(_remove, os.rmdir, directory)
         size = 0
         for target, file in zip(targets, exported.files, strict=True):
             size += _write(target, file.pieces, force=force)
-        undo.pop_all()
+        cleanup.pop_all()
     return ExportSaved(
         conversation=exported.conversation,
         path=path,
         format=exported.format,
         messages=exported.messages,
         size_bytes=size,
-        files=tuple(file.name for file in exported.files) if inside else (),
+        files=tuple(file.name for file in exported.files) if into_directory else (),
     )
 
 
-def _missing(path: str, targets: Iterable[str]) -> Iterator[str]:
-    """Yield the directories below `path` that files need and that are not there, the outer ones first."""
+def _missing_directories(path: str, targets: Iterable[str]) -> Iterator[str]:
+    """Yield the directories below `path` that the targets need and that do not exist, outer ones first."""
     needed: set[str] = set()
     for target in targets:
         directory = os.path.dirname(target)
@@ -73,8 +74,8 @@ def _missing(path: str, targets: Iterable[str]) -> Iterator[str]:
     yield from (directory for directory in sorted(needed) if not os.path.isdir(directory))
 
 
-def _check(path: str, *, force: bool) -> None:
-    """Refuse a place that an export must not take, before anything is written."""
+def _check_target(path: str, *, force: bool) -> None:
+    """Refuse a target that is not a regular file or must not be overwritten, before anything is written."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -82,29 +83,29 @@ def _check(path: str, *, force: bool) -> None:
     except OSError as error:
         raise _refusal(path, error) from error
     if not stat.S_ISREG(mode):
-        raise Invalid(f"{path!a} is no regular file", hint="standard output is written without --output, or with: -")
+        raise Invalid(f"{path!a} is not a regular file", hint="standard output is written without --output, or with: -")
     if not force:
         raise _exists(path)
 
 
 def _write(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
-    """Write a file that is seen once it is complete, and return its size."""
+    """Write a temporary file, rename it to `path`, and return its size."""
     final = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(final), f".scopes-{new_id()}.part")
     size = 0
-    with _translated(path), ExitStack() as cleaning:
+    with _translate_errors(path), ExitStack() as cleanup:
         with open(temporary, "xb") as file:
-            cleaning.callback(_remove, os.unlink, temporary)
+            cleanup.callback(_remove, os.unlink, temporary)
             for piece in pieces:
                 size += file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        _place(temporary, final, force=force)
+        _rename(temporary, final, force=force)
     return size
 
 
-def _place(temporary: str, final: str, *, force: bool) -> None:
-    """Give a complete file its name; without `force` never that of another file, whoever has made it meanwhile."""
+def _rename(temporary: str, final: str, *, force: bool) -> None:
+    """Rename a complete file; without `force` never overwrite another one, even if it was just created."""
     if not force:
         try:
             os.link(temporary, final)
@@ -122,20 +123,20 @@ def _make_directory(path: str) -> None:
     try:
         os.mkdir(path)
     except FileExistsError as error:
-        raise Invalid(f"{path!a} is no directory", hint="several files need one; or choose with --source") from error
+        raise Invalid(f"{path!a} is not a directory", hint="several files need one; or choose with --source") from error
     except OSError as error:
         raise _refusal(path, error) from error
 
 
 def _remove(remove: Callable[[str], None], path: str) -> None:
-    """Take away what is no use any more; it may be gone, or hold complete files."""
+    """Remove a temporary file or a created directory; it may be gone already, or a directory not empty."""
     with suppress(OSError):
         remove(path)
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """Turn a failure of the system into a refusal that names the file."""
+def _translate_errors(path: str) -> Iterator[None]:
+    """Translate OSError into an error that names the file."""
     try:
         yield
     except OSError as error:

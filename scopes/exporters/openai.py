@@ -1,9 +1,9 @@
-"""`openai`: one branch as a list of chat completion messages, the way a model would be given it now.
+"""Export format `openai`: one branch as a list of chat completion messages, with amendments applied.
 
-Amended messages have their new text. Retracted ones are left out, with the results of their calls, and so are the
-messages that amend and retract, and what such lists have no place for: reasoning, file references, raw parts, and the
-documents of typed messages that also have a text. What was imported from such a list keeps what only that form has: the
-role of a developer, names, images in any role, arguments that are no JSON.
+Amended messages have their new text. Left out are retracted messages with the results of their calls, the messages that
+amend or retract, and what the format cannot represent: reasoning, file references, raw parts, and the documents of
+typed messages that also have a text. A conversation that was imported from this format keeps what only this format has:
+the developer role, names, images in any role, arguments that are not JSON.
 """
 
 from __future__ import annotations
@@ -20,72 +20,71 @@ from scopes.history.messages import read_message
 from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 
-_ROLES = {"agent": "assistant", "system": "system", "injected": "system"}  # everybody else is a user
+_ROLES = {"agent": "assistant", "system": "system", "injected": "system"}  # any other kind of author is a user
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
-_OWN = "openai-messages"  # the format of an import that was such a list already
-_UNNAMED = frozenset({"user", "tool", _OWN})  # what its authors are called where it did not name them
-_ADDRESSES = ("data:", "http://", "https://")
+_OPENAI_SOURCE = "openai-messages"  # the source format of a conversation imported from such a list
+_UNNAMED = frozenset({"user", "tool", _OPENAI_SOURCE})  # authors that the import gives to messages without a name
+_URL_PREFIXES = ("data:", "http://", "https://")
 
 
-def write_openai(repository: Repository, extent: Selection) -> Iterator[bytes]:
-    """Write the messages as one JSON array, one a line; authors are named where several have one role."""
-    named = _kinds_of_many(extent)
-    own = extent.view.source == _OWN
+def write_openai(repository: Repository, selection: Selection) -> Iterator[bytes]:
+    """Yield one JSON array with one message per line; authors are named if several have the same role."""
+    named_kinds = _kinds_with_several_authors(selection)
+    from_openai = selection.view.source == _OPENAI_SOURCE
     separator = "[\n"
-    for message in _walk_current(repository, extent):
-        for entry in _entries(message, named=message.author.kind in named, own=own):
+    for message in _walk_current(repository, selection):
+        for entry in _entries(message, named=message.author.kind in named_kinds, from_openai=from_openai):
             yield utf8(separator + json_text(entry))
             separator = ",\n"
     yield b"[]\n" if separator == "[\n" else b"\n]\n"
 
 
-def _kinds_of_many(extent: Selection) -> set[str]:
-    """Return the kinds of author of which there are several."""
-    authors = {(head.author_kind, head.author) for head in extent.heads}
+def _kinds_with_several_authors(selection: Selection) -> set[str]:
+    authors = {(head.author_kind, head.author) for head in selection.heads}
     kinds = [kind for kind, _ in authors]
     return {kind for kind in ("human", "agent") if kinds.count(kind) > 1}
 
 
-def _walk_current(repository: Repository, extent: Selection) -> Iterator[Message]:
-    """Yield the messages as they are to be read now."""
-    revisions = find_amendments(repository, extent.slices[0].tip, extent.heads)
-    known = set(extent.ids.values())
-    withdrawn: set[object] = set()  # calls that were never made, so that nothing may answer them
-    for head in extent.heads:
+def _walk_current(repository: Repository, selection: Selection) -> Iterator[Message]:
+    """Yield the messages with amendments applied, without retracted ones."""
+    amendments = find_amendments(repository, selection.slices[0].tip, selection.heads)
+    known = set(selection.ids.values())
+    retracted_calls: set[object] = set()  # their results are left out
+    for head in selection.heads:
         message = read_message(repository, head.oid)
         if message.amends in known or message.retracts in known:
             continue
-        current = latest(message, revisions)
+        current = latest(message, amendments)
         if current is None:
-            withdrawn |= {part.fields.get("call_id") for part in message.parts if part.type == "tool_call"}
+            retracted_calls |= {part.fields.get("call_id") for part in message.parts if part.type == "tool_call"}
         else:
-            yield replace(message, parts=tuple(_current_parts(message, current, withdrawn)))
+            yield replace(message, parts=tuple(_current_parts(message, current, retracted_calls)))
 
 
-def _current_parts(message: Message, current: Message, withdrawn: set[object]) -> Iterator[Part]:
+def _current_parts(message: Message, current: Message, retracted_calls: set[object]) -> Iterator[Part]:
     if current is not message:
         yield from (part for part in current.parts if part.type == "text")
     for part in message.parts:
-        replaced = part.type == "text" and current is not message
-        orphaned = part.type == "tool_result" and part.fields.get("call_id") in withdrawn
-        if not replaced and not orphaned:
+        is_replaced = part.type == "text" and current is not message
+        is_orphaned = part.type == "tool_result" and part.fields.get("call_id") in retracted_calls
+        if not is_replaced and not is_orphaned:
             yield part
 
 
-def _entries(message: Message, *, named: bool, own: bool) -> Iterator[dict[str, Any]]:
-    """Lay a message out: what it says and calls, and each result that it carries as an entry of its own."""
-    tool = message.tool if own else None
+def _entries(message: Message, *, named: bool, from_openai: bool) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a message: one for its content and calls, and one for each tool result."""
+    tool = message.tool if from_openai else None
     results = [_result(part, tool) for part in message.parts if part.type == "tool_result"]
     calls = [_call(part) for part in message.parts if part.type == "tool_call"]
     role = "assistant" if calls else _ROLES.get(message.author.kind, "user")
     if role != "assistant":
         yield from results
-    blocks = _blocks(message, role, own=own)
+    blocks = _blocks(message, role, from_openai=from_openai)
     if blocks or calls:
         is_developer = role == "system" and message.extra.get("role") == "developer"
         entry: dict[str, Any] = {"role": "developer" if is_developer else role}
-        if own and message.author.name not in _UNNAMED:
+        if from_openai and message.author.name not in _UNNAMED:
             entry["name"] = message.author.name
         elif named:
             entry["name"] = _NOT_IN_NAME.sub("-", message.author.name)[:_LONGEST_NAME]
@@ -101,15 +100,15 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
     return blocks or None
 
 
-def _blocks(message: Message, role: str, *, own: bool) -> list[dict[str, Any]]:
-    """Return the content of a message; a document stands in for a text that is missing."""
-    found = [block for part in message.parts if (block := _block(part, role, own=own)) is not None]
-    if message.payload is not None and not any(block.get("text") for block in found):
-        found.append({"type": "text", "text": json_text({payload_key(message.kind): message.payload})})
-    return found
+def _blocks(message: Message, role: str, *, from_openai: bool) -> list[dict[str, Any]]:
+    """Return the content of a message; a typed document replaces a missing text."""
+    blocks = [block for part in message.parts if (block := _block(part, role, from_openai=from_openai)) is not None]
+    if message.payload is not None and not any(block.get("text") for block in blocks):
+        blocks.append({"type": "text", "text": json_text({payload_key(message.kind): message.payload})})
+    return blocks
 
 
-def _block(part: Part, role: str, *, own: bool) -> dict[str, Any] | None:
+def _block(part: Part, role: str, *, from_openai: bool) -> dict[str, Any] | None:
     if part.type == "text":
         kind = "refusal" if part.fields.get("refusal") is True and role == "assistant" else "text"
         return {"type": kind, kind: part.text}
@@ -117,8 +116,8 @@ def _block(part: Part, role: str, *, own: bool) -> dict[str, Any] | None:
         return None
     path, data, media_type = (part.fields.get(name) for name in ("path", "data", "media_type"))
     url = f"data:{media_type};base64,{data}" if isinstance(data, str) else path
-    held = role == "user" or own
-    if not held or not isinstance(url, str) or not (own or url.startswith(_ADDRESSES)):
+    may_embed = role == "user" or from_openai
+    if not may_embed or not isinstance(url, str) or not (from_openai or url.startswith(_URL_PREFIXES)):
         return {"type": "text", "text": f"[{part.type}: {path or media_type or 'unknown'}]"}
     if part.type == "image":
         return {"type": "image_url", "image_url": {"url": url}}
@@ -126,7 +125,7 @@ def _block(part: Part, role: str, *, own: bool) -> dict[str, Any] | None:
 
 
 def _call(part: Part) -> dict[str, Any]:
-    """Lay out a call; a tool that takes plain text is a custom one, if it is not known to be a function."""
+    """Return a tool call; one with text input is a custom tool unless it is known to be a function."""
     name, text = part.fields.get("name") or "unknown", part.fields.get("input_text")
     head = {"id": call_id} if (call_id := part.fields.get("call_id")) is not None else {}
     if isinstance(text, str) and part.fields.get("custom", not text.lstrip().startswith("{")) is True:
@@ -143,6 +142,6 @@ def _result(part: Part, tool: str | None) -> dict[str, Any]:
 
 
 def _is_content(output: object) -> bool:
-    """Tell a text, or a list of texts, from what has to be written as JSON."""
+    """Return True for a text or a list of texts; anything else has to be encoded as JSON."""
     blocks = output if isinstance(output, list) else [] if isinstance(output, str) else [None]
     return all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks)

@@ -1,4 +1,4 @@
-"""`original`: the bytes of the sources that a conversation was imported from, exactly."""
+"""Export format `original`: the exact bytes of the sources that a conversation was imported from."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-_COMPRESSED = ".zst"  # such sources are kept unpacked
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+_COMPRESSED = ".zst"  # compressed sources are stored decompressed
 _LONGEST_NAME = 120
-_TELLING = re.compile(
+_IMPORTED_PATH = re.compile(
     r"(?:[^/\\]+[/\\]subagents[/\\](?:[^/\\]+[/\\]){0,4}agent-|(?<![^/\\])rollout-)[^/\\]+\Z"
-)  # the end of a path from which an import learns whose history a file is
+)  # the end of a path from which an import reads the session or sub-agent of a file
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """An imported source: its description and where its bytes are."""
+    """An imported source: its record, and the commit that holds its bytes."""
 
     record: SourceRecord
     commit: Oid
 
     @property
     def label(self) -> str:
-        """What it is called by: its native id and, where it is only a part of a session, the part's name."""
+        """The native id, followed by the name of the part if the source is only a part of a session."""
         part = self.record.part
         return self.record.native_id if part is None else f"{self.record.native_id}/{part}"
 
 
-def list_sources(repository: Repository, place: Revision) -> list[StoredSource]:
-    """Return the sources that went into the conversation of a place: whole sessions first, by name."""
-    root = _find_root(repository, place)
-    stored = (Oid(commit) for commit in repository.list_refs(SOURCES).values())
-    sources = (StoredSource(read_source_record(repository, oid), oid) for oid in stored)
-    found = [source for source in sources if root in {source.record.root, *source.record.more_roots}]
-    return sorted(found, key=lambda source: (source.record.part is not None, source.label))
+def list_sources(repository: Repository, revision: Revision) -> list[StoredSource]:
+    """Return the sources of a revision's conversation: whole sessions first, then parts, by label."""
+    root = _find_root(repository, revision)
+    commits = (Oid(commit) for commit in repository.list_refs(SOURCES).values())
+    sources = (StoredSource(read_source_record(repository, oid), oid) for oid in commits)
+    matching = [source for source in sources if root in {source.record.root, *source.record.more_roots}]
+    return sorted(matching, key=lambda source: (source.record.part is not None, source.label))
 
 
-def _find_root(repository: Repository, place: Revision) -> Oid | None:
-    """Find where a conversation begins: its metadata says so, or else the walk ends there."""
-    main = read_metadata(repository, place.conversation).branches.get(MAIN)
+def _find_root(repository: Repository, revision: Revision) -> Oid | None:
+    """Return the root commit of a conversation: from its metadata, or else by walking its history."""
+    main = read_metadata(repository, revision.conversation).branches.get(MAIN)
     if main is not None and main.fork is not None and repository.has(main.fork):
         commit = read_commit(repository, main.fork)
         if is_root(commit):
             return commit.oid
-    return next((commit.oid for commit in walk_newest_first(repository, [place.oid]) if is_root(commit)), None)
+    return next((commit.oid for commit in walk_newest_first(repository, [revision.oid]) if is_root(commit)), None)
 
 
 def choose_sources(sources: list[StoredSource], conversation: ConversationId, name: str | None) -> list[StoredSource]:
-    """Return the sources that are meant: all of them, or the one whose label or part begins with `name`.
+    """Return all sources or, with `name`, the one whose label or part is or begins with it.
 
     Raises:
         Refused: the conversation was not imported.
-        NotFound, Ambiguous: no source has that name, or several do.
+        NotFound, Ambiguous: no source matches the name, or several do.
     """
     if not sources:
         hint = "its messages: --format jsonl, or everything: --format json"
@@ -73,46 +73,47 @@ def choose_sources(sources: list[StoredSource], conversation: ConversationId, na
         return sources
     labels = ", ".join(source.label for source in sources[:8])
     exact = [source for source in sources if name in {source.label, source.record.part}]
-    found = exact or [s for s in sources if s.label.startswith(name) or (s.record.part or "").startswith(name)]
-    if not found:
+    matching = exact or [s for s in sources if s.label.startswith(name) or (s.record.part or "").startswith(name)]
+    if not matching:
         raise NotFound(f"{conversation} has no source {name!a}", hint=f"sources: {labels}")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise Ambiguous(f"{name!a} fits several sources of {conversation}", hint=f"sources: {labels}")
-    return found
+    return matching
 
 
 def name_files(sources: list[StoredSource]) -> Iterator[tuple[str, StoredSource]]:
-    """Yield each source with a name that every file system takes and no other has, with the ending it had.
+    """Yield each source with a unique file name that is valid on every file system; the extension is kept.
 
-    Where a file lay among others says more than its records, it lies there again, so that it can be imported as it was.
+    If the import read the session or sub-agent of a file from its path, the name keeps those directories, so that the
+    file can be imported again with the same result.
     """
     taken: set[str] = set()
     for source in sources:
-        stem, tail = _name_of(source)
+        stem, extension = _file_name(source)
         count = 1
-        while (name := stem + (f"-{count}" if count > 1 else "") + tail).casefold() in taken:
+        while (name := stem + (f"-{count}" if count > 1 else "") + extension).casefold() in taken:
             count += 1
         taken.add(name.casefold())
         yield name, source
 
 
-def _name_of(source: StoredSource) -> tuple[str, str]:
-    """Return the name of a source's file, and its ending."""
+def _file_name(source: StoredSource) -> tuple[str, str]:
+    """Return the name of a source's file without its extension, and the extension."""
     path = source.record.path.removesuffix(_COMPRESSED)
-    found = _TELLING.search(path)
-    ending = _ENDING.search(os.path.basename(path))
-    tail = ending[0] if ending is not None else ""
-    wanted = source.label.replace("/", ".") if found is None else found[0].removesuffix(tail)
-    parts = wanted.replace("\\", "/").split("/")
+    imported_path = _IMPORTED_PATH.search(path)
+    match = _EXTENSION.search(os.path.basename(path))
+    extension = match[0] if match is not None else ""
+    stem = source.label.replace("/", ".") if imported_path is None else imported_path[0].removesuffix(extension)
+    parts = stem.replace("\\", "/").split("/")
     safe = [_UNSAFE.sub("-", part).strip("-.")[:_LONGEST_NAME] or "source" for part in parts]
-    return "/".join(safe), tail
+    return "/".join(safe), extension
 
 
 def walk_bytes(repository: Repository, source: StoredSource) -> Iterator[bytes]:
-    """Yield the bytes of a source, and compare them with its digest at the end.
+    """Yield the bytes of a source in chunks; compare them with its digest at the end.
 
     Raises:
-        Corrupt: they are not what was imported.
+        Corrupt: the digest differs, after all bytes were yielded.
     """
     digest = sha256()
     for chunk in walk_chunks(repository, source.commit):

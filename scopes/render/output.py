@@ -1,4 +1,4 @@
-"""The one way out: data to standard output, as text or JSON; everything else to standard error."""
+"""Write results to standard output as text or JSON, and errors, notes and progress to standard error."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
-from scopes.render.clean import clean, clean_line
 from scopes.render.colour import Style, paint
-from scopes.render.dispatch import load_renderings
+from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View, Write
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Document, Result, Stream
+from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
 
 
 class OutputSettings(NamedTuple):
-    """How a command shows what it has; `color` is auto, always or never, `nul` ends rows with NUL."""
+    """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL."""
 
     json: bool = False
     color: str = "auto"
@@ -31,10 +31,11 @@ class OutputSettings(NamedTuple):
     quiet: bool = False
     verbose: bool = False
     hints: bool = True
+    options: ViewOptions = DEFAULT_OPTIONS
 
 
 class Output:
-    """Shows results, refusals and what is worth saying beside them."""
+    """Writes results, errors and notes to the standard streams."""
 
     def __init__(
         self,
@@ -51,30 +52,30 @@ class Output:
         self._core_pager = core_pager
 
     def show(self, result: Result) -> None:
-        """Show a result whole, through the pager where a screen is too small, and then its notes.
+        """Write a result, through the pager if it does not fit the screen, and then its notes.
 
-        A document goes out as it is, also under `--json`.
+        The bytes of a Document are written unchanged, also with `--json`.
 
         Raises:
-            Inaccessible: it cannot be written; BrokenPipeError passes.
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
         """
         if isinstance(result, Document):
-            self._hand_over(result)
+            self._write_document(result)
         elif not self.settings.json:
-            with self._opened() as write:
+            with self._open_pager() as write:
                 self._render(result, self._view(write))
             self.stdout.flush()
         elif isinstance(result, Stream):
             self.stream(result.items)
         else:
             self._write_line(result)
-        self._tell_notes(result)
+        self._write_notes(result)
 
     def stream(self, items: Iterable[Result]) -> None:
-        """Show results as they come: JSON lines, or each as text; never through the pager.
+        """Write results one by one as they arrive, as lines of JSON or as text, never through the pager.
 
         Raises:
-            Inaccessible: one cannot be written; BrokenPipeError passes.
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
         """
         view = None if self.settings.json else self._view(self.stdout.write)
         for item in items:
@@ -83,13 +84,13 @@ class Output:
             else:
                 self._render(item, view)
                 self.stdout.flush()
-            self._tell_notes(item)
+            self._write_notes(item)
 
     def fail(self, error: ScopesError) -> None:
-        """Say what was refused and its cure; under `--json` as one JSON object.
+        """Write an error and its hint to standard error; with `--json` as one JSON object.
 
         Raises:
-            OSError: nobody can be told.
+            OSError: standard error cannot be written.
         """
         if self.settings.json:
             line = load("scopes.render.json_line:error_line")
@@ -100,18 +101,17 @@ class Output:
         self.stderr.stream.flush()
 
     def say(self, text: str, hint: str | None = None) -> None:
-        """Tell a person what happens, on standard error, unless they want quiet."""
-        self._tell(clean(text) + "\n", hint)
+        """Write a message for a person to standard error, unless `--quiet` is given."""
+        self._write_message(clean(text) + "\n", hint)
 
     def _render(self, result: Result, view: View) -> None:
-        load_renderings("text", type(result))
         render_text(result, view)
 
-    def _hand_over(self, document: Document) -> None:
-        """Write a document to the byte; at a terminal show it, made safe, where it is text."""
+    def _write_document(self, document: Document) -> None:
+        """Write a document byte for byte; on a terminal only if it is text, with control characters made visible."""
         self.stdout.flush()
         if self.stdout.terminal:
-            with self._opened() as write:
+            with self._open_pager() as write:
                 for piece in document.pieces:
                     write(clean(_as_text(piece)))
         else:
@@ -120,16 +120,15 @@ class Output:
         self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
-        load_renderings("wire", type(result))
-        line: Callable[[Result], str] = load("scopes.render.json_line:result_line")
-        self.stdout.write(line(result))
+        line: Callable[[Result, ViewOptions], str] = load("scopes.render.json_line:result_line")
+        self.stdout.write(line(result, self.settings.options))
         self.stdout.flush()
 
-    def _opened(self) -> AbstractContextManager[Write]:
+    def _open_pager(self) -> AbstractContextManager[Write]:
         if self.settings.pager and self.stdout.capable:
             command = load("scopes.render.pager:choose_pager")(self._environ, self._core_pager)
             if command is not None:
-                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._complain)
+                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._write_note)
                 return pager
         return nullcontext(self.stdout.write)
 
@@ -140,7 +139,14 @@ class Output:
         view: View
         if settings.template is not None:
             load_view = load("scopes.render.template:TemplateView")
-            view = load_view(write, template=settings.template, end=end, unchanged=not terminal, beside=self._complain)
+            view = load_view(
+                write,
+                template=settings.template,
+                end=end,
+                unchanged=not terminal,
+                write_note=self._write_note,
+                options=settings.options,
+            )
         elif settings.nul or not terminal:
             view = PlainView(
                 write,
@@ -148,22 +154,25 @@ class Output:
                 end=end,
                 hints=hints,
                 unchanged=not terminal,
-                beside=self._complain,
+                write_note=self._write_note,
+                options=settings.options,
             )
         else:
             width, _ = self.stdout.size()
-            view = load("scopes.render.terminal:TerminalView")(write, width=width, colour=colour, hints=hints)
+            view = load("scopes.render.terminal:TerminalView")(
+                write, width=width, colour=colour, hints=hints, options=settings.options
+            )
         return view
 
-    def _tell_notes(self, result: Result) -> None:
+    def _write_notes(self, result: Result) -> None:
         for note in result.notes:
-            self._tell(self._labelled("note", "warn", note.text), note.hint)
+            self._write_message(self._labelled("note", "warn", note.text), note.hint)
 
-    def _complain(self, text: str) -> None:
-        self._tell(self._labelled("note", "warn", text), None)
+    def _write_note(self, text: str) -> None:
+        self._write_message(self._labelled("note", "warn", text), None)
 
-    def _tell(self, text: str, hint: str | None) -> None:
-        """Write beside the data; the command has done its work even where nobody can be told."""
+    def _write_message(self, text: str, hint: str | None) -> None:
+        """Write to standard error; failures are ignored, because the command itself has succeeded."""
         if self.settings.quiet:
             return
         try:
@@ -184,4 +193,4 @@ def _as_text(piece: bytes) -> str:
     try:
         return piece.decode()
     except UnicodeDecodeError as error:
-        raise Refused("these bytes are no text", hint="write them to a file with --output, or into a pipe") from error
+        raise Refused("the document is not text", hint="write them to a file with --output, or into a pipe") from error

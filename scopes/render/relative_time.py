@@ -1,18 +1,18 @@
-"""How long ago something was, in the few words that a list has room for."""
+"""Format a time relative to now, as short as the cell of a list."""
 
 from __future__ import annotations
 
 from scopes.clock import format_time, parse_time
-from scopes.render.clean import clean_line
+from scopes.sanitize import clean_line
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
 _LONGEST_SECONDS = 30 * 86_400
 
 
 def ago(time: str, now_nanoseconds: int) -> str:
-    """Say `just now`, `2m ago`, `3h ago`, `5d ago`, after 30 days the date in UTC; in the future `in 5m`.
+    """Return `just now`, `2m ago`, `3h ago` or `5d ago`, `in 5m` for the future, and the date in UTC beyond 30 days.
 
-    What is no RFC 3339 time is returned as it is.
+    Text that is not an RFC 3339 time is returned unchanged.
     """
     moment = parse_time(time)
     if moment is None:

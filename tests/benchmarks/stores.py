@@ -72,19 +72,19 @@ class Speech:
 
 
 class Determined:
-    """While it lasts, the clock ticks by minutes and the dice count."""
+    """While it lasts, each reading of the clock is a minute later and random bytes are hashes of a counter."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
 
     def __enter__(self) -> None:
-        minutes, rolls = itertools.count(), itertools.count()
-        self._before = clock.read_clock, clock.roll
+        minutes, numbers = itertools.count(), itertools.count()
+        self._before = clock.read_clock, clock.random_bytes
         clock.read_clock = lambda: (START_SECONDS + 60 * next(minutes)) * 1_000_000_000
-        clock.roll = lambda size: sha256(f"{self._seed} {next(rolls)}".encode()).digest()[:size]
+        clock.random_bytes = lambda size: sha256(f"{self._seed} {next(numbers)}".encode()).digest()[:size]
 
     def __exit__(self, *_: object) -> None:
-        clock.read_clock, clock.roll = self._before
+        clock.read_clock, clock.random_bytes = self._before
 
 
 def open_store(path: str, durability: str = "full") -> Repository:

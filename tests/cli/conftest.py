@@ -42,7 +42,7 @@ def sample_options(tmp_path, monkeypatch):
 def talk(tmp_path, monkeypatch):
     """Begin a conversation with the branches main and fix, whose ids differ from the first letter on."""
     rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
     made = Talk(tmp_path)
     made.first = made.part()
     return made

@@ -38,7 +38,7 @@ class ModelledStore(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         rolls = itertools.count(1)
-        clock.roll = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+        clock.random_bytes = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
         self.directory = tempfile.mkdtemp()
         self.repository = make_store(os.path.join(self.directory, "store.git"))
         self.model = {}

@@ -1,4 +1,4 @@
-"""An empty store for every test with dice that are spread out, and files that hold what is expected."""
+"""An empty store for every test with ids that differ in their first characters, and files that hold what is expected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def repository(tmp_path, monkeypatch):
     """Make an empty store; its ids differ from the first letter on, as real ones do."""
     rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
     return make_store(tmp_path / "store.git")
 
 

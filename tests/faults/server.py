@@ -1,7 +1,7 @@
 """A program that has everything imported and forks a child for each request: a whole command in a few milliseconds.
 
 Each line of standard input is a JSON request, each line of standard output the child's status. A child is a process
-like any other: a session of its own, its own streams, a fresh libgit2. Only clock and dice are ours, so that the same
+like any other: a session of its own, its own streams, a fresh libgit2. Only clock and random bytes are ours, so that the same
 command makes the same ids again.
 """
 
@@ -80,16 +80,16 @@ def _redirect(descriptor: int, path: str, flags: int) -> None:
 
 
 def seed_world(seed: int) -> None:
-    """Make clock and dice repeat themselves for equal seeds, and differ for different ones."""
+    """Make clock and random bytes repeat themselves for equal seeds, and differ for different ones."""
     moments = itertools.count(START_NANOSECONDS + seed * 1000 * 1_000_000_000, 1_000_000_000)
-    rolls: Counter[int] = Counter()  # by size: names of temporary files must not shift the ids
+    numbers: Counter[int] = Counter()  # by size: names of temporary files must not shift the ids
 
-    def roll(size: int) -> bytes:
-        rolls[size] += 1
-        return hashlib.sha512(f"{seed}/{size}/{rolls[size]}".encode()).digest()[:size]
+    def random_bytes(size: int) -> bytes:
+        numbers[size] += 1
+        return hashlib.sha512(f"{seed}/{size}/{numbers[size]}".encode()).digest()[:size]
 
     clock.read_clock = lambda: next(moments)
-    clock.roll = roll
+    clock.random_bytes = random_bytes
 
 
 def run_command(arguments: list[str]) -> None:

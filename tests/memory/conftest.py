@@ -1,4 +1,4 @@
-"""A conversation to remember, in a store of its own."""
+"""Fixture: a store with one conversation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from scopes.conversation.new import new
 from tests.conversation.stores import make_store
-from tests.support.dice import spread_dice
+from tests.support.random_ids import spread_ids
 
-__all__ = ["spread_dice"]
+__all__ = ["spread_ids"]
 
 
 @pytest.fixture
-def repository(tmp_path, spread_dice):
+def repository(tmp_path, spread_ids):
     """Make a store with the empty conversation conv-001."""
     made = make_store(tmp_path / "store.git")
     new(made)

@@ -1,16 +1,16 @@
-"""An empty store for every test, and dice whose ids differ from the first letter on, as real ones do."""
+"""An empty store for every test, and ids that differ in their first characters."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.conversation.stores import make_store
-from tests.support.dice import spread_dice
+from tests.support.random_ids import spread_ids
 
-__all__ = ["spread_dice"]
+__all__ = ["spread_ids"]
 
 
 @pytest.fixture
-def repository(tmp_path, spread_dice):
+def repository(tmp_path, spread_ids):
     """Make an empty store in the test's own directory."""
     return make_store(tmp_path / "store.git")

@@ -180,7 +180,7 @@ from hashlib import sha256
 from scopes import clock
 seconds, rolls = itertools.count(1_767_225_600_000_000_000, 1_000_000_000), itertools.count(1)
 clock.read_clock = lambda: next(seconds)
-clock.roll = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+clock.random_bytes = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
 from tests.merge.test_replay_laws import drawn, finish
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rebase import continue_rebase

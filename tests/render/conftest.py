@@ -26,7 +26,7 @@ def at_one_moment(monkeypatch):
 def repository(tmp_path, monkeypatch):
     """Make an empty store; its ids differ from the first letter on, as real ones do."""
     rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "roll", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
     return make_store(tmp_path / "store.git")
 
 

@@ -51,7 +51,7 @@ from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
-from scopes.memory.context import choose
+from scopes.memory.context import write_context
 from scopes.memory.entry import ActionItem, Entry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
@@ -66,6 +66,7 @@ from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
+from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.search.hits import Neighbour, SearchHit
 from scopes.search.search import Search, SearchCoverage
@@ -75,6 +76,7 @@ from scopes.store.fsck import Finding
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
+from tests.render.shown import Shown
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -230,9 +232,9 @@ IMPORTED = Imported(
         ),
         ConversationImported(id="conv-002", uuid=UUID, title=None, messages=2, new_messages=0, branches=1),
     ),
-    skipped=(Skipped(path="notes.json", reason="is in no format that scopes reads"),),
+    skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
-    notes=(Note("session s9 was deleted here and stays so", "bring it back with --again"),),
+    notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
 )  # fmt: skip
 
 CREATE = Operation(
@@ -439,9 +441,9 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": choose([REMEMBERED, ADDED], 8192, str),
-    "context-without-room": choose([REMEMBERED, ADDED], 280, str),
-    "no-context": choose([], 8192, str),
+    "context": write_context([REMEMBERED, ADDED], 8192),
+    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
     ),
@@ -469,7 +471,7 @@ DEEP = SearchHit(
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
-        "stat": replace(DIFFERENCE, stat=True),
+        "stat": Shown(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "blame": {
@@ -493,7 +495,7 @@ SAMPLES = {
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
     },
-    "lifecycle": {
+    "conversation": {
         "new": ConversationCreated(
             id=CONVERSATION, uuid=UUID, branch="main", title="Login fails", participants=("planner",), operation=OPERATION
         ),
@@ -541,30 +543,30 @@ SAMPLES = {
             id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=True
         ),
         "cat": MessageView(
-            conversation=CONVERSATION, branch="main", head=CALL, message=CALL_BODY, stored=encode(CALL_BODY), raw=False
+            conversation=CONVERSATION, branch="main", head=CALL, message=CALL_BODY, stored=encode(CALL_BODY)
         ),
         "cat-summary": MessageView(
-            conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)),
-            raw=False, newer=3,
+            conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
-        "cat-raw": MessageView(
-            conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), raw=True
+        "cat-raw": Shown(
+            MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
+            ViewOptions(raw=True),
         ),
         "cat-decision": MessageView(
-            conversation=CONVERSATION, branch=None, head=DECIDED, message=DECIDED_BODY, stored=encode(DECIDED_BODY), raw=False
+            conversation=CONVERSATION, branch=None, head=DECIDED, message=DECIDED_BODY, stored=encode(DECIDED_BODY)
         ),
     },
     "log": {
-        "log": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=False),
+        "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
-        "oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=False, oneline=True),
-        "graph": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=False),
-        "graph-oneline": Log(items=ENTRIES, conversation=CONVERSATION, graph=True, oneline=True),
+        "oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "graph-oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
-        "session": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False),
-        "session-full": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=False, full=True),
-        "session-oneline": Log(items=SESSION, conversation=CONVERSATION, graph=False, oneline=True),
-        "graph-session": Log(items=SESSION, conversation=CONVERSATION, graph=True, oneline=False),
+        "session": Log(items=SESSION, conversation=CONVERSATION),
+        "session-full": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
+        "session-oneline": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph-session": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
     },
     "operations": {
         "list": OperationList(operations=(UNDO, CREATE)),
@@ -578,7 +580,9 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": replace(IMPORTED, report=True, operation=None, dry_run=True, skipped=(), notes=()),
+        "sources-report": Shown(
+            replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
+        ),
     },
     "verify_source": {
         "whole": WHOLE,
@@ -733,10 +737,10 @@ SAMPLES = {
     "memory": MEMORY,
     "context": {
         "context": CONTEXT,
-        "messages": replace(CONTEXT, layout="messages"),
-        "as-json": replace(CONTEXT, layout="json"),
-        "explain": replace(CONTEXT, explain=True, method="estimate"),
-        "stats": replace(CONTEXT, stats=True, average_relevance=0.25),
+        "messages": Shown(CONTEXT, ViewOptions(layout="messages")),
+        "as-json": Shown(CONTEXT, ViewOptions(layout="json")),
+        "explain": Shown(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
+        "stats": Shown(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
             messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
@@ -802,8 +806,10 @@ SAMPLES = {
         "get": ConfigValue(key="scopes.author", value="carol", origin="user", written=False),
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
         "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
-        "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag")), show_origin=False),
-        "list-origins": ConfigList(settings=(Setting("scopes.author", "carol", "user"),), show_origin=True),
-        "list-nothing": ConfigList(settings=(), show_origin=False),
+        "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
+        "list-origins": Shown(
+            ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)
+        ),
+        "list-nothing": ConfigList(settings=()),
     },
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Showing a result in memory: as text on a terminal of some width or in a pipe, and as a JSON document."""
+"""Show a result in memory: as text on a terminal of some width or in a pipe, and as a JSON document."""
 
 from __future__ import annotations
 
@@ -6,52 +6,62 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from scopes.render.dispatch import load_renderings
+from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
 from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View
+from scopes.render.view_options import ViewOptions
 from scopes.result import Result
+from tests.render.shown import Shown, unwrap
 
 
-def piped(result: Result, *, template: str | None = None, nul: bool = False) -> str:
+def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = False) -> str:
     """Return what a pipe gets."""
     pieces: list[str] = []
     end = "\0" if nul else "\n"
+    result, options = unwrap(sample)
     view = (
-        PlainView(pieces.append, end=end)
+        PlainView(pieces.append, end=end, options=options)
         if template is None
-        else TemplateView(pieces.append, template=template, end=end)
+        else TemplateView(pieces.append, template=template, end=end, options=options)
     )
     return _shown(result, view, pieces)
 
 
-def seen(result: Result, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
+def seen(sample: Result | Shown, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
     """Return what a person sees on a terminal."""
     pieces: list[str] = []
-    return _shown(result, TerminalView(pieces.append, width=width, colour=colour, hints=hints), pieces)
+    result, options = unwrap(sample)
+    view = TerminalView(pieces.append, width=width, colour=colour, hints=hints, options=options)
+    return _shown(result, view, pieces)
 
 
-def seen_lines(result: Result, width: int = 80, **options: bool) -> list[str]:
+def seen_lines(result: Result | Shown, width: int = 80, **options: bool) -> list[str]:
     """Return the lines that a person sees on a terminal."""
     return seen(result, width, **options).splitlines()
 
 
 def _shown(result: Result, view: View, pieces: list[str]) -> str:
-    load_renderings("text", type(result))
     render_text(result, view)
     return "".join(pieces)
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(sample: Result | Shown) -> dict[str, Any]:
     """Return what a machine reads."""
-    load_renderings("wire", type(result))
-    return json.loads(result_line(result))
+    return json.loads(json_text(sample))
+
+
+def json_text(sample: Result | Shown) -> str:
+    """Return the line of JSON that a machine reads."""
+    result, options = unwrap(sample)
+    return result_line(result, options)
 
 
 def with_texts(value: Any, change: Any) -> Any:
-    """Copy a value with every text in it changed, down through dataclasses and collections; keys stay."""
+    """Copy a value with every text in it changed, down through dataclasses and collections; keys and options stay."""
+    if isinstance(value, ViewOptions):
+        return value
     if isinstance(value, str):
         return change(value)
     if is_dataclass(value) and not isinstance(value, type):

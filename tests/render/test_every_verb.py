@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from scopes.context.context import context
 from scopes.context.count import count_conversation
-from scopes.context.history_block import history
+from scopes.context.history_block import HistoryRequest, history
+from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -50,11 +50,13 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.render.mermaid_view import as_mermaid
+from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
+from tests.render.shown import Shown
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
@@ -71,10 +73,10 @@ READS = {
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
-    "log --oneline": lambda repo: log(repo, SAMPLE, all_branches=True, oneline=True, bodies=False),
-    "log --graph": lambda repo: log(repo, SAMPLE, all_branches=True, graph=True),
+    "log --oneline": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)),
+    "log --graph": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
     "cat": lambda repo: cat(repo, SAMPLE),
-    "cat --raw": lambda repo: cat(repo, SAMPLE, raw=True),
+    "cat --raw": lambda repo: Shown(cat(repo, SAMPLE), ViewOptions(raw=True)),
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
@@ -86,9 +88,9 @@ READS = {
     "config list": lambda repo: list_settings(repo.config),
     "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
-        repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
+        repo, Request(where=SAMPLE, max_tokens=900, project=repo.path), estimated(repo), repo.path + ".cache"
     ),
-    "history": lambda repo: history(repo, SAMPLE, estimated(repo)),
+    "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
@@ -99,18 +101,18 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, every=True),
+    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
     "memory search": lambda repo: search_memory(repo, "monday"),
-    "memory context": partial(memory_context, neutralise=str),
+    "memory context": memory_context,
     "memory stats": memory_stats,
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
-    "memory prune": lambda repo: prune(repo, most=0),
+    "memory prune": lambda repo: prune(repo, max_entries=0),
     "new": lambda repo: new(repo, title="another"),
     "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
     "switch": lambda repo: switch(repo, SAMPLE, "main"),

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scopes.ids import BranchName, Oid
-from scopes.render.clean import clean_line
 from scopes.render.mermaid import LABEL_LENGTH, Branch, Commit, mermaid
+from scopes.sanitize import clean_line
 
 MERMAID = os.environ.get("SCOPES_TEST_MERMAID", "")
 PARSER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "support", "parse_mermaid.mjs")

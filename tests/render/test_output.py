@@ -10,9 +10,11 @@ import sys
 import pytest
 
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.render.dispatch import render_text
 from scopes.render.output import Output, OutputSettings
-from scopes.render.text.dispatch import render_text
+from scopes.render.view_options import ViewOptions
 from scopes.result import Note, Result
+from tests.render.results import SAMPLES
 from tests.render.sample import Pet, Pets, Screen, output, written
 
 TOM = Pet(name="Tom", notes=(Note("Tom is old", hint="feed him"),))
@@ -46,6 +48,21 @@ def test_json_is_one_document():
     text, notes = shown(TOM, json=True)
     assert text == '{"scopes":1,"kind":"pet","name":"Tom","notes":[{"text":"Tom is old","hint":"feed him"}]}\n'
     assert notes.startswith("note: ")
+
+
+@pytest.mark.parametrize("settings", [{}, {"terminal": True}, {"template": "{name}"}, {"nul": True}])
+def test_display_options_reach_every_view(settings, monkeypatch):
+    seen = []
+    monkeypatch.setattr("scopes.render.output.render_text", lambda _result, view: seen.append(view.options))
+    shown(TOM, options=ViewOptions(full=True), **settings)
+    assert seen == [ViewOptions(full=True)]
+
+
+def test_display_options_reach_the_json_of_the_results_that_they_shape():
+    text, _ = shown(SAMPLES["diff"]["stat"].result, json=True, options=ViewOptions(stat=True))
+    assert "only_left" not in json.loads(text)
+    text, _ = shown(SAMPLES["diff"]["stat"].result, json=True)
+    assert "only_left" in json.loads(text)
 
 
 def test_a_stream_is_json_lines_for_machines_and_one_view_for_people():
@@ -107,7 +124,7 @@ def test_a_view_knows_whether_hints_are_wanted(options, wanted, terminal):
     class Asked(Result):
         pass
 
-    render_text.register(Asked, lambda result, view: seen.append(view.hints))
+    render_text.register(Asked)(lambda result, view: seen.append(view.hints))
     output(terminal=terminal, **options).show(Asked())
     assert seen == [wanted]
 

@@ -21,14 +21,12 @@ import scopes.memory
 import scopes.merge
 import scopes.search
 import scopes.tokens
-from scopes.render.dispatch import NOUN_OF, load_renderings
-from scopes.render.json_line import result_line
-from scopes.render.text.dispatch import render_text
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
 from scopes.result import Document, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen, with_texts
+from tests.render.showing import document, json_text, piped, seen, with_texts
+from tests.render.shown import unwrap
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -62,14 +60,18 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 @each_kind
 def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
     assert kind.__module__ in NOUN_OF
-    for name, registry in (("text", render_text.registry), ("wire", to_wire.registry)):
-        load_renderings(name, kind)
-        assert registry[kind].__module__ == f"scopes.render.{name}.{NOUN_OF[kind.__module__]}"
+    for package, renderer in (("text", render_text), ("wire", to_wire)):
+        assert renderer.find(kind).__module__ == find_module(package, kind)
+
+
+def test_no_two_results_have_the_same_name():
+    """Renderers are registered by the names of the Result classes."""
+    assert len({kind.__name__ for kind in KINDS}) == len(KINDS)
 
 
 @each_kind
 def test_every_result_has_a_sample(kind):
-    assert any(isinstance(result, kind) for result in EVERY_SAMPLE.values())
+    assert any(isinstance(unwrap(sample)[0], kind) for sample in EVERY_SAMPLE.values())
 
 
 def test_every_module_that_has_a_noun_defines_a_result():
@@ -98,8 +100,7 @@ def test_no_result_can_act_through_a_pipe(noun, at_one_moment):
 @each_noun
 def test_a_line_of_json_is_one_safe_line(noun):
     for hostile in hostile_samples(noun):
-        load_renderings("wire", type(hostile))
-        line = result_line(hostile)
+        line = json_text(hostile)
         assert forbidden(line) == []
         assert line.count("\n") == 1
         assert json.loads(line)["kind"]
@@ -158,15 +159,15 @@ def test_a_pipe_needs_no_library_of_the_terminal():
     """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
-from scopes.render.dispatch import load_renderings
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
+from tests.render.shown import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):
-            load_renderings("text", type(result))
-            render_text(result, PlainView(lambda text: None))
+            result, options = unwrap(result)
+            render_text(result, PlainView(lambda text: None, options=options))
 print({name.partition(".")[0] for name in sys.modules} & {"rich", "markdown_it", "asyncio"} or "none")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.render.clean import clean
 from scopes.render.template import TemplateView, compile_template
 from scopes.render.view import Column, Span
+from scopes.sanitize import clean
 
 FIELDS = ["id", "title", "last_activity"]
 VALUES = {"id": "conv-001", "title": "Login {bug}", "last_activity": "2m ago"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.conversation.stores import make_store
-from tests.support.dice import spread_dice
+from tests.support.random_ids import spread_ids
 
-__all__ = ["spread_dice"]
+__all__ = ["spread_ids"]
 
 
 @pytest.fixture
-def repository(tmp_path, spread_dice):
+def repository(tmp_path, spread_ids):
     return make_store(tmp_path / "store.git")
 
 

@@ -80,9 +80,9 @@ def test_neither_the_umask_nor_the_place_enters_a_commit(tmp_path, umask):
 
 
 def test_neither_time_nor_chance_enters_a_commit(repository, monkeypatch):
-    """The clock and the dice are used where a message is made, not where it is written."""
+    """The clock and random bytes are used where a message is made, not where it is written."""
     monkeypatch.setattr(clock, "read_clock", lambda: 1 / 0)
-    monkeypatch.setattr(clock, "roll", lambda size: 1 / 0)
+    monkeypatch.setattr(clock, "random_bytes", lambda size: 1 / 0)
     assert write_conversation(repository) == (ROOT, TIP)
 
 

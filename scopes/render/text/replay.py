@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scopes.merge.replay import Rewrite
-from scopes.merge.replay_state import REBASE
-from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-from scopes.model.conflict import Conflict
-from scopes.render.text.conflict_phrases import say_conflict_lines
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, say_hint, say_outcome
+from scopes.render.dispatch import render_text
+from scopes.render.text.conflict_phrases import write_conflict_lines
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scopes.merge.replay import Rewrite
+    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.model.conflict import Conflict
 
 _MOST_LINES = 20
 
 
-@render_text.register(ReplayOutcome)
-@render_text.register(ReplayUpToDate)
+@render_text.register
 def up_to_date(result: ReplayOutcome, view: View) -> None:
     """Say that nothing was to be done."""
-    if result.kind == REBASE:
-        say_outcome(view, result.moved_branch, _branch(result), " stands on ", _base(result), " already")
+    if result.kind == "rebase":
+        write_outcome(view, result.moved_branch, _branch(result), " stands on ", _base(result), " already")
     else:
-        say_outcome(view, result.moved_branch, _branch(result), " has that already")
+        write_outcome(view, result.moved_branch, _branch(result), " has that already")
 
 
-@render_text.register(Replayed)
+@render_text.register
 def replayed(result: Replayed, view: View) -> None:
     """Say how many messages were replayed, and where; a dry run lists them with their old and new commits."""
     count = counted(len(result.moved), "message")
@@ -40,17 +42,17 @@ def replayed(result: Replayed, view: View) -> None:
             words = f"picked {count} for ", _branch(result)
         case _:
             words = f"{count} would be picked for ", _branch(result)
-    say_outcome(view, result.moved_branch, *words)
+    write_outcome(view, result.moved_branch, *words)
     if not view.terminal:
         return
     if result.dry_run:
-        _say_rewrites(view, result.moved)
-    _say_resolved(view, result.conflicts)
+        _write_rewrites(view, result.moved)
+    _write_resolved(view, result.conflicts)
     if result.operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(ReplayConflicted)
+@render_text.register
 def conflicted(result: ReplayConflicted, view: View) -> None:
     """Say at which message it stopped, the conflicts, and the commands to continue."""
     if not view.terminal:
@@ -64,19 +66,19 @@ def conflicted(result: ReplayConflicted, view: View) -> None:
         view.line(Span(result.branch, "active"), indent=4)
         view.line(f"{counted(len(result.moved), 'message')} done, {result.remaining:,} to do after this one")
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
-    if result.kind == REBASE:
+    if result.kind == "rebase":
         sides = result.onto or "", result.moved_branch
-    _say_conflicts(view, result.conflicts, sides)
+    _write_conflicts(view, result.conflicts, sides)
     if not result.dry_run:
-        _say_commands(view, result)
+        _write_commands(view, result)
 
 
-@render_text.register(ReplayAborted)
+@render_text.register
 def aborted(result: ReplayAborted, view: View) -> None:
     """Say which branch was deleted, and which one is active."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
 def _branch(result: ReplayOutcome) -> Span:
@@ -87,7 +89,7 @@ def _base(result: ReplayOutcome) -> Span:
     return Span(result.onto or "", "branch")
 
 
-def _say_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
+def _write_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
     for rewrite in moved[:_MOST_LINES]:
         old, new = identifier(view, rewrite.old), identifier(view, rewrite.new)
         view.line(identifier(view, rewrite.id), "  ", old, " → ", new, indent=4)
@@ -95,29 +97,29 @@ def _say_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
         view.line(Span(f"    … and {len(moved) - _MOST_LINES:,} more", "dim"))
 
 
-def _say_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
+def _write_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
     """List the open conflicts; `sides` are the names of target and source."""
     unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
     view.line()
-    say_conflict_lines(view, unresolved[:_MOST_LINES], sides)
+    write_conflict_lines(view, unresolved[:_MOST_LINES], sides)
     if len(unresolved) > _MOST_LINES:
         view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
 
 
-def _say_resolved(view: View, conflicts: Sequence[Conflict]) -> None:
+def _write_resolved(view: View, conflicts: Sequence[Conflict]) -> None:
     resolved = [each for each in conflicts if each.resolution is not None]
     if resolved:
         view.line(f"settled on the way: {counted(len(resolved), 'conflict')}")
 
 
-def _say_commands(view: View, result: ReplayConflicted) -> None:
+def _write_commands(view: View, result: ReplayConflicted) -> None:
     """List the commands that resolve a conflict, and that continue or abort."""
     conversation = result.conversation
     first = next((conflict.id[:8] for conflict in result.conflicts if conflict.status != "resolved"), "ID")
     if view.hints:
         view.line()
-    say_hint(view, f"look at one:     scopes conflicts show {conversation} {first}")
-    say_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first} --take source")
-    say_hint(view, f"then go on:      scopes conv {result.kind} {conversation} --continue")
-    say_hint(view, f"or leave it out: scopes conv {result.kind} {conversation} --skip")
-    say_hint(view, f"or give it up:   scopes conv {result.kind} {conversation} --abort")
+    write_hint(view, f"look at one:     scopes conflicts show {conversation} {first}")
+    write_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first} --take source")
+    write_hint(view, f"then go on:      scopes conv {result.kind} {conversation} --continue")
+    write_hint(view, f"or leave it out: scopes conv {result.kind} {conversation} --skip")
+    write_hint(view, f"or give it up:   scopes conv {result.kind} {conversation} --abort")

@@ -192,7 +192,7 @@ class _TemporaryFile:
 
     def __init__(self, directory: str, prefix: str) -> None:
         # `git prune` knows files that begin with tmp_ as left-overs. The mode is git's; the umask narrows it.
-        self.path = os.path.join(directory, prefix + clock.roll(8).hex())
+        self.path = os.path.join(directory, prefix + clock.random_bytes(8).hex())
         self.size = 0
         self._descriptor = os.open(self.path, _CREATE, 0o444)
         self._buffer = bytearray()

@@ -3,9 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.importers.results import Skipped
-from scopes.render.wire.import_ import imported
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen_lines
+from tests.render.showing import document, piped, seen_lines
 
 
 def test_the_sample_says_whether_it_was_there():
@@ -18,7 +17,7 @@ def test_the_sample_says_whether_it_was_there():
 def test_a_report_says_that_every_sum_is_its_files_size():
     report = SAMPLES["import_"]["sources-report"]
     assert "every sum is its file's size" in seen_lines(report)
-    short = replace(report, sources=(replace(report.sources[1], state_bytes=150), report.sources[0]))
+    short = report.replaced(sources=(replace(report.result.sources[1], state_bytes=150), report.result.sources[0]))
     assert "run.jsonl: 50 bytes are not accounted for" in seen_lines(short)
     assert "every sum is its file's size" not in seen_lines(short)
 
@@ -28,15 +27,15 @@ def test_a_piped_report_has_the_sum_beside_the_size():
     assert first[1:] == ["claude-code", "80000", "10000", "100", "90100", "90100"]
 
 
-def with_copy(told):
+def with_copy(noted):
     """Return a report of an import that passed a shorter copy over."""
     report = SAMPLES["import_"]["sources-report"]
-    account = replace(report.sources[1], path="copy.jsonl")
-    return replace(report, skipped=(Skipped(path="copy.jsonl", reason="a copy of it", account=account, told=told),))
+    account = replace(report.result.sources[1], path="copy.jsonl")
+    return report.replaced(skipped=(Skipped(path="copy.jsonl", reason="a copy of it", account=account, noted=noted),))
 
 
 def test_a_report_accounts_for_copies_too():
-    assert piped(with_copy(told=True)).splitlines()[2].split("\t") == [
+    assert piped(with_copy(noted=True)).splitlines()[2].split("\t") == [
         "copy.jsonl",
         "codex",
         "700",
@@ -45,16 +44,16 @@ def test_a_report_accounts_for_copies_too():
         "900",
         "900",
     ]
-    (found,) = imported(with_copy(told=True))["skipped"]
+    (found,) = document(with_copy(noted=True))["skipped"]
     assert (found["path"], found["reason"], found["account"]["account_bytes"]["sum"]) == (
         "copy.jsonl",
         "a copy of it",
         900,
     )
-    assert "account" not in imported(replace(with_copy(told=True), report=False))["skipped"][0]
+    assert "account" not in document(with_copy(noted=True).result)["skipped"][0]
 
 
 def test_why_a_file_was_passed_over_is_said_once():
     """Where a note says it, no line does."""
-    assert "passed over: copy.jsonl, a copy of it" in seen_lines(with_copy(told=False))
-    assert not [line for line in seen_lines(with_copy(told=True)) if "passed over" in line]
+    assert "skipped copy.jsonl: a copy of it" in seen_lines(with_copy(noted=False))
+    assert not [line for line in seen_lines(with_copy(noted=True)) if "skipped" in line]

@@ -6,10 +6,12 @@ import pytest
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.model.message import Part
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
+from scopes.render.view_options import ViewOptions
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES, LONG, PROMPT, SAMPLES, body, head
 from tests.render.showing import piped, seen, seen_lines
+from tests.render.shown import Shown
 
 LOG = SAMPLES["log"]
 WHERE = "(scopes conv cat length22)"
@@ -71,8 +73,8 @@ def test_a_oneline_log_has_a_line_each_that_fits():
 
 def test_a_subject_that_the_commit_cut_shows_it():
     of = head("word", "carol", "x" * 72)
-    log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c", graph=False, oneline=True)
-    assert seen_lines(log, 200) == [f"word2222 carol: {'x' * 72}…"]
+    log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c")
+    assert seen_lines(Shown(log, ViewOptions(oneline=True)), 200) == [f"word2222 carol: {'x' * 72}…"]
 
 
 def test_a_system_message_speaks_as_the_system():
@@ -170,14 +172,15 @@ def test_a_graph_streams(oneline):
         if "decide22" in text:
             raise BrokenPipeError
 
+    view = PlainView(write, options=ViewOptions(graph=True, oneline=oneline))
     with pytest.raises(BrokenPipeError):
-        render_text(replace(LOG["graph"], items=entries(), oneline=oneline), PlainView(write))
+        render_text(replace(LOG["log"], items=entries()), view)
     assert len(read) == 2
 
 
 def test_an_empty_log_is_empty():
     nothing = replace(LOG["log"], items=())
-    assert piped(nothing) == seen(nothing) == seen(replace(nothing, graph=True)) == ""
+    assert piped(nothing) == seen(nothing) == seen(Shown(nothing, ViewOptions(graph=True))) == ""
 
 
 def test_a_log_streams():
@@ -212,5 +215,5 @@ def test_a_row_of_a_message_without_text_says_what_it_does():
     subject = piped(SILENT).rstrip().split("\t")[4]
     assert subject.startswith("→ Bash make test make")
     assert (len(subject), subject[-1]) == (72, "…")
-    assert "→ Bash make test" in piped(replace(LOG["oneline"], items=[SILENT]))
+    assert "→ Bash make test" in piped(LOG["oneline"].replaced(items=[SILENT]))
     assert piped(replace(SILENT, message=None)).split("\t")[4] == "(no text)\n"

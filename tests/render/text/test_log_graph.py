@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from scopes.conversation.log import Log, LogEntry, log
+from scopes.render.view_options import ViewOptions
 from tests.render.results import ENTRIES, SAMPLES, head
 from tests.render.showing import piped, seen, seen_lines
+from tests.render.shown import Shown
 from tests.support.history import history
 
 LOG = SAMPLES["log"]
@@ -13,7 +14,9 @@ LOG = SAMPLES["log"]
 
 def drawn(entries, width=80, *, oneline=True):
     """The lines of a graph on a terminal."""
-    return seen_lines(Log(items=entries, conversation="conv-001", graph=True, oneline=oneline), width)
+    return seen_lines(
+        Shown(Log(items=entries, conversation="conv-001"), ViewOptions(graph=True, oneline=oneline)), width
+    )
 
 
 def entry(word, *parents):
@@ -77,13 +80,15 @@ def test_a_piped_graph_has_whole_ids_and_is_not_folded(at_one_moment):
 
 
 def test_each_column_has_its_colour():
-    shown = seen(replace(LOG["graph-oneline"], items=ENTRIES), colour=True)
+    shown = seen(LOG["graph-oneline"].replaced(items=ENTRIES), colour=True)
     assert shown.startswith("\x1b[32m● \x1b[0m\x1b[33mlength22\x1b[0m")
     assert "\x1b[32m├\x1b[0m\x1b[33m─╮\x1b[0m\n" in shown
 
 
 def test_a_real_history_is_drawn(repository):
     drawing = history(repository, "main: a b c", "fix@b: d e")
-    found = log(repository, drawing.conversation, all_branches=True, graph=True, oneline=True)
-    lines = [re.sub(r"[a-z2-7]{8} ", "", line) for line in seen_lines(found)]
+    found = log(repository, drawing.conversation, all_branches=True, graph=True)
+    lines = [
+        re.sub(r"[a-z2-7]{8} ", "", line) for line in seen_lines(Shown(found, ViewOptions(graph=True, oneline=True)))
+    ]
     assert lines == ["● (fix) carol: e", "● carol: d", "│ ● (main) carol: c", "├─╯", "● carol: b", "● carol: a"]

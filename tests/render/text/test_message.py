@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.model.message import Author, Part
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import CALL, CALL_BODY, PROMPT, SAMPLES, body, head
 from tests.render.showing import piped, seen, seen_lines
@@ -104,14 +104,11 @@ def test_a_message_outside_a_branch_names_its_conversation_alone():
 
 def test_raw_is_the_stored_line_to_the_byte_where_no_terminal_reads_it():
     hostile = body(PROMPT, Part("text", {"text": "\x9b2J \u202e \u00e9"}))
-    raw = replace(
-        MESSAGE["cat-raw"],
-        stored=MESSAGE["cat-raw"].stored.replace(b"Safari", "\x9b2J \u202e é".encode()),
-        message=hostile,
-    )
+    stored = MESSAGE["cat-raw"].result.stored.replace(b"Safari", "\x9b2J \u202e é".encode())
+    raw = MESSAGE["cat-raw"].replaced(stored=stored, message=hostile)
     pieces: list[str] = []
-    render_text(raw, PlainView(pieces.append, unchanged=True))
-    assert "".join(pieces).encode() == raw.stored
+    render_text(raw.result, PlainView(pieces.append, unchanged=True, options=raw.options))
+    assert "".join(pieces).encode() == stored
     assert "\x9b" not in seen(raw)
     assert "<U+009B>2J <U+202E> é" in seen(raw)
 

@@ -1,0 +1,23 @@
+"""Display options of commands (`--graph`, `--stat`, `--raw`): a Result holds data only, a View knows how to show it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ViewOptions(NamedTuple):
+    """The display options of one command. Each is read by the renderers of one verb and ignored by all others."""
+
+    graph: bool = False  # log: draw the branches to the left of the messages
+    oneline: bool = False  # log: one line per message
+    full: bool = False  # log: fold nothing
+    raw: bool = False  # cat: the stored line of JSON, byte for byte
+    stat: bool = False  # diff: counts only
+    show_origin: bool = False  # config list: the level of each value
+    report: bool = False  # import: what each byte of each source became
+    layout: str = "markdown"  # context: markdown, messages or json
+    explain: bool = False  # context: why each turn and file was kept or dropped
+    stats: bool = False  # context: how much of the budget is used
+
+
+DEFAULT_OPTIONS = ViewOptions()

@@ -1,0 +1,37 @@
+"""The display options of commands reach the renderers, whole commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.import_sample import import_sample
+from tests.cli.running import PRODUCT, scopes
+from tests.conversation.stores import make_store
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a command on a store that holds the sample."""
+    import_sample(make_store(tmp_path / "store.git"))
+
+    def run(*words):
+        done = scopes("--store", str(tmp_path / "store.git"), *words, table=PRODUCT)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_a_log_has_one_line_per_message_or_a_graph_with_its_options(run):
+    rows = run("conv", "log", "conv-001")
+    assert all(row.count("\t") == 4 for row in rows)
+    oneline = run("conv", "log", "conv-001", "--oneline")
+    assert [row.split("\t")[0][:8] for row in rows] == [line.split(" ")[0] for line in oneline]
+    assert run("conv", "log", "conv-001", "--oneline", "--graph")[0].startswith("● ")
+    assert run("conv", "log", "conv-001", "--graph")[0].startswith("● message ")
+
+
+def test_settings_are_listed_with_their_origin_on_request(run):
+    plain = run("-c", "scopes.hints=false", "config", "list")
+    assert "scopes.hints\tfalse" in plain
+    assert "scopes.hints\tfalse\tflag" in run("-c", "scopes.hints=false", "config", "list", "--show-origin")
