@@ -170,7 +170,7 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return what a person should know who looks for something where there is no store yet."""
-        hint = "make one: scopes init, or start a conversation: scopes conv new"
+        hint = "create one: scopes init, or start a conversation: scopes conv new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self) -> Config:

@@ -124,7 +124,7 @@ def _move_branch(repository: Repository, landing: BranchUpdates, leaf: BranchTip
             leaf = replace(leaf, entry=replace(leaf.entry, parent=name, fork=bases[0] if bases else landing.root))
         name, current = beside, taken.get(beside)
     elif current is None and name != leaf.name:
-        other = landing.names.find_in_the_way(leaf.name)
+        other = landing.names.find(leaf.name)
         landing.notes.append(Note(f"{leaf.name} cannot stand beside {other} in {landing.conversation}; it is {name}"))
     landing.transaction.move_branch(name, current, leaf.tip)
     entry = leaf.entry if current is None else _corrected(repository, landing, name, leaf)
@@ -153,7 +153,7 @@ def _place_for(landing: BranchUpdates, wanted: BranchName) -> BranchName:
     if wanted not in landing.taken and flat in landing.taken:
         return BranchName(flat)
     names_in_turn = chain((wanted, flat), (f"{flat}-{number}" for number in count(2)))
-    free = (name for name in names_in_turn if name in landing.taken or landing.names.find_in_the_way(name) is None)
+    free = (name for name in names_in_turn if name in landing.taken or landing.names.find(name) is None)
     return BranchName(next(free))
 
 
