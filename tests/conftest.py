@@ -4,12 +4,48 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
+from hashlib import sha256
 
 import pytest
 
 from scopes import clock
 
+MEMORY_DISK = "/dev/shm"
+LEAST_FREE_BYTES = 2 << 30
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+
+
+def pytest_configure(config):
+    """Handle SIGINT and SIGQUIT even if the parent ignored them.
+
+    A background job or a service starts the suite with both ignored. Child processes would inherit that, and a command
+    that ignores SIGINT never ends at Ctrl-C.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
+
+
+def _is_usable(directory):
+    """Return True if temporary directories may lie there: six thousand stores on a disk take longer than their tests."""
+    if not os.access(directory, os.W_OK | os.X_OK):
+        return False
+    system = os.statvfs(directory)
+    return system.f_bavail * system.f_frsize >= LEAST_FREE_BYTES and not system.f_flag & os.ST_NOEXEC
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", default="1/1", help="run the K-th of N parts of the suite, chosen by test name: K/N")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep one part of the tests; every test belongs to exactly one part, whatever the order of collection."""
+    part, parts = map(int, config.getoption("--part").split("/"))
+    kept = [item for item in items if int(sha256(item.nodeid.encode()).hexdigest(), 16) % parts == part - 1]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Messages from the command line and from standard input: texts, and JSON documents one a line."""
+"""Read messages for `append` from arguments and standard input: plain texts, and JSON Lines."""
 
 from __future__ import annotations
 
@@ -21,66 +21,11 @@ from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, 
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
 
-
-def read_text(call: Invocation, text: str) -> str:
-    """Return the text itself, or all of standard input for `-`, to the byte: bytes that are no UTF-8 become surrogates.
-
-    Raises:
-        Invalid: it is larger than a message may be.
-    """
-    if text != STANDARD_INPUT:
-        return text
-    with open_input(call, STANDARD_INPUT) as stream:
-        data = stream.read(MAX_MESSAGE_BYTES + 1)
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise Invalid(
-            f"the message is larger than {MAX_MESSAGE_BYTES >> 20} MiB",
-            hint="store the large part as a file and mention it: --file mention:PATH",
-        )
-    return data.decode("utf-8", "surrogateescape")
-
-
-def walk_documents(call: Invocation, path: str) -> Iterator[tuple[int, Any]]:
-    r"""Yield line number and JSON document of every line that is not blank; only `\n` ends a line.
-
-    Raises:
-        Invalid: names the line that is too long, no UTF-8 or no JSON.
-    """
-    with open_input(call, path) as stream:
-        number = 0
-        while line := stream.readline(MAX_MESSAGE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_MESSAGE_BYTES:
-                raise Invalid(f"line {number} is longer than {MAX_MESSAGE_BYTES >> 20} MiB")
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if line.strip():
-                yield number, parse_document(line, f"line {number}")
-
-
-def parse_document(data: bytes | str, what: str) -> Any:
-    """Read one JSON document from outside.
-
-    Raises:
-        Invalid: names what is wrong with it.
-    """
-    try:
-        return json.loads(data)
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{what} is not valid UTF-8") from error
-    except RecursionError as error:
-        raise Invalid(f"{what} is nested too deeply") from error
-    except ValueError as error:
-        raise Invalid(
-            f"{what} is no JSON: {error}", hint='for example: {"author": "carol", "text": "hello"}'
-        ) from error
-
-
 _LINES_BETWEEN_PACKING = 500
 
 
 class Fields(NamedTuple):
-    """What was given beside author and text, as it was typed; None is not given."""
+    """The message fields given as options, as typed; None if not given."""
 
     kind: str
     to: Sequence[str] | None = None
@@ -98,33 +43,77 @@ class Fields(NamedTuple):
     data: str | None = None
 
 
-def compose(author: Author, text: str | None, fields: Fields) -> Message:
-    """Make the message; a plain text with nothing beside it needs no check, and so no pydantic.
+def read_text(invocation: Invocation, text: str) -> str:
+    """Return the text, or all of standard input if it is `-`; bytes that are not UTF-8 become surrogates.
 
     Raises:
-        Invalid: there is nothing to say, or a field is wrong.
+        Invalid: the input is larger than a message may be.
+    """
+    if text != STANDARD_INPUT:
+        return text
+    with open_input(invocation, STANDARD_INPUT) as stream:
+        data = stream.read(MAX_MESSAGE_BYTES + 1)
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise Invalid(
+            f"the message is larger than {MAX_MESSAGE_BYTES >> 20} MiB",
+            hint="store the large part as a file and mention it: --file mention:PATH",
+        )
+    return data.decode("utf-8", "surrogateescape")
+
+
+def walk_documents(invocation: Invocation, path: str) -> Iterator[tuple[int, Any]]:
+    r"""Yield the line number and the JSON document of every line that is not blank; only `\n` ends a line.
+
+    Raises:
+        Invalid: a line is too long, not UTF-8 or not JSON.
+    """
+    with open_input(invocation, path) as stream:
+        number = 0
+        while line := stream.readline(MAX_MESSAGE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_MESSAGE_BYTES:
+                raise Invalid(f"line {number} is longer than {MAX_MESSAGE_BYTES >> 20} MiB")
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if line.strip():
+                yield number, parse_document(line, f"line {number}")
+
+
+def parse_document(data: bytes | str, name: str) -> Any:
+    """Parse one JSON document; `name` names it in error messages.
+
+    Raises:
+        Invalid: it is not UTF-8, not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(data)
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} is not valid UTF-8") from error
+    except RecursionError as error:
+        raise Invalid(f"{name} is nested too deeply") from error
+    except ValueError as error:
+        raise Invalid(
+            f"{name} is not valid JSON: {error}", hint='for example: {"author": "carol", "text": "hello"}'
+        ) from error
+
+
+def compose_message(author: Author, text: str | None, fields: Fields) -> Message:
+    """Build the message; a plain text without further fields needs no validation, and so no pydantic.
+
+    Raises:
+        Invalid: there is no content, or a field is invalid.
     """
     if fields.data is not None and fields.kind not in TYPED_KINDS:
-        raise Invalid("--data is the document of a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
+        raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     given = _documents(fields)
     if text is None and "parts" not in given and fields.data is None:
-        raise Invalid("what is the message?", hint="give TEXT, - for standard input, --part, --data or --jsonl")
+        raise Invalid("no message given", hint="give TEXT, - for standard input, --part, --data or --jsonl")
     if fields.kind == "plain" and text is not None and not given:
         return plain_message(author.name, text, author_kind=author.kind)
     document = {**given, "author": {"name": author.name, "kind": author.kind}, "kind": fields.kind}
     if text is not None or "parts" not in given:
         document["text"] = text or ""
-    return checked(document)
-
-
-def checked(document: object) -> Message:
-    """Turn a document from outside into a message at this moment, with a fresh id.
-
-    Raises:
-        Invalid: names the first field that is wrong.
-    """
-    message: Message = load("scopes.model.validation:check_message")(document, message_id=new_id(), now=now())
-    return message
+    return _validated(document)
 
 
 def append_lines(
@@ -133,36 +122,42 @@ def append_lines(
     branch: BranchName,
     documents: Iterable[tuple[int, Any]],
 ) -> Iterator[MessageAppended]:
-    """Append one document after the other; the next is read when the one before is on disk.
+    """Append one message per document; the next document is read after the message is on disk.
 
     Raises:
-        Invalid: names the line; the lines before it stay recorded.
+        Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
     """
     for number, document in documents:
         try:
-            done = append_to(repository, conversation, branch, checked(document))
+            appended = append_to(repository, conversation, branch, _validated(document))
         except Invalid as error:
             raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
-        yield done
+        yield appended
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(repository)
 
 
-def refuse_beside_lines(*given: str | None) -> None:
-    """Refuse what says who or what beside lines that say it themselves."""
-    if any(value is not None for value in given):
-        raise Invalid("--jsonl brings whole messages", hint="leave out TEXT, --as and --data")
+def refuse_with_lines(*options: str | None) -> None:
+    """Refuse options that cannot be combined with --jsonl, whose lines have their own author and content."""
+    if any(option is not None for option in options):
+        raise Invalid("--jsonl cannot be combined with TEXT, --as or --data", hint="set author and text in each line")
 
 
-def whole_id(repository: Repository, conversation: ConversationId, text: str | None) -> str | None:
-    """Complete the start of a message id; a whole one may name a message that is elsewhere."""
+def complete_message_id(repository: Repository, conversation: ConversationId, text: str | None) -> str | None:
+    """Return the full id for a prefix or revision; a full id is returned as it is, even if no such message exists."""
     if text is None or is_message_id(text):
         return text
     return str(head_of(read_commit(repository, resolve_revision(repository, text, conversation).oid)).id)
 
 
+def _validated(document: object) -> Message:
+    """Validate a JSON document and return it as a message with the current time and a new id."""
+    message: Message = load("scopes.model.validation:check_message")(document, message_id=new_id(), now=now())
+    return message
+
+
 def _documents(fields: Fields) -> dict[str, Any]:
-    """Return the fields that were given, as a document from outside has them."""
+    """Return the given fields under their keys in the JSON document of a message."""
     names = ("reply_to", "time", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
     given: dict[str, Any] = {name: value for name in names if (value := getattr(fields, name)) is not None}
     if fields.to:
@@ -176,14 +171,14 @@ def _documents(fields: Fields) -> dict[str, Any]:
     return given
 
 
-def _file_document(given: str) -> dict[str, str]:
-    operation, colon, path = given.partition(":")
+def _file_document(text: str) -> dict[str, str]:
+    operation, colon, path = text.partition(":")
     if not colon or operation not in FILE_OPERATIONS or not path:
         hint = f"for example: --file edit:src/app.py; operations: {', '.join(FILE_OPERATIONS)}"
-        raise Invalid(f"{given!a} is no OP:PATH", hint=hint)
+        raise Invalid(f"{text!a} is not a valid OP:PATH", hint=hint)
     if operation != "rename":
         return {"op": operation, "path": path}
     source, arrow, target = path.partition("=>")
     if not arrow:
-        raise Invalid("a rename names both paths", hint="for example: --file 'rename:old.py=>new.py'")
+        raise Invalid("a rename needs both paths", hint="for example: --file 'rename:old.py=>new.py'")
     return {"op": operation, "path": target, "from": source}

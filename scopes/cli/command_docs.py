@@ -1,7 +1,7 @@
-"""A verb in pieces: usage, text, arguments, options. Help, manual pages and completion all print this.
+"""The documentation of a command: usage, text, arguments, options; printed by help and in manual pages.
 
-Taking a verb to pieces needs its function, and so nearly everything there is; help reads the file that the generator
-wrote instead, which a test compares.
+Help reads it from command_docs.json, which `generate` writes, so that it loads neither typer nor the command's module.
+`inspect_command` builds it from the command's function.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-DESCRIPTIONS_FILE = os.path.join(os.path.dirname(__file__), "descriptions.json")
+DOCS_FILE = os.path.join(os.path.dirname(__file__), "command_docs.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """An argument or option: how it is typed, what its value is called, what the value may be."""
+class ParameterDocs:
+    """An argument (without names) or an option; `value` is the placeholder of its value, None for a switch."""
 
     names: tuple[str, ...]
     value: str | None
@@ -28,38 +28,38 @@ class Part:
 
     @property
     def label(self) -> str:
-        """Write it as help shows it: `-z, --nul`, `--branch BRANCH`, `CONVERSATION`."""
+        """The names and the value, as in help: `-z, --nul`, `--branch BRANCH`, `CONV`."""
         return " ".join(filter(None, (", ".join(self.names), self.value)))
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """One verb, ready to be printed; the last line of `text` belongs to the examples where it has some."""
+class CommandDocs:
+    """The documentation of one command; `text` is the docstring without its summary and examples."""
 
     spelling: str
     summary: str
     usage: str
     text: str
     examples: str
-    arguments: tuple[Part, ...]
-    options: tuple[Part, ...]
+    arguments: tuple[ParameterDocs, ...]
+    options: tuple[ParameterDocs, ...]
 
 
-def write_descriptions(verbs: dict[tuple[str, ...], Description]) -> str:
-    """Write verbs as the text of the descriptions file."""
-    return json.dumps({" ".join(path): asdict(verb) for path, verb in verbs.items()}, indent=1) + "\n"
+def dump_docs(commands: dict[tuple[str, ...], CommandDocs]) -> str:
+    """Return the content of command_docs.json."""
+    return json.dumps({" ".join(path): asdict(docs) for path, docs in commands.items()}, indent=1) + "\n"
 
 
-def find_description(path: tuple[str, ...]) -> Description | None:
-    """Read one verb from the descriptions file; None where it is not in it."""
-    with open(DESCRIPTIONS_FILE, encoding="utf-8") as file:
-        found: dict[str, Any] | None = json.load(file).get(" ".join(path))
-    if found is None:
+def read_docs(path: tuple[str, ...]) -> CommandDocs | None:
+    """Read the documentation of one command from command_docs.json; None if it is not in it."""
+    with open(DOCS_FILE, encoding="utf-8") as file:
+        docs: dict[str, Any] | None = json.load(file).get(" ".join(path))
+    if docs is None:
         return None
-    found["arguments"] = tuple(_part(part) for part in found["arguments"])
-    found["options"] = tuple(_part(part) for part in found["options"])
-    return Description(**found)
+    docs["arguments"] = tuple(_parameter(document) for document in docs["arguments"])
+    docs["options"] = tuple(_parameter(document) for document in docs["options"])
+    return CommandDocs(**docs)
 
 
-def _part(document: dict[str, Any]) -> Part:
-    return Part(**{**document, "names": tuple(document["names"]), "choices": tuple(document["choices"])})
+def _parameter(document: dict[str, Any]) -> ParameterDocs:
+    return ParameterDocs(**{**document, "names": tuple(document["names"]), "choices": tuple(document["choices"])})

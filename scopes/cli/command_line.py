@@ -1,4 +1,4 @@
-"""Splitting a command line into options before the verb, the verb, and the rest, for dispatch and completion."""
+"""Split a command line into global options, the command, and its arguments, for dispatch and completion."""
 
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
 from scopes.cli.table import Command, Table
@@ -8,10 +8,14 @@ SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names i
 
 
 class CommandLine:
-    """What was typed, in parts.
+    """The parts of a command line.
 
-    `path` is as far as the table could be followed, `command` the verb there, `unknown` the word that led nowhere.
-    `leading` are the options before the verb, `rest` the words behind it, `waits` an option that still needs a value.
+    leading: the global options before the command, with their values.
+    typed: the words of the command as typed; `path` is the same with aliases resolved.
+    command: the command at `path`; None if the path is incomplete or unknown.
+    unknown: the first word that is neither a global option nor a command.
+    rest: the words after the command.
+    missing_value: the global option that ends the line without its value.
     """
 
     def __init__(self) -> None:
@@ -21,12 +25,12 @@ class CommandLine:
         self.command: Command | None = None
         self.unknown: str | None = None
         self.rest: list[str] = []
-        self.waits: str | None = None
+        self.missing_value: str | None = None
         self.wants_help = False
 
 
 def split_words(table: Table, words: list[str]) -> CommandLine:
-    """Follow the table along the words up to a verb, or to the first word that it does not know."""
+    """Split the words at the command; stop at the first word that is not in the table."""
     line = CommandLine()
     position = 0
     while position < len(words) and line.command is None and line.unknown is None:
@@ -41,7 +45,7 @@ def split_words(table: Table, words: list[str]) -> CommandLine:
                 line.unknown = word
             elif expects_value(word):
                 line.leading += words[position : position + 1]
-                line.waits = word if position == len(words) else None
+                line.missing_value = word if position == len(words) else None
                 position += 1
             continue
         line.typed.append(word)
@@ -61,14 +65,14 @@ def _follow(table: Table, line: CommandLine, word: str) -> None:
 
 
 def is_option(word: str) -> bool:
-    """Tell whether the word is a global option, or a bundle of short ones."""
+    """Return True if the word is a global option, or short ones combined, such as `-qv`."""
     if word.startswith("--"):
         return word.partition("=")[0] in LONG
     return word[1] in SHORT
 
 
 def expects_value(word: str) -> bool:
-    """Tell whether the word after this global option is its value (`-C dir`, but not `-Cdir`, `--store=path`)."""
+    """Return True if the next word is the value of this global option: `-C dir`, but not `-Cdir` or `--store=path`."""
     if word.startswith("--"):
         return word in LONG and LONG[word].value is not None
     for place, letter in enumerate(word[1:], start=2):

@@ -1,4 +1,4 @@
-"""Where completion finds its words: the table, the generated options file, and the names in the store."""
+"""Complete a command line from the command table, the generated options.tsv and the names in the store."""
 
 from __future__ import annotations
 
@@ -19,185 +19,188 @@ if TYPE_CHECKING:
 Candidates = list[tuple[str, str]]
 
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
-# Value names that stand for, or begin with, the name of a conversation.
-NAMED = {"CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
+# Placeholders whose values are, or begin with, the name of a conversation.
+_STORE_NAMES = {"CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
 
 
-class Row:
-    """One line of the options file: an option's name, or the number of an argument (`1`, `2...`)."""
+class OptionRow:
+    """One line of options.tsv; `name` is an option's name, or the position of an argument (`1`, `2...`)."""
 
     __slots__ = ("choices", "help", "name", "value")
 
-    def __init__(self, name: str, value: str, choices: str, about: str) -> None:
+    def __init__(self, name: str, value: str, choices: str, help_text: str) -> None:
         self.name = name
         self.value = value
         self.choices = choices.split(",") if choices else []
-        self.help = about
+        self.help = help_text
 
 
-class Place:
-    """Where in the command line the current word stands: what was given, and the option that waits for a value."""
+class ParsedWords:
+    """The words before the current one: arguments, options with values, and the option that still needs its value."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
         self.arguments: list[str] = []
-        self.given: list[tuple[str, str]] = []
-        self.row: Row | None = None
+        self.options: list[tuple[str, str]] = []
+        self.open_option: OptionRow | None = None
         self.options_ended = False
 
 
-def members(table: Table, path: tuple[str, ...]) -> Candidates:
-    """Return the commands and groups under a path, under every name that they have."""
-    found = [(node.path[-1], node.summary) for node in table.members(path)]
-    if not path:
-        nodes = table.commands | table.groups
-        found += [(name, nodes[target].summary) for name, target in table.aliases.items() if (name,) != target]
-        found.append(("ai", "The long form of every group"))
-    return found
-
-
-def values(row: Row, current: str, place: Place) -> Candidates:
-    """Return what a value may be: a choice or a name from the store; nothing else, and shells then offer files."""
-    if row.choices:
-        return [(choice, "") for choice in row.choices]
-    if row.value == "KEY":
-        return read_keys()
-    if row.value not in NAMED:
-        return []
-    store = _store(place)
-    conversations = list_conversations(store)
-    if row.value in {"BRANCH", "MESSAGE"} and place.arguments:
-        conversation = _whole_name(conversations, place.arguments[0].partition("/")[0])
-        return [(branch, f"branch of {conversation}") for branch in list_branches(store, conversation)]
-    name, slash, _ = current.partition("/")
-    if slash:
-        return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _whole_name(conversations, name))]
-    return [(conversation, "conversation") for conversation in conversations]
-
-
-def _whole_name(names: list[str], typed: str) -> str:
-    """Return the one name that begins with what was typed; an exact name wins."""
-    fitting = [name for name in names if name.startswith(typed)]
-    return fitting[0] if len(fitting) == 1 else typed
-
-
-def _store(place: Place) -> str:
-    """Find the store that the words before mean, as `Invocation.store_path` would."""
-    for name, value in place.given:
-        if name == "-C":
-            os.chdir(os.path.expanduser(value))
-    stores = [value for name, value in place.given if name == "--store"]
-    return choose_store(
-        explicit=stores[-1] if stores else None,
-        environment=place.environ.get("SCOPES_STORE"),
-        cwd=os.getcwd(),
-        data_home=data_home(place.environ),
-    )
-
-
-def read_rows(command: Command) -> list[Row]:
-    """Read the options and arguments of one verb, in the order of its help."""
-    start = " ".join(command.path) + "\t"
-    return [Row(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line.startswith(start)]
-
-
-def read_keys() -> Candidates:
-    """Read the names of the settings and what they mean."""
-    return [
-        (row.name, row.help) for row in (Row(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "=")
-    ]
-
-
-def _lines() -> list[str]:
-    with open(OPTIONS_FILE, encoding="utf-8") as file:
-        return file.readlines()
-
-
 def answer(table: Table, arguments: list[str], environ: Mapping[str, str]) -> NoReturn:
-    """Print the candidates for the last of the words behind `--`, and end the process with exit code 0.
+    """Print the candidates for the last word after `--`, and end the process with exit code 0.
 
-    Trouble prints nothing, because a completion must never disturb the line being typed; and the interpreter's own
-    tidying up at exit would cost more than the answer.
+    Errors print nothing, because a completion must not disturb the line being typed. `os._exit` avoids the
+    interpreter's shutdown, which would take longer than the completion.
     """
     try:
         words = arguments[1:] if arguments[:1] == ["--"] else arguments
         found = complete(table, words or [""], environ)
-        text = "".join(f"{word}\t{about}\n" for word, about in found if word.isprintable() and about.isprintable())
-        sys.stdout.buffer.write(text.encode())
+        lines = "".join(f"{word}\t{text}\n" for word, text in found if word.isprintable() and text.isprintable())
+        sys.stdout.buffer.write(lines.encode())
         sys.stdout.buffer.flush()
     finally:
         os._exit(0)
 
 
 def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> Candidates:
-    """Return the words that may stand in the place of the last one, with what they mean."""
+    """Return the candidates for the last word, with their descriptions."""
     *before, current = words
     line = split_words(table, before)
     if line.unknown is not None:
         return []
     rows = [] if line.command is None else read_rows(line.command)
-    place = _place(line, rows, environ)
+    parsed = _parse_words(line, rows, environ)
     name, equals, typed = current.partition("=")
-    if place.row is not None:
-        found = values(place.row, current, place)
-    elif place.options_ended or not current.startswith("-"):
-        found = _plain_word(table, line, rows, current, place)
+    if parsed.open_option is not None:
+        found = values(parsed.open_option, current, parsed)
+    elif parsed.options_ended or not current.startswith("-"):
+        found = _plain_word(table, line, rows, current, parsed)
     elif equals:
         row = _row(rows, name)
-        found = [] if row is None else [(f"{name}={w}", about) for w, about in values(row, typed, place)]
+        found = [] if row is None else [(f"{name}={value}", text) for value, text in values(row, typed, parsed)]
     else:
-        everywhere = [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names]
-        found = [(row.name, row.help) for row in rows if row.name.startswith("-")] + everywhere
+        global_options = [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names]
+        found = [(row.name, row.help) for row in rows if row.name.startswith("-")] + global_options
     return [pair for pair in found if pair[0].startswith(current)]
 
 
-def _plain_word(table: Table, line: CommandLine, rows: list[Row], current: str, place: Place) -> Candidates:
-    """Answer for a word that is no option: a command, or an argument of one."""
+def members(table: Table, path: tuple[str, ...]) -> Candidates:
+    """Return the commands and groups under a path, with their aliases."""
+    found = [(node.path[-1], node.summary) for node in table.members(path)]
+    if not path:
+        nodes = table.commands | table.groups
+        found += [(name, nodes[target].summary) for name, target in table.aliases.items() if (name,) != target]
+        found.append(("ai", "Prefix of the long form of all groups"))
+    return found
+
+
+def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the possible values: choices, settings or names from the store; none if the shell should offer files."""
+    if row.choices:
+        return [(choice, "") for choice in row.choices]
+    if row.value == "KEY":
+        return read_keys()
+    if row.value not in _STORE_NAMES:
+        return []
+    store = _store_path(parsed)
+    conversations = list_conversations(store)
+    if row.value in {"BRANCH", "MESSAGE"} and parsed.arguments:
+        conversation = _complete_name(conversations, parsed.arguments[0].partition("/")[0])
+        return [(branch, f"branch of {conversation}") for branch in list_branches(store, conversation)]
+    name, slash, _ = current.partition("/")
+    if slash:
+        return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _complete_name(conversations, name))]
+    return [(conversation, "conversation") for conversation in conversations]
+
+
+def read_rows(command: Command) -> list[OptionRow]:
+    """Read the options and arguments of one command, in the order of its help."""
+    start = " ".join(command.path) + "\t"
+    return [OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line.startswith(start)]
+
+
+def read_keys() -> Candidates:
+    """Read the names and descriptions of the settings."""
+    return [
+        (row.name, row.help)
+        for row in (OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "=")
+    ]
+
+
+def _plain_word(
+    table: Table, line: CommandLine, rows: list[OptionRow], current: str, parsed: ParsedWords
+) -> Candidates:
+    """Return the candidates for a word that is not an option: a command, or an argument of one."""
     if line.command is None:
         return members(table, line.path)
     if line.command.path == ("help",):
         path = split_words(table, line.rest).path
         return members(table, path) + ([] if path else members(table, table.default))
-    row = _argument_row(rows, len(place.arguments) + 1)
-    return [] if row is None else values(row, current, place)
+    row = _argument_row(rows, len(parsed.arguments) + 1)
+    return [] if row is None else values(row, current, parsed)
 
 
-def _place(line: CommandLine, rows: list[Row], environ: Mapping[str, str]) -> Place:
-    """Read the words before the current one: which arguments and options are given, and what is waited for."""
-    place = Place(environ)
+def _parse_words(line: CommandLine, rows: list[OptionRow], environ: Mapping[str, str]) -> ParsedWords:
+    """Parse the words before the current one."""
+    parsed = ParsedWords(environ)
     for word in (*line.leading, *line.rest):
-        if place.row is not None:
-            place.given.append((place.row.name, word))
-            place.row = None
-        elif place.options_ended or not word.startswith("-") or word == "-":
-            place.arguments.append(word)
+        if parsed.open_option is not None:
+            parsed.options.append((parsed.open_option.name, word))
+            parsed.open_option = None
+        elif parsed.options_ended or not word.startswith("-") or word == "-":
+            parsed.arguments.append(word)
         elif word == "--":
-            place.options_ended = True
+            parsed.options_ended = True
         else:
             name, equals, value = word.partition("=")
-            place.given += [(name, value)] if equals else []
-            place.row = _row(rows, word) if _waits(rows, word) else None
-    return place
+            parsed.options += [(name, value)] if equals else []
+            parsed.open_option = _row(rows, word) if _expects_value(rows, word) else None
+    return parsed
 
 
-def _waits(rows: list[Row], word: str) -> bool:
+def _expects_value(rows: list[OptionRow], word: str) -> bool:
     own = next((row for row in rows if row.name == word), None)
     return expects_value(word) if own is None else bool(own.value)
 
 
-def _row(rows: list[Row], word: str) -> Row | None:
-    """Return what is known about an option, the verb's own or a global one."""
+def _row(rows: list[OptionRow], word: str) -> OptionRow | None:
+    """Return the row of an option of the command, else of a global option; None if it is unknown."""
     own = next((row for row in rows if row.name == word), None)
     option = LONG.get(word) if word.startswith("--") else SHORT.get(word[-1:])
     if own is not None or option is None:
         return own
     name = word if word.startswith("--") else "-" + word[-1:]
-    return Row(name, option.value or "", ",".join(option.choices), option.help)
+    return OptionRow(name, option.value or "", ",".join(option.choices), option.help)
 
 
-def _argument_row(rows: list[Row], number: int) -> Row | None:
-    """Return the argument at a place, counted from 1; the last one may take all further places."""
+def _argument_row(rows: list[OptionRow], number: int) -> OptionRow | None:
+    """Return the row of an argument by its position, counted from 1; a repeated last argument takes all later ones."""
     arguments = [row for row in rows if row.name[0].isdigit()]
     if number <= len(arguments):
         return arguments[number - 1]
     return arguments[-1] if arguments and arguments[-1].name.endswith("...") else None
+
+
+def _complete_name(names: list[str], typed: str) -> str:
+    """Return the only name that starts with `typed`; if there is none or several, `typed` itself."""
+    matches = [name for name in names if name.startswith(typed)]
+    return matches[0] if len(matches) == 1 else typed
+
+
+def _store_path(parsed: ParsedWords) -> str:
+    """Return the path of the store that the words before select, as `Invocation.store_path` does."""
+    for name, value in parsed.options:
+        if name == "-C":
+            os.chdir(os.path.expanduser(value))
+    stores = [value for name, value in parsed.options if name == "--store"]
+    return choose_store(
+        explicit=stores[-1] if stores else None,
+        environment=parsed.environ.get("SCOPES_STORE"),
+        cwd=os.getcwd(),
+        data_home=data_home(parsed.environ),
+    )
+
+
+def _lines() -> list[str]:
+    with open(OPTIONS_FILE, encoding="utf-8") as file:
+        return file.readlines()

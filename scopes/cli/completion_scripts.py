@@ -1,4 +1,4 @@
-"""The completion scripts. They know nothing but how to ask `scopes __complete`, which answers in some milliseconds."""
+"""The completion scripts of bash, zsh and fish. They only call `scopes __complete`, which takes some milliseconds."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def print_script(_table: Table, words: list[str], invocation: Invocation) -> int:
-    """Print the completion script of the shell that the one word names."""
+    """Print the completion script of a shell."""
     if len(words) != 1 or words[0] not in SCRIPTS:
         raise Invalid(
-            "completion wants one shell: bash, zsh or fish", hint='for example: eval "$(scopes completion bash)"'
+            "completion needs one shell: bash, zsh or fish", hint='for example: eval "$(scopes completion bash)"'
         )
     invocation.stdout.write(SCRIPTS[words[0]])
     return 0

@@ -1,4 +1,4 @@
-"""The options by which a command that stopped on conflicts goes on, shared by the verbs that can stop."""
+"""The options --continue, --skip, --abort and --dry-run of `rebase` and `cherry-pick`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ import typer
 
 from scopes.errors import Invalid
 
-Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on once the conflicts are resolved")]
-Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Go on without the message that it stopped at")]
-Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Give up, and leave everything as it was")]
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing")]
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Continue after the conflicts are resolved")]
+Skip: TypeAlias = Annotated[
+    bool, typer.Option("--skip", help="Skip the message that caused the conflict, and continue")
+]
+Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing")]
 
 
-def chosen_step(*, begins: bool, go_on: bool, skip: bool, abort: bool, dry_run: bool, missing: str) -> str:
-    """Return which of begin, continue, skip and abort is asked for; `missing` says what a beginning lacks.
+def requested_step(*, begin: bool, continue_: bool, skip: bool, abort: bool, dry_run: bool, missing: str) -> str:
+    """Return the requested step: "begin", "continue", "skip" or "abort".
+
+    `missing` is the error message when no step is requested.
 
     Raises:
-        Invalid: none or several of them, or a dry run of something else than a beginning.
+        Invalid: no step or several steps are given, or --dry-run with another step than "begin".
     """
-    asked = {"begin": begins, "continue": go_on, "skip": skip, "abort": abort}
-    steps = [name for name, given in asked.items() if given]
+    requested = {"begin": begin, "continue": continue_, "skip": skip, "abort": abort}
+    steps = [name for name, given in requested.items() if given]
     if not steps:
-        raise Invalid(missing, hint="or go on with --continue, --skip or --abort")
+        raise Invalid(missing, hint="or give one of --continue, --skip and --abort")
     if len(steps) > 1:
-        raise Invalid("one thing at a time", hint="begin anew, or give one of --continue, --skip and --abort")
-    if dry_run and not begins:
-        raise Invalid(f"--dry-run does not go with --{steps[0]}", hint="it shows what a new one would do")
+        raise Invalid(
+            "several steps are given at once", hint="start a new one, or give one of --continue, --skip and --abort"
+        )
+    if dry_run and not begin:
+        raise Invalid(f"--dry-run cannot be combined with --{steps[0]}", hint="it previews a new one only")
     return steps[0]

@@ -1,4 +1,8 @@
-"""The crash file: what a bug report needs, without what people wrote (arguments may hold messages and secrets)."""
+"""Write a crash file for a bug report: versions, system and traceback.
+
+It contains no arguments, because they may contain messages and secrets. Loaded only after a bug, because `traceback`
+is slow to import.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from scopes.cli.invocation import Invocation
 
 
 def write_crash_file(invocation: Invocation, error: BaseException) -> str | None:
-    """Write the details of a bug, readable by its owner alone, and return the path.
+    """Write the crash file, readable only by its owner, and return its path.
 
-    Where no file can be written they go to standard error, and None is returned.
+    If it cannot be written, print its content to standard error and return None.
     """
     text = _details(invocation, error)
     directory = _directory(invocation.environ)

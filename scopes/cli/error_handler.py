@@ -1,4 +1,4 @@
-"""The last resort: whatever stopped a command becomes one line, the right exit code, and for a bug a crash file."""
+"""Turn the exception that stopped a command into one error line and an exit code; write a crash file for bugs."""
 
 from __future__ import annotations
 
@@ -19,68 +19,68 @@ EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-# The machine says no, which is no bug of ours, wherever it comes up.
-_MACHINE = {
+# Failures of the machine (full disk, missing permission), which are no bugs of ours wherever they occur.
+_MACHINE_ERRORS = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS),
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.EBADF),
 }
 
 
 class Interrupted(ScopesError):
-    """Ctrl-C; what was recorded before it stays recorded."""
+    """The user pressed Ctrl-C; what was recorded before stays recorded."""
 
     kind = "interrupted"
     exit_code = EXIT_INTERRUPTED
 
 
 class Bug(ScopesError):
-    """A defect of scopes itself."""
+    """An unexpected exception: a defect of scopes."""
 
     kind = "bug"
     exit_code = EXIT_BUG
 
 
 def report(invocation: Invocation, error: BaseException) -> int:
-    """Say what stopped the command and return the exit code; a broken pipe is silent."""
+    """Print the error and return the exit code; for a broken pipe print nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if isinstance(error, BrokenPipeError):
-        _abandon(invocation.stdout)
+        _discard(invocation.stdout)
         return EXIT_BROKEN_PIPE
-    refusal = _as_refusal(invocation, error)
-    done = invocation.committed
-    if done is not None:
-        refusal.message += (
-            f"; recorded as {done} before the {'interrupt' if refusal.kind == 'interrupted' else 'error'}"
+    reported = _as_scopes_error(invocation, error)
+    recorded = invocation.committed
+    if recorded is not None:
+        reported.message += (
+            f"; recorded as {recorded} before the {'interrupt' if reported.kind == 'interrupted' else 'error'}"
         )
     try:
         invocation.stdout.flush()
     except OSError:
-        _abandon(invocation.stdout)
+        _discard(invocation.stdout)
     try:
-        invocation.output(configured=False).fail(refusal)
+        invocation.output(configured=False).fail(reported)
         invocation.stderr.flush()
     except OSError:
-        _abandon(invocation.stderr)  # nobody can be told any more; the exit code still says it
-    return refusal.exit_code
+        _discard(invocation.stderr)  # nothing can be printed any more; the exit code still tells
+    return reported.exit_code
 
 
-def _as_refusal(invocation: Invocation, error: BaseException) -> ScopesError:
+def _as_scopes_error(invocation: Invocation, error: BaseException) -> ScopesError:
     if isinstance(error, ScopesError):
         return error
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("interrupted")
-    if isinstance(error, OSError) and error.errno in _MACHINE:
-        what = f"cannot use {error.filename}" if error.filename else "cannot write the output"
+    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+        failed = f"cannot use {error.filename}" if error.filename else "cannot write the output"
         reason = os.strerror(error.errno)
-        return Inaccessible(f"{what}: {reason[0].lower()}{reason[1:]}")
-    words = f"{type(error).__name__}: {error}".partition("\n")[0]
+        return Inaccessible(f"{failed}: {reason[0].lower()}{reason[1:]}")
+    summary = f"{type(error).__name__}: {error}".partition("\n")[0]
     path = load("scopes.cli.crash:write_crash_file")(invocation, error)
     hint = f"please report it with the details in {path}" if path else "please report it with the text above"
-    return Bug(f"this is a bug in scopes: {words}", hint=hint)
+    return Bug(f"this is a bug in scopes: {summary}", hint=hint)
 
 
-def _abandon(stream: TextIO) -> None:
-    """Send what is left in a buffer to nowhere, so that the interpreter does not fail on it at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream to /dev/null, so that flushing its buffer at exit does not fail."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

@@ -1,6 +1,6 @@
-"""Write what is derived from the command table: completion scripts, manual pages, the options file.
+"""Generate the files derived from the command table: completions, manual pages, options.tsv, command_docs.json.
 
-`python -m scopes.cli.generate` writes them into the checkout at hand; `--check` only compares, for the test.
+`python -m scopes.cli.generate` writes them into this checkout; `--check` only lists the files that differ.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.command_docs import DESCRIPTIONS_FILE, Description, Part, write_descriptions
+from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
 from scopes.cli.completion import OPTIONS_FILE
 from scopes.cli.completion_scripts import SCRIPTS
-from scopes.cli.description import describe
-from scopes.cli.man_pages import page_name, root_page, verb_page
+from scopes.cli.inspect_command import inspect_command
+from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflict import CONFLICT_TYPES
 from scopes.store.config import SETTINGS
@@ -22,50 +22,52 @@ SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}
 
 
 def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
-    """Return the derived files: path below the checkout -> text."""
-    verbs = {path: describe(table, command) for path, command in table.commands.items()}
+    """Return the generated files: path in the checkout -> text."""
+    docs = {path: inspect_command(table, command) for path, command in table.commands.items()}
     files = {f"completions/{SCRIPT_NAMES[shell]}": script for shell, script in SCRIPTS.items()}
     files[f"{PAGES}/scopes.1"] = root_page(table, settings.items())
-    for path, verb in verbs.items():
+    for path, each in docs.items():
         name = page_name(table, path)
-        files[f"{PAGES}/{name}.1"] = verb_page(name, verb)
-    rows = [row for path, verb in verbs.items() for row in _rows(" ".join(path), verb)]
+        files[f"{PAGES}/{name}.1"] = command_page(name, each)
+    rows = [row for path, each in docs.items() for row in _rows(" ".join(path), each)]
     rows += ["\t".join(("=", key, "", "", about)) for name, about in settings.items() for key in _keys(name)]
     files["scopes/cli/" + os.path.basename(OPTIONS_FILE)] = "".join(f"{row}\n" for row in rows)
-    files["scopes/cli/" + os.path.basename(DESCRIPTIONS_FILE)] = write_descriptions(verbs)
+    files["scopes/cli/" + os.path.basename(DOCS_FILE)] = dump_docs(docs)
     return files
 
 
 def _keys(name: str) -> list[str]:
-    """Return the settings of a name: one for each type of conflict where it leaves the type open; no model's."""
+    """Expand `<type>` to one key for each conflict type; keys with a `<name>` of the user's choice cannot be listed."""
     if "<name>" in name:
         return []
     return [name.replace("<type>", kind) for kind in CONFLICT_TYPES] if "<type>" in name else [name]
 
 
-def _rows(path: str, verb: Description) -> list[str]:
-    """Return one row an option name and one an argument: path, name or place, value name, choices, help."""
-    rows = [_row(path, f"{place}{'...' * part.repeated}", part) for place, part in enumerate(verb.arguments, start=1)]
-    return rows + [_row(path, name, part) for part in verb.options for name in part.names]
+def _rows(path: str, docs: CommandDocs) -> list[str]:
+    """Return one row per argument and option name: command, name or position, placeholder, choices, help."""
+    rows = [
+        _row(path, f"{position}{'...' * part.repeated}", part) for position, part in enumerate(docs.arguments, start=1)
+    ]
+    return rows + [_row(path, name, part) for part in docs.options for name in part.names]
 
 
-def _row(path: str, name: str, part: Part) -> str:
+def _row(path: str, name: str, part: ParameterDocs) -> str:
     return "\t".join((path, name, part.value or "", ",".join(part.choices), part.help))
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with `--check` only name those that differ; 1 when there are any."""
+    """Write the files and list the changed ones; with `--check` only list them, and return 1 if there are any."""
     check = "--check" in arguments
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    wanted: dict[str, str | None] = {**generate(TABLE, SETTINGS)}
+    files: dict[str, str | None] = {**generate(TABLE, SETTINGS)}
     for name in _existing_pages(root):
-        wanted.setdefault(name, None)
-    stale = [name for name, text in wanted.items() if _read(os.path.join(root, name)) != text]
-    for name in stale:
+        files.setdefault(name, None)
+    outdated = [name for name, text in files.items() if _read(os.path.join(root, name)) != text]
+    for name in outdated:
         sys.stdout.write(f"{name}\n")
         if not check:
-            _write(os.path.join(root, name), wanted[name])
-    return 1 if check and stale else 0
+            _write(os.path.join(root, name), files[name])
+    return 1 if check and outdated else 0
 
 
 def _existing_pages(root: str) -> list[str]:

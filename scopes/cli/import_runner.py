@@ -1,4 +1,4 @@
-"""What `import` does around its one operation: finding the sources, saying what was found, showing how far it is."""
+"""The parts of `import` that belong to the command line: find the sources, print what was found, show progress."""
 
 from __future__ import annotations
 
@@ -24,92 +24,103 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The sources to import, and what is to be said of where they were looked for."""
+    """The sources to import, with skipped files and notes from the search for them."""
 
     sources: list[Source]
     skipped: tuple[Skipped, ...]
     notes: tuple[Note, ...]
 
 
-def collect_sources(call: Invocation, paths: Sequence[str]) -> Collected:
-    """Return the sources that were named, or those in the agents' standard places, after saying what was found.
+def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
+    """Return the sources of the given paths; without paths those in the agents' standard folders, after listing them.
 
     Raises:
-        NotFound: there is no such path, or no agent has a history here.
-        CannotImport: a path holds no transcripts.
+        NotFound: a path does not exist, or no standard folder has a transcript.
+        CannotImport: a path contains no transcripts.
         Inaccessible: a path cannot be read.
     """
     skipped: list[Skipped] = []
-    places = {} if paths else find_standard_folders(call.environ, call.home)
-    found = [source for path in paths for source in _gather_named(call, path, skipped)]
-    if not paths:
-        found = _gather_histories(call, places, skipped)
-    folders = [path for path in paths if os.path.isdir(path)]
-    folders += [folder for each in places.values() for folder in each]
-    hint = "name the file or folder it leads to"
+    if paths:
+        sources = [source for path in paths for source in _sources_of_path(invocation, path, skipped)]
+        folders = [path for path in paths if os.path.isdir(path)]
+    else:
+        standard = find_standard_folders(FORMATS, invocation.environ, invocation.home)
+        sources = _sources_of_agents(invocation, standard, skipped)
+        folders = [folder for each in standard.values() for folder in each]
+    hint = "to import it, give the file or folder that it points to"
     notes = tuple(
-        Note(f"{link} leads out of the folder and was not followed", hint) for link in find_outside_links(folders)
+        Note(f"{link} points out of the folder and was not followed", hint) for link in find_outside_links(folders)
     )
-    found.sort(key=lambda source: source.named)  # of one that is also in a folder it counts that it was named
-    unique = list({source.path: source for source in found}.values())
+    sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
+    unique = list({source.path: source for source in sources}.values())
     return Collected(unique, tuple(skipped), notes)
 
 
-def _gather_named(call: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
-    """Return what a path means: `-` is standard input, and a pipe with a name is read like it."""
+def _sources_of_path(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
+    """Return the sources of one path; standard input (`-`) and named pipes are copied to a temporary file first."""
     if path == "-":
-        return [spool_stream(call.stdin.buffer, path)]
+        return [spool_stream(invocation.stdin.buffer, path)]
     if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         with open(path, "rb") as stream:
             return [spool_stream(stream, path)]
     return find_sources(path, skipped)
 
 
-def _gather_histories(call: Invocation, places: Mapping[str, list[str]], skipped: list[Skipped]) -> list[Source]:
+def _sources_of_agents(
+    invocation: Invocation, standard: Mapping[str, list[str]], skipped: list[Skipped]
+) -> list[Source]:
     found: list[Source] = []
-    for agent, folders in places.items():
-        sources = [source for folder in folders for source in _gather_or_none(folder, skipped)]
+    for agent, folders in standard.items():
+        sources = [source for folder in folders for source in _sources_of_folder(folder, skipped)]
         size = sum(source.size for source in sources) / 1e6
-        call.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}")
+        invocation.output().say(
+            f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}"
+        )
         found += sources
     if not found:
-        hint = "name a file or a folder, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
-        raise NotFound("no agent has a history in its standard place here", hint=hint)
+        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
+        hint = f"give a file or a folder, or set {' or '.join(variables)}"
+        raise NotFound("no agent has transcripts in its standard folders", hint=hint)
     return found
 
 
-def _gather_or_none(folder: str, skipped: list[Skipped]) -> list[Source]:
+def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
         return find_sources(folder, skipped)
     except (CannotImport, Inaccessible):
         return []
 
 
-def import_all(call: Invocation, collected: Collected, wishes: ImportOptions) -> Imported:
-    """Import with a progress bar at a terminal; raises as the operation does.
+def import_all(invocation: Invocation, collected: Collected, options: ImportOptions) -> Imported:
+    """Import the collected sources, with a progress bar on a terminal.
 
-    Where there is no store yet, one is made only once it is certain that something comes in.
+    If there is no store yet, first check that there is something to import, and only then create it.
+
+    Raises:
+        As `import_sources`.
     """
-    repository = call.find_repository()
-    if repository is None and (wishes.dry_run or wishes.strict or wishes.title is not None):
+    repository = invocation.find_repository()
+    if repository is None and (options.dry_run or options.strict or options.title is not None):
         with empty_store() as store:
-            rehearsed = _import_into(call, store, collected, replace(wishes, dry_run=True))
-        if wishes.dry_run:
-            return rehearsed
+            preview = _import_into(invocation, store, collected, replace(options, dry_run=True))
+        if options.dry_run:
+            return preview
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
-    return _import_into(call, repository or call.repository(create=True), collected, wishes)
+    return _import_into(invocation, repository or invocation.repository(create=True), collected, options)
 
 
-def _import_into(call: Invocation, repository: Repository, collected: Collected, wishes: ImportOptions) -> Imported:
+def _import_into(
+    invocation: Invocation, repository: Repository, collected: Collected, options: ImportOptions
+) -> Imported:
     total = sum(source.size for source in collected.sources)
-    with progress(call.output(), "importing", total) as advance:
+    with progress(invocation.output(), "importing", total) as on_progress:
         return import_sources(
             repository,
             collected.sources,
             FORMATS,
-            wishes,
-            advance=advance,
+            options,
+            on_progress=on_progress,
             skipped=collected.skipped,
             notes=collected.notes,
         )

@@ -1,4 +1,4 @@
-"""Opening what a command reads: a regular file, or standard input for `-`."""
+"""Open the input of a command: a regular file, or standard input for `-`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ STANDARD_INPUT = "-"
 
 
 def open_input(invocation: Invocation, path: str) -> BinaryIO:
-    """Open a file for reading, or standard input for `-`; at a terminal a note says what is waited for.
+    """Open a file, or standard input for `-`, for reading bytes; at a terminal, print how to end the input.
 
     Raises:
-        NotFound: there is no such file.
-        Invalid: it is a directory, a device or a pipe, which might never end (reliability A-10).
-        Inaccessible: it may not be read.
+        NotFound: the file does not exist.
+        Invalid: it is a directory, a device or a pipe, whose input might never end (reliability A-10).
+        Inaccessible: it cannot be read.
     """
     if path == STANDARD_INPUT:
         if invocation.stdin.isatty():
@@ -27,10 +27,10 @@ def open_input(invocation: Invocation, path: str) -> BinaryIO:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFound(f"there is no file {path!r}", hint="check the path") from error
+        raise NotFound(f"file {path!r} not found", hint="check the path") from error
     except OSError as error:
         raise Inaccessible(f"cannot read {path!r}: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise Invalid(f"{path!r} is no regular file", hint="a pipe or device can be read as standard input: -")
+        raise Invalid(f"{path!r} is not a regular file", hint="to read a pipe or a device, use standard input: -")
     return open(descriptor, "rb")

@@ -1,6 +1,6 @@
-"""What a command gets: the settings of this run, its streams, the store and the one way to show a result.
+"""One run of a command: its options, streams, store and output.
 
-Everything heavy is loaded at first use, so that an Invocation exists before anything can fail.
+Rendering, the store and its settings are loaded at first use, so that an Invocation exists before anything can fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX = "SCOPES_"
 
 
 class Invocation:
-    """One run of one command; `environ` has no empty SCOPES_ variables (empty means unset)."""
+    """The context of one command; `environ` leaves out empty SCOPES_ variables, because empty means unset."""
 
     def __init__(self, arguments: list[str], environ: Mapping[str, str]) -> None:
         self.arguments = arguments
@@ -52,30 +52,31 @@ class Invocation:
         """Refuse arguments that are not valid text in the locale's encoding (reliability A-7).
 
         Raises:
-            Invalid: names the position, counted from 1.
+            Invalid: an argument is not valid; the error names its position, counted from 1.
         """
         for position, argument in enumerate(self.arguments, start=1):
             if any("\ud800" <= character <= "\udfff" for character in argument):
                 raise Invalid(f"argument {position} is not valid UTF-8: {argument!a}")
 
     def configure(self, command: str, options: Mapping[str, object]) -> None:
-        """Take over the global options; `-C` changes the directory of the process, as in git.
+        """Apply the global options; `-C` changes the current directory, as in git.
 
         Raises:
-            NotFound: `-C` names no directory.
-            Inaccessible: it may not be entered.
+            NotFound: the directory of `-C` does not exist.
+            Inaccessible: it cannot be entered.
+            Invalid: `-c` or `--color` has an invalid value.
         """
         self.command = command
-        for directory in _texts(options["directories"]):
-            _enter(directory)
-        self.settings = _texts(options["settings"])
+        for directory in _as_strings(options["directories"]):
+            _change_directory(directory)
+        self.settings = _as_strings(options["settings"])
         for setting in self.settings:
             if not setting.partition("=")[0]:
-                raise Invalid(f"-c {setting!a} names no setting", hint="for example: -c scopes.durability=fast")
+                raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
         self.store = str(options["store"]) if options["store"] is not None else None
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
-            raise Invalid(f"--color takes {', '.join(COLOR_CHOICES)}, and got {self.color!r}")
+            raise Invalid(f"{self.color!r} is not a valid value of --color: use one of {', '.join(COLOR_CHOICES)}")
         self.json, self.quiet, self.verbose = bool(options["json"]), bool(options["quiet"]), bool(options["verbose"])
         self.pager, self.hints = not options["no_pager"], not options["no_hints"]
         self.yes = bool(options["yes"])
@@ -83,7 +84,7 @@ class Invocation:
 
     @property
     def cwd(self) -> str:
-        """The directory that paths are relative to.
+        """The current directory.
 
         Raises:
             Inaccessible: it was deleted.
@@ -91,13 +92,19 @@ class Invocation:
         try:
             return os.getcwd()
         except OSError as error:
-            raise Inaccessible("the current directory is gone", hint="change to another one, or use -C") from error
+            raise Inaccessible(
+                "the current directory does not exist any more", hint="change to another one, or use -C"
+            ) from error
 
     @property
     def store_path(self) -> str:
-        """The path of the store that is meant, whether it exists or not."""
+        """The path of the selected store, which may not exist.
+
+        Raises:
+            Invalid: `--store` is empty.
+        """
         if self.store == "":
-            raise Invalid("--store is empty", hint="name the store's directory, or leave the option out")
+            raise Invalid("--store is empty", hint="give the directory of a store, or leave out the option")
         return choose_store(
             explicit=self.store,
             environment=self.environ.get("SCOPES_STORE"),
@@ -107,87 +114,87 @@ class Invocation:
 
     @property
     def new_store_path(self) -> str:
-        """The path where `init` makes a store: as named, else the project's, else the user's."""
-        named = self.store or self.environ.get("SCOPES_STORE")
-        return self.store_path if named else find_project_store(self.cwd) or self.store_path
+        """The path where `init` creates a store: the given one, else the project's, else the user's."""
+        given = self.store or self.environ.get("SCOPES_STORE")
+        return self.store_path if given else find_project_store(self.cwd) or self.store_path
 
     @property
     def index_directory(self) -> str:
-        """Where the index of the store that is meant is kept."""
-        found: str = load("scopes.index.database:index_directory")(cache_home(self.environ), self.store_path)
-        return found
+        """The directory of the index of the selected store."""
+        directory: str = load("scopes.index.database:index_directory")(cache_home(self.environ), self.store_path)
+        return directory
 
     @property
     def overrides(self) -> dict[str, Setting]:
-        """What the environment (`SCOPES_LOCK_TIMEOUT` sets `scopes.lockTimeout`) and `-c` say, by lower-case key."""
+        """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
         setting = load("scopes.store.config:Setting")
-        found: dict[str, Setting] = {}
+        overrides: dict[str, Setting] = {}
         for name, value in self.environ.items():
             if name.startswith(PREFIX) and name != "SCOPES_STORE":
                 key = "scopes." + name.removeprefix(PREFIX).replace("_", "").lower()
-                found[key] = setting(key, value, "environment")
+                overrides[key] = setting(key, value, "environment")
         for text in self.settings:
             key, equals, value = text.partition("=")
-            found[key.lower()] = setting(key, value if equals else "true", "flag")
-        return found
+            overrides[key.lower()] = setting(key, value if equals else "true", "flag")
+        return overrides
 
     @property
     def home(self) -> str:
-        """The user's home directory, also where HOME is unset."""
+        """The user's home directory, even if HOME is unset."""
         return os.path.expanduser("~")
 
     def repository(self, *, create: bool = False) -> Repository:
-        """Open the store that is meant, once; with `create` an absent one is made first.
+        """Return the selected store; it is opened once, and created first if `create` is set and it does not exist.
 
         Raises:
-            NotFound: there is none.
-            Corrupt, TooNew, Inaccessible: it cannot be read.
+            NotFound: it does not exist.
+            Corrupt, TooNew, Inaccessible: it cannot be opened.
         """
         if self._repository is None:
             path = self.store_path
             if create:
                 load("scopes.store.init:create_store")(path)
-            caller = load("scopes.store.repository:Caller")
+            make_caller = load("scopes.store.repository:Caller")
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
-            opened.caller = caller(actor=opened.config.find("scopes.author") or "user", command=command)
+            opened.caller = make_caller(actor=opened.config.find("scopes.author") or "user", command=command)
             self._repository = opened
         return self._repository
 
     def find_repository(self) -> Repository | None:
-        """Open the store that is meant; None when there is none yet."""
+        """Return the selected store; None if it does not exist."""
         try:
             return self.repository()
         except NotFound:
             return None
 
-    def repository_or_refusal(self) -> Repository | ScopesError:
-        """Open the store that is meant, or return why that is not possible."""
+    def repository_or_error(self) -> Repository | ScopesError:
+        """Return the selected store, or the error why it cannot be opened."""
         try:
             return self.repository()
-        except ScopesError as refusal:
-            return refusal
+        except ScopesError as error:
+            return error
 
     def no_store_notes(self) -> tuple[Note, ...]:
-        """Return what a person should know who looks for something where there is no store yet."""
+        """Return the note for commands that found no store."""
         hint = "create one: scopes init, or start a conversation: scopes conv new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self) -> Config:
-        """Return the settings that hold: the store's, or without a store the user's."""
+        """Return the settings of the store, or of the user if there is no store."""
         repository = self.find_repository()
         if repository is not None:
             return repository.config
         files = load("scopes.store.config:user_config")()
-        made: Config = load("scopes.store.config:Config")(files, self.overrides, self.store_path)
-        return made
+        config: Config = load("scopes.store.config:Config")(files, self.overrides, self.store_path)
+        return config
 
     @property
     def committed(self) -> str | None:
-        """What was recorded since the last reply, for the word about an interrupt or an error."""
+        """What was recorded since the last shown result, for the message of an interrupt or an error."""
         return None if self._repository is None else self._repository.committed
 
-    def _replied(self) -> None:
+    def _mark_shown(self) -> None:
         if self._repository is not None:
             self._repository.committed = None
 
@@ -199,7 +206,7 @@ class Invocation:
         options: ViewOptions | None = None,
         configured: bool = True,
     ) -> Output:
-        """Return the way to show things; what the store configures counts once it is open, unless told otherwise."""
+        """Return the output; the settings of the store apply if it is open and `configured` is set."""
         config = self._repository.config if self._repository is not None and configured else None
         settings = load("scopes.render.output:OutputSettings")(
             json=self.json,
@@ -213,37 +220,37 @@ class Invocation:
             options=options or load("scopes.render.view_options:DEFAULT_OPTIONS"),
         )
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
-        made: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
-        return made
+        output: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
+        return output
 
     def show(
         self, result: Result, *, nul: bool = False, template: str | None = None, options: ViewOptions | None = None
     ) -> int:
         """Show a result as the options ask for, and return its exit code."""
         self.output(nul=nul, template=template, options=options).show(result)
-        self._replied()
+        self._mark_shown()
         return result.exit_code
 
     def stream(self, results: Iterable[Result], *, nul: bool = False, template: str | None = None) -> int:
-        """Show results as they come, and return 0."""
+        """Print results as they are produced, and return 0."""
         self.output(nul=nul, template=template).stream(results)
-        self._replied()
+        self._mark_shown()
         return 0
 
     def confirm(self, question: str) -> None:
-        """Ask before something that cannot be taken back.
+        """Ask the user to confirm an action that cannot be undone.
 
         Raises:
-            Refused: the answer was no, or there is nobody to ask.
+            Refused: the answer is no, or input is not possible.
         """
         if self.yes:
             return
         if not self.interactive:
-            raise Refused(f"this needs a yes: {question}", hint="repeat the command with --yes")
+            raise Refused(f"confirmation needed: {question}", hint="repeat the command with --yes")
         self.stderr.write(f"{question} [y/N] ")
         self.stderr.flush()
         if self.stdin.readline().strip().lower() not in {"y", "yes"}:
-            raise Refused("nothing was done")
+            raise Refused("not confirmed; nothing was changed")
 
 
 def before_separator(words: Sequence[str]) -> list[str]:
@@ -251,15 +258,15 @@ def before_separator(words: Sequence[str]) -> list[str]:
     return list(words[: words.index("--")]) if "--" in words else list(words)
 
 
-def _texts(values: object) -> tuple[str, ...]:
+def _as_strings(values: object) -> tuple[str, ...]:
     return tuple(map(str, values)) if isinstance(values, (list, tuple)) else ()
 
 
-def _enter(directory: str) -> None:
+def _change_directory(directory: str) -> None:
     try:
         os.chdir(directory)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFound(f"there is no directory {directory!r}", hint="check the path after -C") from error
+        raise NotFound(f"directory {directory!r} not found", hint="check the path after -C") from error
     except OSError as error:
         raise Inaccessible(f"cannot change to {directory!r}: {error.strerror}") from error
 

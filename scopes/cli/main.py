@@ -1,4 +1,7 @@
-"""The way in: from an argument list to an exit code. All else is loaded by name once it is known to be needed."""
+"""The entry point: turn an argument list into an exit code.
+
+Everything else is loaded by name when it is needed, to keep start-up short.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None, table: Table | None = None) -> int:
-    """Run one command and return its exit code; nothing but an exit code ever leaves it.
+    """Run one command and return its exit code; no exception leaves this function.
 
-    Without `argv` the process is ours, and ends here.
+    Without `argv`, the words come from `sys.argv` and the process ends here.
     """
-    # Importing makes many objects and no garbage.
+    # Imports create many objects and no garbage, so collect rarely.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:] if argv is None else argv
     table = table or load("scopes.cli.table:TABLE")
@@ -33,39 +36,39 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         invocation.stdout.flush()
     except KeyboardInterrupt as interrupt:
         code = load("scopes.cli.error_handler:report")(invocation, interrupt)
-    except Exception as error:  # noqa: BLE001  the last resort: whatever went wrong becomes a line and an exit code
+    except Exception as error:  # noqa: BLE001  the only one: every failure becomes an error line and an exit code
         code = load("scopes.cli.error_handler:report")(invocation, error)
     if argv is None:
-        # Everything is flushed; the interpreter's tidying up would take as long as its start.
+        # Everything is flushed; the interpreter's shutdown would take as long as its start.
         os._exit(code)
     return code
 
 
 def dispatch(table: Table, invocation: Invocation) -> int:
-    """Answer from the table alone where that is enough; otherwise build the one parser that is needed and run it."""
+    """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
     line = load("scopes.cli.command_line:split_words")(table, invocation.arguments)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)
     if command is None:
-        return int(load("scopes.cli.help:answer_without_verb")(table, line, invocation))
+        return int(load("scopes.cli.help:answer_without_command")(table, line, invocation))
     if wants_help(line):
         return int(load("scopes.cli.help:explain")(table, [*command.path], invocation))
-    bare = not any(word.startswith("-") for word in (*line.leading, *line.rest))
-    if command.quick is not None and bare:
+    has_no_options = not any(word.startswith("-") for word in (*line.leading, *line.rest))
+    if command.quick is not None and has_no_options:
         return int(load(command.quick)(table, line.rest, invocation))
     return int(load("scopes.cli.parser:run")(table, line, invocation))
 
 
 def wants_help(line: CommandLine) -> bool:
-    """Tell whether `--help` stands before or behind the verb; nothing else is checked then."""
+    """Return True if `--help` or `-h` is given before or after the command; the other words are not checked then."""
     words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
     return line.wants_help or "--help" in words or "-h" in words
 
 
 def _open_missing_streams() -> None:
-    """Put /dev/null where a standard stream was closed, so that no file of the store gets its number."""
+    """Open /dev/null for each closed standard stream; otherwise a file of the store would get its descriptor."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while os.open(os.devnull, os.O_RDWR) < 2:
             pass

@@ -1,13 +1,13 @@
-"""Manual pages in roff, from the same table and descriptions as the help texts."""
+"""Manual pages in roff, from the same table and documentation as the help texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from scopes import __version__
-from scopes.cli.command_docs import Description
-from scopes.cli.description import describe_global_options
-from scopes.cli.help import explained
+from scopes.cli.command_docs import CommandDocs
+from scopes.cli.help import parameter_text
+from scopes.cli.inspect_command import inspect_global_options
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
@@ -16,36 +16,40 @@ Rows = Iterable[tuple[str, str]]
 
 
 def page_name(table: Table, path: tuple[str, ...]) -> str:
-    """Name the page of a command; the default group is left out: `scopes-append`, `scopes-config-get`."""
+    """Return the name of a command's page, without the default group: `scopes-append`, `scopes-config-get`."""
     return "-".join(("scopes", *table.short_path(path)))
 
 
-def verb_page(name: str, verb: Description) -> str:
-    """Write the page of one verb."""
-    lines = [*_head(name, verb.summary.rstrip(".")), ".SH SYNOPSIS", *_strong(verb.usage, len(verb.spelling))]
-    lines += [".SH DESCRIPTION", *_prose("\n\n".join(filter(None, (verb.summary, verb.text))))]
-    if verb.arguments:
-        lines += [".SH ARGUMENTS", *_terms((part.label, explained(part)) for part in verb.arguments)]
-    lines += [".SH OPTIONS", *_terms((part.label, explained(part)) for part in verb.options)]
-    lines += [".PP"] if verb.options else []
-    lines += ["The options of every command are in", ".BR scopes (1)."]
-    if verb.examples:
-        lines += [".SH EXAMPLES", *_verbatim(verb.examples.splitlines())]
-    lines += [".SH EXIT STATUS", "As in", ".BR scopes (1).", ".SH SEE ALSO", ".BR scopes (1)"]
+def command_page(name: str, docs: CommandDocs) -> str:
+    """Return the page of one command."""
+    lines = [*_header(name, docs.summary.rstrip(".")), ".SH SYNOPSIS", *_usage(docs.usage, len(docs.spelling))]
+    lines += [".SH DESCRIPTION", *_paragraphs("\n\n".join(filter(None, (docs.summary, docs.text))))]
+    if docs.arguments:
+        lines += [".SH ARGUMENTS", *_definitions((part.label, parameter_text(part)) for part in docs.arguments)]
+    lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in docs.options)]
+    lines += [".PP"] if docs.options else []
+    lines += ["The global options are described in", ".BR scopes (1)."]
+    if docs.examples:
+        lines += [".SH EXAMPLES", *_verbatim(docs.examples.splitlines())]
+    lines += [".SH EXIT STATUS", "See", ".BR scopes (1).", ".SH SEE ALSO", ".BR scopes (1)"]
     return "\n".join(lines) + "\n"
 
 
 def root_page(table: Table, settings: Rows) -> str:
-    """Write the page of the program."""
-    lines = [*_head("scopes", "git for agent conversations"), ".SH SYNOPSIS"]
-    lines += [*_strong("scopes [OPTIONS] COMMAND [ARGUMENTS]", len("scopes")), ".SH DESCRIPTION", *_prose(DESCRIPTION)]
+    """Return the page of the program."""
+    lines = [*_header("scopes", "git for agent conversations"), ".SH SYNOPSIS"]
+    lines += [
+        *_usage("scopes [OPTIONS] COMMAND [ARGUMENTS]", len("scopes")),
+        ".SH DESCRIPTION",
+        *_paragraphs(DESCRIPTION),
+    ]
     lines.append(".SH COMMANDS")
     sections = dict.fromkeys(command.section for command in table.commands.values())
     for section in sections:
         commands = [command for command in table.commands.values() if command.section == section]
         rows = ((table.spelling(c.path), f"{c.summary}. See {page_name(table, c.path)}(1).") for c in commands)
-        lines += [f".SS {_text(section.capitalize())}", *_terms(rows)]
-    lines += [".SH OPTIONS", *_terms((part.label, explained(part)) for part in describe_global_options())]
+        lines += [f".SS {_escape(section.capitalize())}", *_definitions(rows)]
+    lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in inspect_global_options())]
     chapters: tuple[tuple[str, Rows], ...] = (
         ("CONFIGURATION", settings),
         ("EXIT STATUS", EXIT_CODES),
@@ -53,48 +57,48 @@ def root_page(table: Table, settings: Rows) -> str:
         ("FILES", FILES),
     )
     for title, terms in chapters:
-        lines += [f".SH {title}", *_terms(terms)]
+        lines += [f".SH {title}", *_definitions(terms)]
     return "\n".join((*lines, ".SH SEE ALSO", ".BR git (1)")) + "\n"
 
 
 DESCRIPTION = """\
-Every conversation is a line of commits in a git repository of its own, one commit a message, so that branching,
-merging, rewinding and walking history are git's own operations.
+A store is a bare git repository. Each message of a conversation is one commit, so that branches, merges, rewinds and
+history walks are those of git.
 
-Conversations, branches, messages and operations are named by any unique prefix. Options stand before or after the
-command; a double dash ends them. A single dash means standard input or standard output. Output goes to standard output,
-everything else to standard error. On a terminal the output is set for reading; otherwise it is plain rows, separated by
-tabs, and with --json it is JSON."""
-
-
-def _head(name: str, summary: str) -> list[str]:
-    title = f'.TH {_text(name.upper())} 1 "" "scopes {__version__}" "scopes manual"'
-    return [title, ".ad l", ".nh", ".SH NAME", f"{_text(name)} \\- {_text(summary[:1].lower() + summary[1:])}"]
+Conversations, branches, messages and operations can be given by any unique prefix. Options can be given before or after
+the command; a double dash ends them. A single dash means standard input or standard output. Results are printed to
+standard output, everything else to standard error. On a terminal results are formatted for reading; otherwise they are
+rows with cells separated by tabs, and with --json they are JSON."""
 
 
-def _strong(usage: str, length: int) -> list[str]:
-    return [f"\\fB{_text(usage[:length])}\\fR{_text(usage[length:])}"]
+def _header(name: str, summary: str) -> list[str]:
+    title = f'.TH {_escape(name.upper())} 1 "" "scopes {__version__}" "scopes manual"'
+    return [title, ".ad l", ".nh", ".SH NAME", f"{_escape(name)} \\- {_escape(summary[:1].lower() + summary[1:])}"]
 
 
-def _terms(rows: Rows) -> list[str]:
+def _usage(usage: str, length: int) -> list[str]:
+    return [f"\\fB{_escape(usage[:length])}\\fR{_escape(usage[length:])}"]
+
+
+def _definitions(rows: Rows) -> list[str]:
     lines: list[str] = []
     for label, text in rows:
-        lines += [".TP", f"\\fB{_text(label)}\\fR", _text(text)]
+        lines += [".TP", f"\\fB{_escape(label)}\\fR", _escape(text)]
     return lines
 
 
-def _prose(text: str) -> list[str]:
+def _paragraphs(text: str) -> list[str]:
     lines: list[str] = []
     for verbatim, rows in blocks(text):
-        lines += _verbatim(rows) if verbatim else [".PP", *map(_text, rows)]
+        lines += _verbatim(rows) if verbatim else [".PP", *map(_escape, rows)]
     return lines[1:] if lines[:1] == [".PP"] else lines
 
 
 def _verbatim(rows: list[str]) -> list[str]:
-    return [".PP", ".RS 4", ".nf", *map(_text, rows), ".fi", ".RE"]
+    return [".PP", ".RS 4", ".nf", *map(_escape, rows), ".fi", ".RE"]
 
 
-def _text(line: str) -> str:
-    """Escape what roff would read as its own."""
+def _escape(line: str) -> str:
+    """Escape characters and lines that have a meaning in roff."""
     escaped = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{escaped}" if escaped.startswith(".") else escaped

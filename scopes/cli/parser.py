@@ -1,4 +1,4 @@
-"""Running one verb: its parser with the global options added, its function, and usage errors in our own words."""
+"""Parse and run one command with typer: add the global options, call the function, translate usage errors."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from typer.exceptions import TyperException
 from scopes.cli.command_line import CommandLine
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
-from scopes.cli.suggestion import meant, nearest
+from scopes.cli.suggestion import did_you_mean, nearest
 from scopes.cli.table import Command, Table
 from scopes.errors import Invalid
 from scopes.loading import load
 
-# A verb may have a parameter `color` or `store` of its own.
+# Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
-PLAINER = (("a valid int range", "a whole number"), ("a valid integer", "a whole number"))
+_PLAIN_TERMS = (("a valid int range", "a whole number"), ("a valid integer", "a whole number"))
 
 
 def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
-    """Parse the words of one verb, call its function, and return the exit code that it gives (None is 0).
+    """Parse the words of one command, call its function, and return the exit code (None is 0).
 
     Raises:
-        Invalid: the words do not fit the verb.
+        Invalid: the words are not valid for this command.
     """
     command = line.command
-    assert command is not None  # noqa: S101  dispatch comes here with a verb only
+    assert command is not None  # noqa: S101  `dispatch` calls this only with a command
     parser = build_parser(command)
     parser.params += [_parameter(option) for option in GLOBAL_OPTIONS if option is not HELP]
     spelling = table.spelling(command.path)
     try:
         with parser.make_context(spelling, [*line.leading, *line.rest], obj=invocation) as context:
-            given = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
-            invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in given.items()})
+            options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
+            invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
             return parser.invoke(context) or 0
-    except typer.Exit as stop:
-        return stop.exit_code
+    except typer.Exit as ended:
+        return ended.exit_code
     except TyperException as error:
         hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
-        raise _usage_error(error, "\n".join((hint, *_separated(error, spelling, line.rest)))) from error
+        raise _usage_error(error, "\n".join((hint, *_separator_hint(error, spelling, line.rest)))) from error
 
 
 def build_parser(command: Command) -> typer.core.TyperCommand:
-    """Make the one parser of a verb from its function's signature, without the global options."""
+    """Build the parser of a command from its function's signature, without the global options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     function: Callable[..., int | None] = load(command.target)
     app.command(command.path[-1], add_help_option=False)(function)
     parser = typer.main.get_command(app)
     if not isinstance(parser, typer.core.TyperCommand):
-        raise TypeError(f"{command.target} made no command")
+        raise TypeError(f"{command.target} is not a command function")
     return parser
 
 
@@ -63,21 +63,21 @@ def _parameter(option: GlobalOption) -> typer.core.TyperOption:
     )
 
 
-def _separated(error: TyperException, spelling: str, words: list[str]) -> Iterator[str]:
-    """Say how to write a word that is no bundle of options, but begins like one: `-failed`."""
-    option = getattr(error, "option_name", None)  # there is none, or its value is bad
+def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> Iterator[str]:
+    """Yield a hint about `--` if an argument looks like combined short options: `-failed`."""
+    option = getattr(error, "option_name", None)  # an unknown option, or one with an invalid value
     options = (option,) if isinstance(option, str) else getattr(getattr(error, "param", None), "opts", ())
     letters = {name[1] for name in options if len(name) == 2}
     for word in words:
         if word[:1] == "-" != word[1:2] and len(word) > 2 and letters & {*word[1:]}:
-            yield f"if {word} is no option, write it behind --: {spelling} -- {word}"
+            yield f"if {word} is not an option, put it after --: {spelling} -- {word}"
             return
 
 
 def _usage_error(error: TyperException, hint: str) -> Invalid:
-    """Say a usage error in our form: no capital, no full stop, the cure as hint."""
+    """Convert an error of typer to our form: no capital, no full stop, and a hint."""
     near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
     message = str(error) if near else error.format_message()
-    for theirs, ours in PLAINER:
-        message = message.replace(theirs, ours)
-    return Invalid(message[:1].lower() + message[1:].rstrip("."), hint=meant(near, hint))
+    for term, plain in _PLAIN_TERMS:
+        message = message.replace(term, plain)
+    return Invalid(message[:1].lower() + message[1:].rstrip("."), hint=did_you_mean(near, hint))

@@ -1,33 +1,41 @@
-"""A decision about a conflict from the command line: a side, a value, or what somebody writes in their editor."""
+"""Resolve a conflict from command-line options: take a side, give a value, or write a text in the user's editor."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import tempfile
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from scopes.cli.arguments import author_of
-from scopes.cli.editor import edit_text
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, show_conflict
 from scopes.conversation.resolve_conflict import resolve_conflict
-from scopes.errors import Invalid, Refused
+from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflict import Position
+from scopes.sanitize import clean
 
 Take: TypeAlias = Annotated[
-    str | None, typer.Option("--take", metavar="SIDE", help="What holds: source, target, base or both")
+    str | None, typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base or both")
 ]
 Value: TypeAlias = Annotated[
-    str | None, typer.Option("--value", metavar="VALUE", help="What holds instead: a text, or JSON for a field's value")
+    str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
-Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write what holds in your editor")]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")]
+Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write the value in your editor")]
+Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")]
+
+# Only the user's environment names the editor: a store may come from someone else, so its settings start no program.
+_EDITOR_VARIABLES = ("GIT_EDITOR", "VISUAL", "EDITOR")
+_SCISSORS = "# ------------------------ >8 ------------------------"
+_INSTRUCTIONS = "# Write above the line. The text below it is ignored; an empty text changes nothing."
 
 
-def decide(
-    call: Invocation,
+def resolve_from_options(
+    invocation: Invocation,
     conversation: str,
     conflict: str,
     *,
@@ -39,58 +47,96 @@ def decide(
     author_kind: str | None,
     intervening: bool = False,
 ) -> int:
-    """Resolve a conflict as the options say, and show what came of it.
+    """Resolve a conflict with exactly one of `take`, `value` and `edit`, and show the result.
 
     Raises:
-        Invalid: not exactly one of the three ways is given.
-        Refused: nothing was written in the editor.
+        Invalid: none or several of the three are given.
+        Refused: the text from the editor is empty.
     """
     if [take is not None, value is not None, edit].count(True) != 1:
-        raise Invalid("how is it to be resolved?", hint="give one of --take SIDE, --value VALUE and --edit")
-    repository = call.repository()
-    who = author_of(call, author, author_kind)
+        raise Invalid("no single resolution given", hint="give exactly one of --take SIDE, --value VALUE and --edit")
+    repository = invocation.repository()
+    message_author = author_of(invocation, author, author_kind)
     if edit:
-        value = _written(call, show_conflict(repository, conversation, conflict))
-    done = resolve_conflict(
+        value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
+    result = resolve_conflict(
         repository,
         conversation,
         conflict,
         take=take,
         value=value,
         reason=reason,
-        author=who.name,
-        author_kind=who.kind,
+        author=message_author.name,
+        author_kind=message_author.kind,
         intervening=intervening,
     )
-    return call.show(done)
+    return invocation.show(result)
 
 
-def _written(call: Invocation, view: ConflictView) -> str:
+def edit_text(invocation: Invocation, comments: str, *, name: str) -> str:
+    """Open the user's editor on an empty file with `comments` below a line, and return the text above that line.
+
+    Raises:
+        Refused: no editor is set, or it failed.
+        Inaccessible: the temporary file cannot be written or read.
+    """
+    command = next(filter(None, map(invocation.environ.get, _EDITOR_VARIABLES)), None)
+    if command is None:
+        raise Refused("no editor is set", hint="set EDITOR, or give the text: --value TEXT")
+    try:
+        with tempfile.TemporaryDirectory(prefix="scopes-") as directory:
+            path = os.path.join(directory, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(_template(comments))
+            _run_editor(invocation, command, path)
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return file.read().split(_SCISSORS)[0].strip()
+    except OSError as error:
+        raise Inaccessible(f"cannot use a temporary file for the editor: {error.strerror}") from error
+
+
+def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
     if conflict.status == "resolved":
-        raise Refused(f"conflict {conflict.id} is resolved already", hint="take that back with: scopes undo")
-    text = edit_text(call, _explained(view), name=f"conflict-{conflict.id}.md")
+        raise Refused(f"conflict {conflict.id} is resolved already", hint="to revert the resolution: scopes undo")
+    text = edit_text(invocation, _describe_conflict(view), name=f"conflict-{conflict.id}.md")
     if not text:
-        raise Refused("nothing was written, and the conflict is as it was")
+        raise Refused("the text is empty; the conflict is unchanged")
     return text
 
 
-def _explained(view: ConflictView) -> str:
-    """Say what the conflict is about, for the lower part of the file."""
+def _describe_conflict(view: ConflictView) -> str:
+    """Return the conflict's key and the value of each side, as comments for the editor."""
     row = view.row
     sides = (
-        ("Before", row.conflict.base),
+        ("Base", row.conflict.base),
         (f"Target: {row.target}", row.conflict.target),
         (f"Source: {row.source}", row.conflict.source),
     )
-    said = [_position(name, position) for name, positions in sides for position in positions]
-    return "\n".join([f"What holds for {shown_key(row.conflict.key)}?", *said])
+    positions = [_describe_position(name, position) for name, positions in sides for position in positions]
+    return "\n".join([f"The value of {shown_key(row.conflict.key)}", *positions])
 
 
-def _position(name: str, position: Position) -> str:
-    who = f" ({position.agent})" if position.agent is not None else ""
-    return f"\n{name}{who}\n{_as_text(position.value)}"
+def _describe_position(name: str, position: Position) -> str:
+    agent = f" ({position.agent})" if position.agent is not None else ""
+    return f"\n{name}{agent}\n{_as_text(position.value)}"
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _template(comments: str) -> str:
+    commented = "".join(f"# {line}".rstrip() + "\n" for line in clean(comments).split("\n"))
+    return f"\n{_SCISSORS}\n{_INSTRUCTIONS}\n#\n{commented}"
+
+
+def _run_editor(invocation: Invocation, command: str, path: str) -> None:
+    """Run the editor command through the shell, as git does; its screen is the terminal, not a pipe."""
+    invocation.stdout.flush()
+    words = ["/bin/sh", "-c", f'{command} "$@"', command, path]
+    screen = invocation.stdout if invocation.stdout.isatty() else invocation.stderr
+    done = subprocess.run(words, check=False, stdout=screen)
+    if done.returncode:
+        hint = "the conflict is unchanged; check EDITOR, or give the text: --value TEXT"
+        raise Refused(f"the editor {command!r} exited with code {done.returncode}", hint=hint)

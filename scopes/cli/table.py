@@ -1,14 +1,17 @@
-"""The one table of commands: which there are, one line about each, and where its function is.
+"""The table of commands: section, name and one-line summary of each, and where its function is.
 
-Dispatch, help, completion and the manual pages all read it. It imports nothing, so that completion and `--version`
-are answered before anything else is loaded.
+Dispatch, help, completion and the manual pages read it. It imports nothing, because every run and every completion
+loads it. To add a command: one row here, and one function in `scopes.cli.commands`.
 """
 
 PACKAGE = "scopes.cli.commands"
 
 
 class Command:
-    """One verb. `path` is its full name without `ai`; `quick` answers bare words without building a parser."""
+    """One command. `path` is its full name without `ai`; `target` is its function, as `module:name`.
+
+    `quick` names a function that runs the command without a parser when no option is given.
+    """
 
     __slots__ = ("path", "quick", "section", "summary", "target")
 
@@ -23,7 +26,7 @@ class Command:
 
 
 class Group:
-    """Several verbs under one name; `short` is the name that people type."""
+    """A group of commands; `short` is the name that people type."""
 
     __slots__ = ("path", "short", "summary")
 
@@ -34,7 +37,11 @@ class Group:
 
 
 class Table:
-    """Commands and groups by path; `default` is the group whose verbs `scopes help VERB` finds without its name."""
+    """Commands and groups by path.
+
+    `default` is the group whose commands `scopes help COMMAND` finds without the group's name. `lifted` are members of
+    it that are also commands of the top level.
+    """
 
     __slots__ = ("aliases", "commands", "default", "groups")
 
@@ -43,145 +50,133 @@ class Table:
         self.groups = {group.path: group for group in groups}
         self.default = groups[0].path
         self.aliases: dict[str, tuple[str, ...]] = {g.short: g.path for g in groups if len(g.path) == 1}
-        self.aliases |= {verb: (*self.default, verb) for verb in lifted}
+        self.aliases |= {name: (*self.default, name) for name in lifted}
 
     def extend(self, path: tuple[str, ...], word: str) -> tuple[str, ...]:
-        """Return the path that a further word leads to, aliases resolved; it may name nothing."""
+        """Return the path with one more word, aliases resolved; the result may be neither a command nor a group."""
         return (*path, word) if path else self.aliases.get(word, (word,))
 
     def members(self, path: tuple[str, ...]) -> list[Command | Group]:
-        """List what stands directly under a path, in the order of the table, groups last."""
+        """List the direct members of a group, in the order of the table, groups last."""
         depth = len(path) + 1
         nodes: list[Command | Group] = [*self.commands.values(), *self.groups.values()]
         return [node for node in nodes if len(node.path) == depth and node.path[:-1] == path]
 
     def short_path(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a path without the default group: what `scopes help` takes and manual pages are named by."""
+        """Return a path without the default group, as in `scopes help append` and the names of manual pages."""
         return path[len(self.default) :] if path[: len(self.default)] == self.default else path
 
     def spelling(self, path: tuple[str, ...]) -> str:
-        """Write a path the way people type it: `scopes conv append`."""
+        """Return a path as people type it: `scopes conv append`."""
         first = self.groups[path[:1]].short if path[:1] in self.groups else path[0]
         return " ".join(("scopes", first, *path[1:]))
 
 
-def _verb(section: str, name: str, summary: str) -> Command:
-    path = ("conversations", *name.split())
-    function = name.replace(" ", "_").replace("-", "_")
-    if function in {"import", "list"}:  # a keyword of the language, and a type that every signature needs
+def _command(section: str, name: str, summary: str, quick: str | None = None) -> Command:
+    """Return the row of one command; its path and its function follow from the name.
+
+    `conv delete-branch` is `delete_branch:delete_branch`, `config get` is `config:config_get`; `import`, `list` and
+    `help` get an underscore, because Python uses these names.
+    """
+    words = name.replace("-", "_").removeprefix("conv ").split()
+    function = "_".join(words)
+    if function in {"import", "list", "help"}:
         function += "_"
-    module = function if " " not in name else name.split(maxsplit=1)[0]
-    return Command(path, section, summary, f"{PACKAGE}.{module}:{function}")
-
-
-def _token(name: str, summary: str) -> Command:
-    return Command(("tokens", name), LOOK, summary, f"{PACKAGE}.tokens:tokens_{name}")
-
-
-def _top(section: str, name: str, summary: str, quick: str | None = None) -> Command:
-    function = "help_" if name == "help" else name
-    return Command((name,), section, summary, f"{PACKAGE}.{name}:{function}", quick)
-
-
-def _setting(name: str, summary: str) -> Command:
-    function = f"{name}_setting" if name != "list" else "list_settings"
-    return Command(("config", name), REST, summary, f"{PACKAGE}.config:{function}")
-
-
-def _memory(name: str, summary: str) -> Command:
-    return Command(("memory", name), MEMORY, summary, f"{PACKAGE}.memory:memory_{name}")
+    module = function if len(words) == 1 else words[0]
+    path = tuple(name.split())
+    if path[0] == "conv":
+        path = ("conversations", *path[1:])
+    return Command(path, section, summary, f"{PACKAGE}.{module}:{function}", quick)
 
 
 START = "start a conversation"
-WRITE = "write to it"
-LOOK = "look at it"
-SHORT = "keep it in short"
-MEMORY = "remember it"
-BRANCH = "go several ways"
-MERGE = "bring ways together"
-BACK = "take things back"
-STORE = "look after the store"
-REST = "scopes itself"
+WRITE = "add and correct messages"
+READ = "read and search"
+SUMMARIZE = "summarize"
+MEMORY = "remember across conversations"
+CONTEXT = "build context and count tokens"
+BRANCH = "branch"
+MERGE = "merge"
+UNDO = "undo"
+STORE = "maintain the store"
+PROGRAM = "settings and help"
 
 TABLE = Table(
     commands=(
-        _verb(START, "new", "Start a conversation"),
-        _verb(START, "import", "Bring in transcripts that other tools have written"),
-        _verb(START, "export", "Write a conversation out: Markdown, JSON or original"),
-        _verb(WRITE, "append", "Add a message, or many as JSON lines"),
-        _verb(WRITE, "amend", "Replace the text of a message by a new version"),
-        _verb(WRITE, "retract", "Mark a message as taken back"),
-        _verb(LOOK, "list", "List conversations, newest first"),
-        _verb(LOOK, "show", "Show participants, branches and recent activity"),
-        _verb(LOOK, "log", "Show the messages of a branch"),
-        _verb(LOOK, "cat", "Print one message"),
-        _verb(LOOK, "search", "Find messages by words and fields"),
-        _verb(LOOK, "files", "List the files that a conversation touched"),
-        _verb(LOOK, "decisions", "List what was decided"),
-        _verb(LOOK, "diff", "Compare two branches, messages or conversations"),
-        _verb(LOOK, "blame", "Show which message decided something or wrote a file"),
-        _verb(LOOK, "changes", "List every change of a conversation, with its cause"),
-        _verb(LOOK, "stats", "Count messages, authors, tools, files and tokens"),
-        _verb(SHORT, "summarize", "Say in short what was said since the last summary"),
-        _verb(SHORT, "compact", "Put a summary in line with which a context begins"),
-        _memory("update", "Remember what is new in conversations"),
-        _memory("add", "Remember something by your own words"),
-        _memory("list", "List what is remembered, newest first"),
-        _memory("show", "Show one entry of the memory"),
-        _memory("search", "Find what is remembered by its words"),
-        _memory("context", "Print what an agent is told of the past"),
-        _memory("actions", "List what is left to do"),
-        _memory("done", "Mark something as done"),
-        _memory("stats", "Count what is remembered: by whom, since when"),
-        _memory("prune", "Forget old entries; conversations stay as they are"),
-        _verb(LOOK, "context", "Give what fits into a number of tokens"),
-        _verb(LOOK, "history", "Write the block of history that goes before a prompt"),
-        _verb(LOOK, "budget", "Divide a model's context window"),
-        _token("count", "Count the tokens of a text or a conversation"),
-        _token("status", "Show which encodings can be counted exactly here"),
-        _token("fetch", "Download what exact counts need"),
-        _verb(BRANCH, "branch", "Create a branch, or list the branches"),
-        _verb(BRANCH, "switch", "Make another branch the active one"),
-        _verb(BRANCH, "rename", "Rename a conversation or a branch"),
-        _verb(BRANCH, "tag", "Tag a message, or list the tags"),
-        _verb(BRANCH, "abandon", "Hide a branch from lists and keep its history"),
-        _verb(BRANCH, "delete-branch", "Delete a branch"),
-        _verb(MERGE, "merge", "Join a branch into another one"),
-        _verb(MERGE, "rebase", "Put a branch's own messages on top of another place"),
-        _verb(MERGE, "cherry-pick", "Put single messages on top of a branch"),
-        _verb(MERGE, "conflicts list", "List what branches disagree on"),
-        _verb(MERGE, "conflicts show", "Show both sides of a conflict"),
-        _verb(MERGE, "conflicts resolve", "Decide a conflict"),
-        _verb(MERGE, "conflicts intervene", "Decide a conflict over the heads of those who disagree"),
-        _verb(MERGE, "conflicts escalate", "Hand a conflict to somebody who is to decide it"),
-        _verb(BACK, "rewind", "Move a branch back to an earlier message"),
-        _verb(BACK, "delete", "Delete a conversation"),
-        _verb(BACK, "undo", "Take back the last operation"),
-        _verb(BACK, "redo", "Do again what undo took back"),
-        _verb(BACK, "operations list", "List the operations, newest first"),
-        _verb(BACK, "operations show", "Show what one operation changed"),
-        _top(STORE, "init", "Make a store for the project at hand"),
-        _top(STORE, "verify", "Check every object, ref and operation, or a transcript"),
-        _top(STORE, "gc", "Pack the store and drop what expired"),
-        _top(STORE, "doctor", "Check that scopes and its surroundings work"),
-        _setting("get", "Print the value of a setting"),
-        _setting("set", "Give a setting a value"),
-        _setting("unset", "Remove a setting"),
-        _setting("list", "List every setting, with its origin if asked"),
-        _top(
-            REST,
-            "completion",
-            "Print the completion script of a shell",
-            quick="scopes.cli.completion_scripts:print_script",
+        _command(START, "conv new", "Start a conversation"),
+        _command(START, "conv import", "Import transcripts from other tools"),
+        _command(START, "conv export", "Export a conversation as Markdown, JSON or original"),
+        _command(WRITE, "conv append", "Add a message, or many as JSON lines"),
+        _command(WRITE, "conv amend", "Replace the text of a message with a new version"),
+        _command(WRITE, "conv retract", "Mark a message as retracted"),
+        _command(READ, "conv list", "List conversations, newest first"),
+        _command(READ, "conv show", "Show participants, branches and recent activity"),
+        _command(READ, "conv log", "Show the messages of a branch"),
+        _command(READ, "conv cat", "Print one message"),
+        _command(READ, "conv search", "Find messages by words and fields"),
+        _command(READ, "conv files", "List the files that a conversation touched"),
+        _command(READ, "conv decisions", "List the decisions of a conversation"),
+        _command(READ, "conv diff", "Compare two branches, messages or conversations"),
+        _command(READ, "conv blame", "Show which message made a decision or wrote a file"),
+        _command(READ, "conv changes", "List every change of a conversation and its cause"),
+        _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
+        _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
+        _command(SUMMARIZE, "conv compact", "Add a summary that future context starts from"),
+        _command(MEMORY, "memory update", "Create memory entries from new messages"),
+        _command(MEMORY, "memory add", "Add a memory entry in your own words"),
+        _command(MEMORY, "memory list", "List memory entries, newest first"),
+        _command(MEMORY, "memory show", "Show one memory entry"),
+        _command(MEMORY, "memory search", "Search memory entries by words"),
+        _command(MEMORY, "memory context", "Print the memory as context for an agent"),
+        _command(MEMORY, "memory actions", "List open action items"),
+        _command(MEMORY, "memory done", "Mark an action item as done"),
+        _command(MEMORY, "memory stats", "Count memory entries by agent and date"),
+        _command(MEMORY, "memory prune", "Delete old memory entries, but no conversation"),
+        _command(CONTEXT, "conv context", "Build context within a token budget"),
+        _command(CONTEXT, "conv history", "Print a block of history to put before a prompt"),
+        _command(CONTEXT, "conv budget", "Divide a model's context window"),
+        _command(CONTEXT, "tokens count", "Count the tokens of a text or a conversation"),
+        _command(CONTEXT, "tokens status", "Show which encodings can be counted exactly here"),
+        _command(CONTEXT, "tokens fetch", "Download the data for exact token counts"),
+        _command(BRANCH, "conv branch", "Create a branch, or list the branches"),
+        _command(BRANCH, "conv switch", "Make another branch the active one"),
+        _command(BRANCH, "conv rename", "Rename a conversation or a branch"),
+        _command(BRANCH, "conv tag", "Tag a message, or list the tags"),
+        _command(BRANCH, "conv abandon", "Hide a branch from lists and keep its history"),
+        _command(BRANCH, "conv delete-branch", "Delete a branch"),
+        _command(MERGE, "conv merge", "Merge a branch into another one"),
+        _command(MERGE, "conv rebase", "Move a branch's own messages onto another base"),
+        _command(MERGE, "conv cherry-pick", "Copy single messages onto a branch"),
+        _command(MERGE, "conv conflicts list", "List the conflicts between branches"),
+        _command(MERGE, "conv conflicts show", "Show both sides of a conflict"),
+        _command(MERGE, "conv conflicts resolve", "Resolve a conflict"),
+        _command(MERGE, "conv conflicts intervene", "Override both sides of a conflict"),
+        _command(MERGE, "conv conflicts escalate", "Assign a conflict to someone else"),
+        _command(UNDO, "conv rewind", "Move a branch back to an earlier message"),
+        _command(UNDO, "conv delete", "Delete a conversation"),
+        _command(UNDO, "conv undo", "Undo the last operation"),
+        _command(UNDO, "conv redo", "Redo the operation that was undone last"),
+        _command(UNDO, "conv operations list", "List the operations, newest first"),
+        _command(UNDO, "conv operations show", "Show what one operation changed"),
+        _command(STORE, "init", "Create a store for this project"),
+        _command(STORE, "verify", "Check the whole store, or one imported transcript"),
+        _command(STORE, "gc", "Pack the store and delete what has expired"),
+        _command(STORE, "doctor", "Check the installation and the store"),
+        _command(PROGRAM, "config get", "Print the value of a setting"),
+        _command(PROGRAM, "config set", "Change a setting"),
+        _command(PROGRAM, "config unset", "Remove a setting"),
+        _command(PROGRAM, "config list", "List all settings, with their origin if asked"),
+        _command(
+            PROGRAM, "completion", "Print a completion script for a shell", "scopes.cli.completion_scripts:print_script"
         ),
-        _top(REST, "help", "Explain a command", quick="scopes.cli.help:explain"),
-        _top(REST, "version", "Print the version", quick="scopes.cli.version:print_version"),
+        _command(PROGRAM, "help", "Explain a command", "scopes.cli.help:explain"),
+        _command(PROGRAM, "version", "Print the version", "scopes.cli.version:print_version"),
     ),
     groups=(
-        Group(("conversations",), "Everything about conversations", short="conv"),
-        Group(("conversations", "conflicts"), "What branches disagree on, until it is resolved"),
-        Group(("conversations", "operations"), "What was done to the store, for undo and redo"),
-        Group(("memory",), "What is remembered of conversations"),
+        Group(("conversations",), "Commands for conversations", short="conv"),
+        Group(("conversations", "conflicts"), "Show and resolve conflicts between branches"),
+        Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
+        Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
     ),

@@ -1,4 +1,4 @@
-"""Setting text for a terminal: paragraphs that wrap, lines that stay as they are, two columns."""
+"""Wrap help texts for a terminal: paragraphs, verbatim lines and two columns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ VERBATIM_MARK = "\b"
 
 
 def blocks(text: str) -> Iterator[tuple[bool, list[str]]]:
-    """Yield the paragraphs of a help text, each with whether its lines must stay as they are.
+    """Yield the paragraphs of a help text as (verbatim, lines); verbatim lines are not wrapped.
 
-    Indented lines stay, and so does a paragraph whose first line is a backspace character (typer's and click's mark).
+    Indented lines are verbatim, and so are paragraphs that start with a line of one backspace, as in typer and click.
     """
     for paragraph in text.strip("\n").split("\n\n"):
         rows = paragraph.strip("\n").split("\n")
@@ -30,7 +30,7 @@ def blocks(text: str) -> Iterator[tuple[bool, list[str]]]:
 
 
 def fill(text: str, width: int) -> list[str]:
-    """Wrap the paragraphs of a text, an empty line between them."""
+    """Wrap the paragraphs of a text and separate them by empty lines."""
     lines: list[str] = []
     for verbatim, rows in blocks(text):
         if lines and not (verbatim and lines[-1].endswith(":")):
@@ -42,7 +42,7 @@ def fill(text: str, width: int) -> list[str]:
 
 
 def columns(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    """Set labels and their explanations in two columns, a long label on a line of its own."""
+    """Format (label, text) rows in two columns; a label that is too long gets its own line."""
     lines: list[str] = []
     for label, text in rows:
         wrapped = textwrap.wrap(text, max(20, width - LABEL_COLUMNS), break_long_words=False) or [""]

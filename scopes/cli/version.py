@@ -1,4 +1,4 @@
-"""`scopes version`, answered without a parser."""
+"""Print the version without building a parser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def print_version(_table: Table, words: list[str], invocation: Invocation) -> int:
-    """Print the name and the version, or one JSON document."""
+    """Print the program name and version, or one JSON document."""
     if words:
-        raise Invalid(f"version takes no argument, and got {words[0]!r}", hint="see: scopes help version")
-    plain, document = f"scopes {__version__}", f'{{"scopes":1,"kind":"version","version":"{__version__}"}}'
-    invocation.stdout.write((document if invocation.json else plain) + "\n")
+        raise Invalid(f"version takes no arguments, got {words[0]!r}", hint="see: scopes help version")
+    text, document = f"scopes {__version__}", f'{{"scopes":1,"kind":"version","version":"{__version__}"}}'
+    invocation.stdout.write((document if invocation.json else text) + "\n")
     return 0

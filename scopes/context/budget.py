@@ -1,4 +1,4 @@
-"""`budget`: how a context window is divided, in whole tokens that add up to it (S1-13, S1-14)."""
+"""`budget`: divide a context window into parts, in whole tokens that add up to it (S1-13, S1-14)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scopes.result import Result
 
 
 class Shares(NamedTuple):
-    """A division in hundredths: of the window, then of its content; each adds up to 100."""
+    """Shares in hundredths: of the window, and of its content part; each mapping adds up to 100."""
 
     window: Mapping[str, int]
     content: Mapping[str, int]
@@ -19,7 +19,7 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(Result):
-    """A window divided: `parts` adds up to `window`, and `content_parts` to the part that is content."""
+    """Tokens by part: `parts` adds up to `window`, `content_parts` to `parts["content"]`."""
 
     window: int
     preset: str
@@ -33,21 +33,20 @@ _ZEN_SMALL = Shares({"content": 60, "response": 40}, {"files": 30, "history": 50
 _ZEN_LARGE = Shares({"content": 80, "response": 20}, {"files": 40, "history": 40, "metadata": 20})
 _ZEN_LARGE_FROM = 300_000
 PRESETS = ("default", "zen")
-MOST = 10**12
-_WHOLE = 100
+MAX_WINDOW = 10**12
 
 
 def plan_budget(
     window: int, preset: str = "default", *, model: str | None = None, default: Shares = DEFAULT_SHARES
 ) -> Budget:
-    """Divide a window of so many tokens; `default` is the preset of that name.
+    """Divide a window by the shares of a preset; `default` is the preset named default.
 
     Raises:
-        Invalid: the window is negative or beyond any, or there is no such preset.
+        Invalid: the window is negative or too large, or there is no such preset.
     """
-    if not 0 <= window <= MOST:
+    if not 0 <= window <= MAX_WINDOW:
         raise Invalid(f"a window of {window} tokens cannot be divided", hint="for example: --window 200000")
-    shares = _shares(window, preset, default)
+    shares = _shares_of(window, preset, default)
     parts = divide(window, shares.window)
     return Budget(
         window=window, preset=preset, model=model, parts=parts, content_parts=divide(parts["content"], shares.content)
@@ -55,39 +54,39 @@ def plan_budget(
 
 
 def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
-    """Divide a number by hundredths, rounding down; what remains goes to the parts in their order, one each."""
+    """Divide a number by shares, rounding down; the remainder goes to the first parts, one token each."""
     parts = {name: tokens * share // 100 for name, share in hundredths.items()}
     for name in list(parts)[: tokens - sum(parts.values())]:
         parts[name] += 1
     return parts
 
 
-def set_shares(window: str | None, content: str | None) -> Shares:
-    """Return the default division with what settings say, such as 60/20/20 (S1-14).
+def parse_shares(window: str | None, content: str | None) -> Shares:
+    """Parse the settings for shares, such as 60/20/20; None leaves the default (S1-14).
 
     Raises:
-        Invalid: one of them does not add up to 100.
+        Invalid: a setting is malformed or does not add up to 100.
     """
     return Shares(
-        _set("scopes.budgetWindow", window, DEFAULT_SHARES.window),
-        _set("scopes.budgetContent", content, DEFAULT_SHARES.content),
+        _parse("scopes.budgetWindow", window, DEFAULT_SHARES.window),
+        _parse("scopes.budgetContent", content, DEFAULT_SHARES.content),
     )
 
 
-def _set(key: str, text: str | None, default: Mapping[str, int]) -> Mapping[str, int]:
+def _parse(key: str, text: str | None, default: Mapping[str, int]) -> Mapping[str, int]:
     if text is None:
         return default
     numbers = [int(number) if number.isdecimal() else -1 for number in text.split("/")]
-    if len(numbers) != len(default) or min(numbers) < 0 or sum(numbers) != _WHOLE:
+    if len(numbers) != len(default) or min(numbers) < 0 or sum(numbers) != 100:
         raise Invalid(
             f"{key} is {text!a}", hint=f"{'/'.join(default)} in hundredths that add up to 100, such as 60/20/20"
         )
     return dict(zip(default, numbers, strict=True))
 
 
-def _shares(window: int, preset: str, default: Shares) -> Shares:
+def _shares_of(window: int, preset: str, default: Shares) -> Shares:
     if preset == "zen":
         return _ZEN_SMALL if window < _ZEN_LARGE_FROM else _ZEN_LARGE
     if preset == "default":
         return default
-    raise Invalid(f"{preset!a} is no preset", hint="presets: " + ", ".join(PRESETS))
+    raise Invalid(f"{preset!a} is not a valid preset", hint="presets: " + ", ".join(PRESETS))

@@ -1,4 +1,4 @@
-"""What a context can be made of: the turns of one conversation, or of all that belong to a work item (S1-18)."""
+"""Read the turns and touched files of one conversation, or of all conversations for a work item (S1-18)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
-from scopes.context.turns import Turn, make_turn, may_speak
+from scopes.context.turns import Turn, make_turn, may_be_turn
 from scopes.conversation.files import file_operations
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
@@ -32,11 +32,28 @@ from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
 _READING = frozenset({"read", "mention"})
-_SUMMARISING = frozenset({"compaction", "summary"})
+_SUMMARY_KINDS = frozenset({"compaction", "summary"})
+
+
+class ReadLimits(NamedTuple):
+    """How much of each session is read.
+
+    include_all: start at the first message, not after the last compaction.
+    work_item: leave out messages for other work items.
+    max_messages: read at most so many, the newest ones.
+    as_recorded: reconstruct the content of files at the revision instead of using the files of the project.
+    verbatim: if there are more messages, a summary replaces the older ones; None: never.
+    """
+
+    include_all: bool = False
+    work_item: str | None = None
+    max_messages: int = sys.maxsize
+    as_recorded: bool = False
+    verbatim: int | None = None
 
 
 class ExcludedMessage(NamedTuple):
-    """A message that is no turn, by its number in its session, and why."""
+    """A message that is not a turn, by its number in its session, and why."""
 
     session: str
     number: int
@@ -45,12 +62,12 @@ class ExcludedMessage(NamedTuple):
 
 @dataclass(slots=True)
 class Collected:
-    """Turns oldest first; `filtered` messages were left out of them, `messages` is how many there are in all.
+    """What was read from the sessions.
 
-    `unread` ones are older than what could fit, and `summarized` ones are what a summary stands for; both are turns as
-    far as their commits tell.
-    `files` are the last touched first, each once, `sessions` the ids of conversations, the newest last. `summary` is
-    what the history before the first turn came to, where a message says that.
+    turns: oldest first. files: each once, last touched first. sessions: conversation ids, the newest last.
+    messages: how many there are in all. filtered: how many of the read ones are not turns.
+    unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
+    summary: the text of the compaction or summary before the first turn.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -61,175 +78,172 @@ class Collected:
     unread: int = 0
     summarized: int = 0
     summary: str | None = None
-    left_out: list[ExcludedMessage] = field(default_factory=list)
+    excluded: list[ExcludedMessage] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
 
 def find_sessions(repository: Repository, where: str | None, work_item: str | None, at: str | None) -> list[Revision]:
-    """Return the points up to which history counts: the one named, or those with the work item, oldest first.
+    """Return the revisions to read up to: those with the work item, oldest first, then the one that `where` names.
 
     Raises:
-        NotFound, Ambiguous, Invalid: there is no such conversation or message, or nothing with that work item.
+        NotFound, Ambiguous, Invalid: there is no such conversation or message, or no message for the work item.
     """
     named = None if where is None else resolve_revision(repository, where)
     if named is not None and at is not None:
         named = resolve_revision(repository, at, named.conversation)
     if work_item is None:
         if named is None:
-            raise NotFound("no conversation is named", hint="name one, or a work item: --work-item ID")
+            raise NotFound("no conversation is given", hint="name one, or a work item: --work-item ID")
         return [named]
-    known = None if named is None else named.conversation
-    places = [place for place in find_work(repository, work_item) if place.conversation != known]
+    conversation = None if named is None else named.conversation
+    revisions = [each for each in find_work_item(repository, work_item) if each.conversation != conversation]
     if named is not None:
-        places.append(named)
-    if not places:
+        revisions.append(named)
+    if not revisions:
         raise NotFound(f"no message is for the work item {work_item!a}", hint="see: scopes conv list")
-    return places
+    return revisions
 
 
-class ReadLimits(NamedTuple):
-    """How much of each session is read: from its last compaction or its beginning, at most so many messages."""
+def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
+    """Return the tip of one branch of each conversation with messages for a work item.
 
-    every: bool = False
-    work_item: str | None = None
-    most: int = sys.maxsize
-    as_recorded: bool = False  # whether files are wanted as they were, not as they are
-    verbatim: int | None = None  # beyond so many messages a summary stands for the older ones, where there is one
+    It is the branch with the newest such message, the active one in case of a tie. The conversation with the newest
+    message comes last.
+    """
+    best: dict[ConversationId, tuple[int, bool, Revision]] = {}
+    for revision, is_active in _walk_tips(repository.list_refs(HEADS, ACTIVE)):
+        time = _last_time(repository, revision, work_item)
+        if time is not None:
+            candidate = (time, is_active, revision)
+            best[revision.conversation] = max(candidate, best.get(revision.conversation, candidate))
+    return [revision for _, _, revision in sorted(best.values())]
 
 
-def collect(repository: Repository, places: Sequence[Revision], extent: ReadLimits) -> Collected:
-    """Read the messages of all sessions."""
-    material = Collected()
+def collect(repository: Repository, revisions: Sequence[Revision], limits: ReadLimits) -> Collected:
+    """Read the messages of all sessions, given oldest first."""
+    collected = Collected()
     files: dict[str, TouchedFile] = {}
-    for place in places:
-        _add_session(repository, place, extent, material, files)
-    for turn in material.turns:
-        turn.named = len(places) > 1
-    material.files = list(reversed(files.values()))
-    if extent.as_recorded:
-        _add_states(repository, places[-1], material)
-    return material
+    for revision in revisions:
+        _add_session(repository, revision, limits, collected, files)
+    for turn in collected.turns:
+        turn.named = len(revisions) > 1
+    collected.files = list(reversed(files.values()))
+    if limits.as_recorded:
+        _add_file_states(repository, revisions[-1], collected)
+    return collected
 
 
 def _add_session(
-    repository: Repository, place: Revision, extent: ReadLimits, material: Collected, files: dict[str, TouchedFile]
+    repository: Repository, revision: Revision, limits: ReadLimits, collected: Collected, files: dict[str, TouchedFile]
 ) -> None:
-    heads = list(walk_heads_oldest_first(repository, [place.oid]))
-    material.sessions.append(place.conversation)
-    material.messages += len(heads)
+    session = revision.conversation
+    heads = list(walk_heads_oldest_first(repository, [revision.oid]))
+    collected.sessions.append(session)
+    collected.messages += len(heads)
     if not heads:
-        _describe_empty(repository, place.conversation, material)
+        _use_title(repository, session, collected)
     start = 0
-    root = None if extent.every else _find_root(repository, heads)
+    root = None if limits.include_all else _find_context_root(repository, heads)
     if root is not None:
-        material.summary = as_content(read_message(repository, heads[root].oid).text)
+        collected.summary = as_content(read_message(repository, heads[root].oid).text)
         start = root + 1
-    start = max(start, _summarized_before(repository, heads, start, extent, material))
+    start = max(start, _replace_by_summary(repository, heads, start, limits.verbatim, collected))
     older = [position for position in range(start) if position != root]
-    material.filtered += len(older)
-    material.summarized += sum(may_speak(heads[position]) for position in older)
-    material.left_out += [ExcludedMessage(place.conversation, position + 1, "summarized") for position in older]
+    collected.filtered += len(older)
+    collected.summarized += sum(may_be_turn(heads[position]) for position in older)
+    collected.excluded += [ExcludedMessage(session, position + 1, "summarized") for position in older]
     if root is not None:
-        material.left_out.append(ExcludedMessage(place.conversation, root + 1, "is the summary at the beginning"))
-    first = max(start, len(heads) - extent.most)
-    material.unread += sum(map(may_speak, heads[start:first]))
-    revisions = find_amendments(repository, place.oid, heads[first:])
+        collected.excluded.append(ExcludedMessage(session, root + 1, "used as the summary at the beginning"))
+    first = max(start, len(heads) - limits.max_messages)
+    collected.unread += sum(map(may_be_turn, heads[start:first]))
+    amendments = find_amendments(repository, revision.oid, heads[first:])
     for number, head in enumerate(heads[first:], start=first + 1):
-        message = _current(read_message(repository, head.oid), revisions, extent.work_item)
+        message = _amended(read_message(repository, head.oid), amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
-        turn = None if message is None else make_turn(number, place.conversation, head, message)
+        turn = None if message is None else make_turn(number, session, head, message)
         if turn is None:
-            material.filtered += 1
-            reason = "revised, or for other work" if message is None else "says nothing to a model"
-            material.left_out.append(ExcludedMessage(place.conversation, number, reason))
+            collected.filtered += 1
+            reason = "amended, retracted or for other work" if message is None else "no content for a model"
+            collected.excluded.append(ExcludedMessage(session, number, reason))
         else:
-            material.turns.append(turn)
+            collected.turns.append(turn)
 
 
-def _summarized_before(
-    repository: Repository, heads: Sequence[MessageHead], start: int, extent: ReadLimits, material: Collected
-) -> int:
-    """Let a summary stand for the older ones of many messages (S3-14); return how many messages those are."""
-    if extent.verbatim is None or len(heads) - start <= extent.verbatim:
-        return start
-    for position in reversed(range(start, len(heads))):
-        if heads[position].kind == "summary":
-            said = as_content(read_message(repository, heads[position].oid).text)
-            material.summary = "\n\n".join(filter(None, (material.summary, said)))
-            return min(position, len(heads) - extent.verbatim)
-    return start
-
-
-def _add_states(repository: Repository, place: Revision, material: Collected) -> None:
-    """Give the files the content that they had at a message."""
-    heads = walk_heads_oldest_first(repository, [place.oid])
-    states = file_states(read_message(repository, head.oid) for head in heads)
-    material.files = [file._replace(content=states.get(file.path)) for file in material.files]
-    if any(file.content is not None for file in material.files):
-        material.notes.append(
-            Note("files are as the tools of this conversation recorded them; what else changed them is not known")
-        )
-
-
-def _current(stored: Message, revisions: Mapping[MessageId, Amendment], work_item: str | None) -> Message | None:
-    """Return a message as it is to be read by now; None for one that only revises another, or is for other work."""
-    if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
-        return None
-    now = latest(stored, revisions)
-    return None if now is None else replace(stored, parts=now.parts)
-
-
-def _describe_empty(repository: Repository, conversation: ConversationId, material: Collected) -> None:
-    """Let a session without messages give what there is of it (S1-19)."""
+def _use_title(repository: Repository, conversation: ConversationId, collected: Collected) -> None:
+    """Use the title of a session without messages as its summary (S1-19)."""
     title = read_metadata(repository, conversation).title
-    material.summary = material.summary or (None if title is None else as_content(title))
-    material.notes.append(
+    collected.summary = collected.summary or (None if title is None else as_content(title))
+    collected.notes.append(
         Note(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
     )
 
 
-def _find_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
-    """Return the position of the last message at which a context began anew."""
+def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
+    """Return the position of the last compaction; None if there is none."""
     for position in reversed(range(len(heads))):
-        if heads[position].kind in _SUMMARISING:
+        if heads[position].kind in _SUMMARY_KINDS:
             message = read_message(repository, heads[position].oid)
             if message.extra.get("context_root") is True or message.kind == "compaction":
                 return position
     return None
 
 
-def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
-    """Move the files of a message to the end; of one message, the first named comes to stand last (S1-3)."""
-    touched = {touch.path: touch for touch in message.files}
-    for path in reversed(dict.fromkeys(path for path, _ in file_operations(message))):
-        before, touch = files.pop(path, None), touched.get(path)
-        unchanged = before is not None and (touch is None or touch.op in _READING)
-        known = None if touch is None else touch.content_hash
-        files[path] = TouchedFile(path, number, known or (before.content_hash if before and unchanged else None))
+def _replace_by_summary(
+    repository: Repository, heads: Sequence[MessageHead], start: int, verbatim: int | None, collected: Collected
+) -> int:
+    """Add the last summary if there are more than `verbatim` messages (S3-14); return the first position to read."""
+    if verbatim is None or len(heads) - start <= verbatim:
+        return start
+    for position in reversed(range(start, len(heads))):
+        if heads[position].kind == "summary":
+            text = as_content(read_message(repository, heads[position].oid).text)
+            collected.summary = "\n\n".join(filter(None, (collected.summary, text)))
+            return min(position, len(heads) - verbatim)
+    return start
 
 
-def find_work(repository: Repository, work_item: str) -> list[Revision]:
-    """Return for each conversation the branch whose last message for a work item is the newest; that one comes last.
+def _amended(stored: Message, amendments: Mapping[MessageId, Amendment], work_item: str | None) -> Message | None:
+    """Return a message with its amendments applied.
 
-    Of equals it is the active one.
+    None for a retracted message, for an amendment itself, and for a message for another work item.
     """
-    best: dict[ConversationId, tuple[int, bool, Revision]] = {}
-    for place, active in _places(repository.list_refs(HEADS, ACTIVE)):
-        last = _last_time(repository, place, work_item)
-        if last is not None:
-            found = (last, active, place)
-            best[place.conversation] = max(found, best.get(place.conversation, found))
-    return [place for _, _, place in sorted(best.values())]
+    if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
+        return None
+    current = latest(stored, amendments)
+    return None if current is None else replace(stored, parts=current.parts)
 
 
-def _places(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
-    """Yield every branch by the id of its conversation, and whether it is the active one; refs are listed once."""
+def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
+    """Move the files of a message to the end of `files`, the first one of the message last (S1-3)."""
+    touches = {touch.path: touch for touch in message.files}
+    for path in reversed(dict.fromkeys(path for path, _ in file_operations(message))):
+        before, touch = files.pop(path, None), touches.get(path)
+        is_unchanged = before is not None and (touch is None or touch.op in _READING)
+        content_hash = None if touch is None else touch.content_hash
+        files[path] = TouchedFile(
+            path, number, content_hash or (before.content_hash if before and is_unchanged else None)
+        )
+
+
+def _add_file_states(repository: Repository, revision: Revision, collected: Collected) -> None:
+    """Set the content that the files had at a revision, as far as it was recorded."""
+    heads = walk_heads_oldest_first(repository, [revision.oid])
+    states = file_states(read_message(repository, head.oid) for head in heads)
+    collected.files = [file._replace(content=states.get(file.path)) for file in collected.files]
+    if any(file.content is not None for file in collected.files):
+        collected.notes.append(
+            Note("files are as the tools of this conversation recorded them; other changes to them are not known")
+        )
+
+
+def _walk_tips(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
+    """Yield every branch tip, each commit once, and whether its branch is active; active branches come first."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
-        named = split_branch_ref(ref)
-        if named is not None:
-            tips.setdefault(named[0], {})[named[1]] = Oid(oid)
+        name = split_branch_ref(ref)
+        if name is not None:
+            tips.setdefault(name[0], {})[name[1]] = Oid(oid)
     for conversation, branches in sorted(tips.items()):
         active = choose_active_branch(conversation, branches, refs.get(active_ref(conversation)))
         seen: set[Oid] = set()
@@ -239,10 +253,10 @@ def _places(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
                 yield Revision(conversation, branch, branches[branch]), branch == active
 
 
-def _last_time(repository: Repository, place: Revision, work_item: str) -> int | None:
-    """Return when a message was last for a work item; no message is decoded that does not hold its bytes."""
-    needle = dump(work_item).rstrip()  # as it stands in the bytes of a message
-    for head in walk_heads_newest_first(repository, [place.oid]):
+def _last_time(repository: Repository, revision: Revision, work_item: str) -> int | None:
+    """Return the time of the newest message for a work item; messages without its bytes are not decoded."""
+    needle = dump(work_item).rstrip()
+    for head in walk_heads_newest_first(repository, [revision.oid]):
         data = read_message_bytes(repository, head.oid)
         if needle in data and decode(data).work_item == work_item:
             return head.time

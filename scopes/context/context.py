@@ -1,162 +1,215 @@
-"""`context`: of a conversation, or of all that was said for a work item, what fits into a number of tokens."""
+"""`context`: build the part of a conversation, or of all conversations for a work item, that fits into a budget."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import asdict, replace
 
 from scopes.clock import now_nanoseconds
-from scopes.context.assemble import Wanted, assemble
+from scopes.context.assemble import Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import ReadLimits, collect, find_sessions
+from scopes.context.collect import Collected, ReadLimits, collect, find_sessions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
-from scopes.context.limits import Limits
-from scopes.context.relevance import words_of
-from scopes.context.report import ReportHeader, describe
-from scopes.context.result import LAYOUTS, MODES, Context
+from scopes.context.request import Request, check_request
+from scopes.context.result import LAYOUTS, Context, ContextFile, ContextMessage, Explained
+from scopes.context.select import MIN_TURN_TOKENS
+from scopes.context.truncate import Count
 from scopes.errors import Invalid
-from scopes.history.messages import count_messages
+from scopes.history.messages import count_messages, display_time
 from scopes.history.revparse import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_tip
-from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.count_cache import FileCountCache, with_cache
+from scopes.tokens.choose import Tokenizer, TokenizerChoice
+from scopes.tokens.count_cache import CountCache, with_cache
 
-_FILES_FROM = 1000  # messages that are looked through for files, although not all of them fit
-_NO_LIMITS = Limits()
-_FEWEST_TOKENS = 8  # no turn has so few, its heading included
+_MIN_READ = 1000  # messages that are read at least, because they may have touched files
+_ID_LENGTH = 24
 
 
-def context(
-    repository: Repository,
-    where: str | None,
-    chosen: TokenizerChoice,
-    *,
-    max_tokens: int,
-    cache: str,
-    project: str,
-    mode: str | None = None,
-    task: str | None = None,
-    work_item: str | None = None,
-    every: bool = False,
-    at: str | None = None,
-    explain: bool = False,
-    limits: Limits = _NO_LIMITS,
-) -> Context:
-    """Build a context of at most `max_tokens`, or take it from the cache; the history itself is never changed (S1-27).
-
-    Without a mode it is `relevance` where there is a task and `history` elsewhere. Files are read below `project` only.
+def context(repository: Repository, request: Request, choice: TokenizerChoice, cache_directory: str) -> Context:
+    """Build a context, or take it from the cache; the history is never changed (S1-27).
 
     Raises:
-        Invalid: a negative budget, an unknown mode, `relevance` without a task, a task without words.
-        NotFound, Ambiguous: there is no such conversation, branch or message, or nothing for that work item.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
-    wanted = _check(max_tokens, mode, task)._replace(
-        files=limits.files, candidates=limits.candidates, tight_below=limits.tight_below
-    )
-    places = find_sessions(repository, where, work_item, at)
-    options: dict[str, object] = {
-        "mode": wanted.mode, "task": wanted.task, "work_item": work_item, "all": every, "at": at,
-    }  # fmt: skip
-    tips = [[place.conversation, place.branch, place.oid] for place in places]
-    by: dict[str, object] = {
-        "max_tokens": max_tokens, "encoding": chosen.tokenizer.name, "project": project, "explain": explain,
-        "notes": [note.text for note in chosen.notes], "limits": limits,
-    }  # fmt: skip
-    key = key_of(tips=tips, options=options, by=by)
-    kept = ContextCache(cache, limits.kept_seconds)
-    found = kept.find(key)
-    if found is None:
-        asked = _Asked(places, wanted, ReadLimits(every, work_item), options, project, explain)
-        with FileCountCache(cache) as counts:
-            found, files = _build(repository, asked, with_cache(chosen, counts))
+    request = check_request(request)
+    revisions = find_sessions(repository, request.where, request.work_item, request.at)
+    cache = ContextCache(cache_directory, request.cache_seconds)
+    key = _cache_key(request, revisions, choice)
+    result = cache.find(key)
+    if result is None:
+        with CountCache(cache_directory) as counts:
+            result, paths = _build(repository, request, revisions, with_cache(choice, counts))
             counts.save()
-        if found.metadata["messages"]:  # a title may change without any message
-            kept.keep(key, found, stat_files(os.path.join(project, path) for path in files))
-    found = _with_limits(repository, places[-1], found, limits)
-    said = tuple(Note(warning) for warning in found.warnings)
-    if kept.damaged:
-        said = (Note("the kept context was damaged: it was made anew"), *said)
-    return replace(found, notes=(*found.notes, *said))
-
-
-def _with_limits(repository: Repository, place: Revision, found: Context, limits: Limits) -> Context:
-    """Tell how much of a conversation's limits is left (S1-24); this is of now, and therefore never kept."""
-    warnings = list(found.warnings)
-    metadata = dict(found.metadata)
-    if limits.max_turns is not None:
-        turns = count_messages(walk_newest_first(repository, [place.oid]))
-        metadata["remaining_turns"] = max(0, limits.max_turns - turns)
-        if turns >= limits.max_turns:
-            warnings.append(f"the conversation has {turns} of {limits.max_turns} turns: go on in a new one")
-    if limits.idle_seconds is not None:
-        idle = now_nanoseconds() // 1_000_000_000 - read_tip(repository, place.oid).time
-        if idle > limits.idle_seconds:
-            warnings.append(f"the conversation has been idle for {idle} seconds, longer than {limits.idle_seconds}")
-    return replace(found, metadata=metadata, warnings=tuple(warnings))
+        if result.metadata["messages"]:  # the title of an empty conversation can change without a new message
+            cache.add(key, result, stat_files(os.path.join(request.project, path) for path in paths))
+    result = _with_limits(repository, revisions[-1], result, request)
+    notes = [Note(warning) for warning in result.warnings]
+    if cache.damaged:
+        notes.insert(0, Note("the cached context was damaged and was built again"))
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def check_layout(layout: str) -> str:
-    """Accept the name of a layout.
+    """Return the name of a layout if it exists.
 
     Raises:
-        Invalid: there is none of that name.
+        Invalid: it does not.
     """
     if layout not in LAYOUTS:
-        raise Invalid(f"{layout!a} is no format of a context", hint="formats: " + ", ".join(LAYOUTS))
+        raise Invalid(f"{layout!a} is not a valid format of a context", hint="formats: " + ", ".join(LAYOUTS))
     return layout
 
 
-def _check(max_tokens: int, mode: str | None, task: str | None) -> Wanted:
-    if max_tokens < 0:
-        raise Invalid(f"a budget of {max_tokens} tokens is negative", hint="for example: --max-tokens 8000")
-    chosen = mode or ("history" if task is None else "relevance")
-    if chosen not in MODES:
-        raise Invalid(f"{chosen!a} is no mode", hint="modes: " + ", ".join(MODES))
-    if chosen == "relevance" and task is None:
-        raise Invalid("relevance is that for a task", hint="say which: --task 'login fails on Safari'")
-    if task is not None:
-        words_of(task)
-    return Wanted(max_tokens, chosen, None if chosen == "history" else task)
+def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice) -> str:
+    """Return the key of a context; different names of the same revision (`where`) have the same key."""
+    return key_of(
+        request=asdict(replace(request, where=None)),
+        tips=[[revision.conversation, revision.branch, revision.oid] for revision in revisions],
+        encoding=choice.tokenizer.name,
+        notes=[note.text for note in choice.notes],
+    )
 
 
-class _Asked(NamedTuple):
-    """What a context is asked for, checked and resolved."""
-
-    places: Sequence[Revision]
-    wanted: Wanted
-    extent: ReadLimits
-    options: Mapping[str, object]
-    project: str
-    explain: bool
-
-
-def _build(repository: Repository, asked: _Asked, chosen: TokenizerChoice) -> tuple[Context, list[str]]:
-    """Put a context together; returns also the paths of all files that it could have had."""
-    places, wanted, last = asked.places, asked.wanted, asked.places[-1]
-    partly = wanted.task is None and not asked.explain
-    most = max(_FILES_FROM, wanted.max_tokens // _FEWEST_TOKENS) if partly else sys.maxsize
-    tokenizer, told = calibrate(repository, last, chosen)
-    earlier = asked.options["at"] is not None or _is_past(repository, last)  # than now, of which the project is
-    material = collect(repository, places, asked.extent._replace(most=most, as_recorded=earlier))
-    title = _title(places, asked.extent.work_item)
-    assembled = assemble(material, title, wanted, Project(asked.project, as_recorded=earlier), tokenizer)
-    about = ReportHeader(last, wanted.max_tokens, tokenizer.method, tokenizer.name, asked.options)
-    found = describe(about, material, assembled, tokenizer.count if asked.explain else None)
-    return replace(found, notes=(*told, *found.notes)), [file.path for file in material.files]
+def _build(
+    repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice
+) -> tuple[Context, list[str]]:
+    """Build a context; return also the paths of all files that were considered."""
+    last = revisions[-1]
+    is_newest_only = request.task is None and not request.explain
+    max_messages = max(_MIN_READ, request.max_tokens // MIN_TURN_TOKENS) if is_newest_only else sys.maxsize
+    tokenizer, notes = calibrate(repository, last, choice)
+    is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
+    limits = ReadLimits(request.include_all, request.work_item, max_messages, as_recorded=is_past)
+    collected = collect(repository, revisions, limits)
+    project = Project(request.project, as_recorded=is_past)
+    assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
+    result = _describe(last, request, tokenizer, collected, assembled)
+    return replace(result, notes=(*notes, *result.notes)), [file.path for file in collected.files]
 
 
-def _is_past(repository: Repository, place: Revision) -> bool:
-    """Tell whether a branch has gone on since, so that the project of today may be another one."""
-    return place.oid not in list_branch_tips(repository, place.conversation).values()
+def _is_past(repository: Repository, revision: Revision) -> bool:
+    """Return True if a revision is not the tip of a branch."""
+    return revision.oid not in list_branch_tips(repository, revision.conversation).values()
 
 
-def _title(places: Sequence[Revision], work_item: str | None) -> str:
-    last = places[-1]
-    where = f"{last.conversation}/{last.branch}" if last.branch else f"{last.conversation} at {last.oid[:8]}"
-    return where if work_item is None else f"work item {' '.join(work_item.split())}"
+def _title(last: Revision, work_item: str | None) -> str:
+    if work_item is not None:
+        return f"work item {' '.join(work_item.split())}"
+    return f"{last.conversation}/{last.branch}" if last.branch else f"{last.conversation} at {last.oid[:8]}"
+
+
+def _describe(
+    revision: Revision, request: Request, tokenizer: Tokenizer, collected: Collected, assembled: Assembled
+) -> Context:
+    """Return the result; its id is the same for the same request on the same history."""
+    selection = assembled.selection
+    included = sorted(selection.kept)
+    sessions = {assembled.turns[position].session for position in included}
+    identity = key_of(
+        tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
+        text=assembled.text,
+    )  # fmt: skip
+    return Context(
+        context_id=f"ctx-{identity[:_ID_LENGTH]}",
+        conversation=revision.conversation,
+        max_tokens=request.max_tokens,
+        tokens_used=assembled.tokens,
+        method=tokenizer.method,
+        formatted_history=assembled.text,
+        messages=tuple(_message(assembled, position) for position in included),
+        files_text=assembled.files_text,
+        files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in assembled.files.embedded),
+        files_skipped=tuple(assembled.files.skipped),
+        summary=assembled.summary,
+        metadata=_metadata(revision, request, tokenizer, collected, assembled),
+        filtered_count=collected.filtered,
+        average_relevance=None if request.task is None else _average_relevance(assembled),
+        sessions_included=len(sessions),
+        sessions_excluded=len({turn.session for turn in collected.turns} - sessions),
+        turns_included=len(included),
+        turns_excluded=len(collected.turns) + collected.unread - len(included),
+        warnings=assembled.warnings,
+        explained=tuple(_explain(assembled, collected, tokenizer.count)) if request.explain else (),
+        notes=tuple(collected.notes),
+    )
+
+
+def _metadata(
+    revision: Revision, request: Request, tokenizer: Tokenizer, collected: Collected, assembled: Assembled
+) -> Mapping[str, object]:
+    limit, kept = request.max_tokens, assembled.selection.kept
+    metadata: dict[str, object] = {
+        "conversation": revision.conversation, "branch": revision.branch, "tip": revision.oid,
+        "encoding": tokenizer.name, **request.options, "messages": collected.messages,
+        "turns_truncated": sum(map(assembled.is_truncated, kept)),
+        "total_tokens": sum(assembled.selection.tokens[position] for position in kept),
+        "utilisation": round(assembled.tokens / limit, 4) if limit else None,
+    }  # fmt: skip
+    return {name: value for name, value in metadata.items() if value is not None}
+
+
+def _average_relevance(assembled: Assembled) -> float:
+    """Return the mean relevance of the kept turns, 0 if none was kept (S4-39)."""
+    values = [assembled.relevance[position] for position in sorted(assembled.selection.kept)]
+    return round(sum(values) / len(values), 4) if values else 0.0
+
+
+def _message(assembled: Assembled, position: int) -> ContextMessage:
+    turn = assembled.turns[position]
+    return ContextMessage(
+        id=turn.head.id,
+        oid=turn.head.oid,
+        session=turn.session,
+        number=turn.number,
+        role=turn.role,
+        author=turn.head.author,
+        time=display_time(turn.head),
+        text=assembled.selection.kept[position].removeprefix(turn.heading).strip(),
+        tokens=assembled.selection.tokens[position],
+        truncated=assembled.is_truncated(position),
+        relevance=assembled.relevance.get(position),
+    )
+
+
+def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[Explained]:
+    """Return a row for every turn and every other message, newest first, and for every file (S4-40)."""
+    selection, files = assembled.selection, assembled.files
+    rows = []
+    for position in reversed(range(len(assembled.turns))):
+        turn = assembled.turns[position]
+        kept = position in selection.kept
+        fits = "truncated" if position == selection.truncated else "fits"
+        reason = fits if kept else selection.dropped.get(position, "")
+        tokens, score = selection.tokens.get(position), assembled.scores.get(position)
+        tokens = count(turn.block) if tokens is None else tokens
+        name = f"{turn.session}:{turn.number}" if turn.named else str(turn.number)
+        rows.append(Explained("turn", name, None if score is None else round(score, 4), tokens, kept, reason))
+    named = any(turn.named for turn in assembled.turns)
+    for session, number, reason in reversed(collected.excluded):
+        name = f"{session}:{number}" if named else str(number)
+        rows.append(Explained("message", name, None, None, kept=False, reason=reason))
+    rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
+    rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]
+    return rows
+
+
+def _with_limits(repository: Repository, revision: Revision, result: Context, request: Request) -> Context:
+    """Add what is left of the conversation's limits (S1-24); they depend on the current time and are never cached."""
+    warnings = list(result.warnings)
+    metadata = dict(result.metadata)
+    if request.max_turns is not None:
+        turns = count_messages(walk_newest_first(repository, [revision.oid]))
+        metadata["remaining_turns"] = max(0, request.max_turns - turns)
+        if turns >= request.max_turns:
+            warnings.append(f"the conversation has {turns} of {request.max_turns} turns: continue in a new one")
+    if request.idle_seconds is not None:
+        idle = now_nanoseconds() // 1_000_000_000 - read_tip(repository, revision.oid).time
+        if idle > request.idle_seconds:
+            warnings.append(f"the conversation has been idle for {idle} seconds, longer than {request.idle_seconds}")
+    return replace(result, metadata=metadata, warnings=tuple(warnings))

@@ -1,8 +1,9 @@
-"""Contexts that were made before, by what they were made from: compressed, for ten minutes (S4-42), and not too many.
+"""Cache of built contexts: compressed JSON files, kept for ten minutes (S4-42), within a limit on their total size.
 
-    entry = SHA-256 of what follows | the context as JSON, compressed
+    entry = SHA-256 of the compressed data | compressed JSON
 
-A damaged or foreign entry is a miss, which `damaged` tells; a disk that is full costs only the time of the next one.
+An entry is used only if its key and the signatures of all files in it still match. A damaged or foreign entry is a miss
+and sets `damaged`; an entry that cannot be written is ignored.
 """
 
 from __future__ import annotations
@@ -11,49 +12,49 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
 from scopes.context.files import SkippedFile
+from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.result import Note
-from scopes.tokens.atomic_write import write_file
+from scopes.tokens.cache_files import write_file
 
 _VERSION = 2
-KEPT_SECONDS = 600
-_LARGEST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20  # of all entries
 _DIGEST_BYTES = 32
-_ROWS: Mapping[str, Any] = {
+_ROW_TYPES: Mapping[str, Any] = {
     "messages": ContextMessage, "files_embedded": ContextFile, "files_skipped": SkippedFile, "explained": Explained,
     "notes": Note, "warnings": str,
 }  # fmt: skip
 
 Signatures = list[tuple[str, int, int]]
-"""Path, size and time of change of every file that was looked at; a file that is not there has -1 twice."""
+"""Path, size and modification time (ns) of files; -1 and -1 for a missing file."""
 
 
 class ContextCache:
-    """The contexts in our cache directory, each for so many seconds."""
+    """Contexts in the cache directory, each valid for a number of seconds."""
 
-    def __init__(self, directory: str, seconds: int = KEPT_SECONDS) -> None:
+    def __init__(self, directory: str, seconds: int = CACHE_SECONDS) -> None:
         self._directory = os.path.join(directory, "contexts")
         self._seconds = seconds
         self.damaged = False
 
     def find(self, key: str) -> Context | None:
-        """Return a context, unless it is too old, damaged, or one of its files has changed since."""
+        """Return a context; None if it is missing, too old, damaged, or one of its files has changed."""
         path = self._path(key)
         try:
             if time.time() - os.stat(path).st_mtime >= self._seconds:
                 return None
             with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-                data = file.read(_LARGEST_BYTES)
+                data = file.read(_MAX_BYTES)
         except OSError:
             return None
-        if sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:  # what follows is what was written
+        if sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             self.damaged = True
             return None
         try:
@@ -61,54 +62,56 @@ class ContextCache:
             signatures = [tuple(row) for row in document["signatures"]]
             if document["key"] != key or signatures != stat_files(path for path, _, _ in signatures):
                 return None
-            return Context(**{name: _restored(name, value) for name, value in document["context"].items()})
+            return Context(**{name: _restore(name, value) for name, value in document["context"].items()})
         except (zlib.error, ValueError, TypeError, KeyError, AttributeError):  # written by another version
             self.damaged = True
             return None
 
-    def keep(self, key: str, context: Context, signatures: Signatures) -> None:
-        """Keep a context, and let go of the oldest where there are too many."""
+    def add(self, key: str, context: Context, signatures: Signatures) -> None:
+        """Write a context, and delete old entries if there are too many."""
         stored = {field.name: getattr(context, field.name) for field in fields(context)}
         document = {"key": key, "signatures": signatures, "context": stored}
         data = zlib.compress(json.dumps(document).encode(), 6)
         if self._seconds:
             with suppress(OSError):
                 write_file(self._path(key), sha256(data).digest() + data)
-                self._shrink()
+                self._prune()
 
     def _path(self, key: str) -> str:
         return os.path.join(self._directory, f"{key}.z")
 
-    def _shrink(self) -> None:
+    def _prune(self) -> None:
+        """Delete expired entries, and the oldest ones beyond the size limit."""
         with os.scandir(self._directory) as entries:
-            found = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
+            newest_first = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
         total = 0
-        for changed, size, path in found:
+        for modified, size, path in newest_first:
             total += size
-            if total > _LARGEST_BYTES or time.time() - changed > self._seconds:
+            if total > _MAX_BYTES or time.time() - modified > self._seconds:
                 os.unlink(path)
 
 
 def key_of(**parts: object) -> str:
-    """Name a context by all that it depends on."""
+    """Return a hash of everything that a context depends on."""
     return sha256(json.dumps({"version": _VERSION, **parts}, sort_keys=True).encode()).hexdigest()
 
 
-def stat_files(paths: Any) -> Signatures:
-    """Describe files so that a change shows."""
-    found: Signatures = []
+def stat_files(paths: Iterable[str]) -> Signatures:
+    """Return the signatures of files, which differ after a change."""
+    signatures: Signatures = []
     for path in paths:
         try:
             status = os.stat(path)
         except (OSError, ValueError):
-            found.append((path, -1, -1))
+            signatures.append((path, -1, -1))
         else:
-            found.append((path, status.st_size, status.st_mtime_ns))
-    return found
+            signatures.append((path, status.st_size, status.st_mtime_ns))
+    return signatures
 
 
-def _restored(name: str, value: Any) -> Any:
-    kind = _ROWS.get(name)
-    if kind is None:
+def _restore(name: str, value: Any) -> Any:
+    """Turn the JSON value of a field back into rows of its type."""
+    row_type = _ROW_TYPES.get(name)
+    if row_type is None:
         return value
-    return tuple(kind(*row) if kind is not str else str(row) for row in value)
+    return tuple(row_type(*row) if row_type is not str else str(row) for row in value)

@@ -1,4 +1,4 @@
-"""`tokens count`: how many tokens a text or a branch of a conversation has."""
+"""`tokens count`: count the tokens of a text or of a conversation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scopes.history.revparse import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.count_cache import FileCountCache, with_cache
+from scopes.tokens.count_cache import CountCache, with_cache
 
-_BATCH = 1000  # messages whose texts are held at once
+_BATCH = 1000  # messages whose texts are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCount(Result):
-    """The tokens of a text; of a conversation also how many messages, and how many tokens in what kind of part."""
+    """The tokens of a text; of a conversation also its messages and the tokens by category of part."""
 
     what: str
     tokens: int
@@ -31,43 +31,43 @@ class TokenCount(Result):
     parts: Mapping[str, int] | None = None
 
 
-def count_text(what: str, data: bytes, chosen: TokenizerChoice) -> TokenCount:
-    """Count the tokens of a text in UTF-8; what is not is replaced, with a note."""
+def count_text(what: str, data: bytes, choice: TokenizerChoice) -> TokenCount:
+    """Count the tokens of UTF-8 text; invalid bytes are replaced, with a note. `what` names the text in the result."""
     text = data.decode("utf-8", "replace")
-    notes = chosen.notes if text.encode() == data else (*chosen.notes, Note(f"{what} is not all UTF-8"))
-    tokens = chosen.tokenizer.count(text)
+    notes = choice.notes if text.encode() == data else (*choice.notes, Note(f"{what} is not valid UTF-8"))
+    tokens = choice.tokenizer.count(text)
     return TokenCount(
         what=what,
         tokens=tokens,
         characters=len(text),
-        method=chosen.tokenizer.method,
-        encoding=chosen.tokenizer.name,
+        method=choice.tokenizer.method,
+        encoding=choice.tokenizer.name,
         notes=notes,
     )
 
 
-def count_conversation(repository: Repository, where: str, chosen: TokenizerChoice, cache: str) -> TokenCount:
-    """Count the tokens of all messages up to a branch's tip or any other message, each message id once.
+def count_conversation(repository: Repository, where: str, choice: TokenizerChoice, cache_directory: str) -> TokenCount:
+    """Count the tokens of all messages up to the tip of a branch, or up to a message.
 
     Raises:
         NotFound, Ambiguous, Invalid: there is no such conversation, branch or message.
     """
-    place = resolve_revision(repository, where)
+    revision = resolve_revision(repository, where)
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
-    with FileCountCache(cache) as counts:
-        tokenizer, notes = calibrate(repository, place, with_cache(chosen, counts))
-        heads = walk_heads_newest_first(repository, [place.oid])
+    with CountCache(cache_directory) as cache:
+        tokenizer, notes = calibrate(repository, revision, with_cache(choice, cache))
+        heads = walk_heads_newest_first(repository, [revision.oid])
         while batch := list(islice(heads, _BATCH)):
             messages += len(batch)
-            texts = [found for head in batch for found in texts_of(read_message(repository, head.oid))]
+            texts = [each for head in batch for each in texts_of(read_message(repository, head.oid))]
             tokenizer.prepare(text for _, text in texts)
             for category, text in texts:
                 parts[category] += tokenizer.count(text)
                 characters += len(text)
-        counts.save()
+        cache.save()
     return TokenCount(
-        what=f"{place.conversation}/{place.branch}" if place.branch else where,
+        what=f"{revision.conversation}/{revision.branch}" if revision.branch else where,
         tokens=sum(parts.values()),
         characters=characters,
         method=tokenizer.method,

@@ -1,4 +1,4 @@
-"""What a part of a message is to a model: the text that it is made of, and which category that counts under."""
+"""The text of a message part as a model reads it, and the category under which its tokens are counted."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _CATEGORY = {"text": "text", "reasoning": "reasoning", "tool_call": "tool_input"
 
 
 def texts_of(message: Message) -> list[tuple[str, str]]:
-    """Return category and text of every part that has a text, in order; pictures and files have none."""
-    found = [(_CATEGORY[part.type], part_text(part)) for part in message.parts if part.type in _CATEGORY]
-    if message.payload is not None and not any(category == "text" and text for category, text in found):
-        found.append(("text", plain_json(message.payload)))
-    return [(category, text) for category, text in found if text]
+    """Return (category, text) of every part that has text, in order; images and files have none."""
+    texts = [(_CATEGORY[part.type], part_text(part)) for part in message.parts if part.type in _CATEGORY]
+    if message.payload is not None and not any(category == "text" and text for category, text in texts):
+        texts.append(("text", plain_json(message.payload)))
+    return [(category, text) for category, text in texts if text]
 
 
 def part_text(part: Part) -> str:
-    """Return a part's text: what a tool got or gave as JSON, unless it is a text or a list of texts."""
+    """Return a part's text; tool input and output are JSON unless they are a string or a list of texts."""
     fields = part.fields
     if part.type == "tool_call":
-        return f"{fields.get('name', '')} {_value(fields.get('input', fields.get('input_text')))}".strip()
+        return f"{fields.get('name', '')} {_value_text(fields.get('input', fields.get('input_text')))}".strip()
     if part.type == "tool_result":
-        return _value(fields.get("output", fields.get("output_text")))
+        return _value_text(fields.get("output", fields.get("output_text")))
     return part.text
 
 
 def plain_json(value: Any) -> str:
-    """Write a value as JSON that people can read."""
+    """Dump a value as JSON without escaping non-ASCII characters."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What a context is when it is done: the text that fits, and what became of everything that could have been in it."""
+"""The result of `context`: the text that fits, and what became of every turn, message and file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from scopes.context.files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
 
-MODES = ("history", "relevance", "files")
 LAYOUTS = ("markdown", "messages", "json")
 
 
 class ContextMessage(NamedTuple):
-    """A turn that is part of a context; `relevance` is known where there was a task."""
+    """A turn that is part of a context; `relevance` is None if there is no task."""
 
     id: str
     oid: str
@@ -31,7 +30,7 @@ class ContextMessage(NamedTuple):
 
 
 class ContextFile(NamedTuple):
-    """A file that is part of a context; `turn` touched it last."""
+    """A file that is part of a context; `turn` is the number of the last turn that touched it."""
 
     path: str
     tokens: int
@@ -39,7 +38,7 @@ class ContextFile(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """What became of one turn or file; tokens are known where they were counted."""
+    """Why a turn, message or file was kept or dropped; `tokens` is None if they were not counted."""
 
     what: str
     name: str
@@ -51,7 +50,10 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Result):
-    """A context of at most `max_tokens`; `formatted_history` is the whole of it, and messages are oldest first."""
+    """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
+
+    `explained` is filled on request.
+    """
 
     context_id: str
     conversation: ConversationId
@@ -76,5 +78,5 @@ class Context(Result):
 
     @property
     def utilisation(self) -> float:
-        """The part of the budget that is used, from 0 to 1."""
+        """Return the used part of the budget, from 0 to 1."""
         return self.tokens_used / self.max_tokens if self.max_tokens else 0.0

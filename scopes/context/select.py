@@ -1,131 +1,128 @@
-"""Choosing turns for a number of tokens: newest first in one piece, or the most relevant ones."""
+"""Select the turns that fit into a number of tokens: the newest ones, or the most relevant ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
 
-from scopes.context.truncate import cut_to_fit
-from scopes.context.turns import LONGEST, Turn, block_of, contents_of
+from scopes.context.truncate import Count, cut_to_fit
+from scopes.context.turns import TOOL_LIMIT, Turn, block_of, content_of
 
-_WORTH_FILLING = 90  # hundredths of the room; below that a turn that does not fit is cut
-_TRIES = 8  # each halves what is open, on a scale of powers
-_FEWEST_TOKENS = 8  # no turn has so few, its heading included
-_MOST_CHARACTERS = 8  # of a token, on the average of a whole turn
+MIN_TURN_TOKENS = 8  # no turn has fewer, including its heading
+_FILL_BELOW = 90  # hundredths of the room; if less is used, a turn that does not fit is truncated to fill it
+_MAX_WIDENINGS = 8  # steps of the search for a limit of tool results
+_MAX_CHARACTERS_PER_TOKEN = 8  # on the average of a whole turn
 
 
 @dataclass(slots=True)
 class Selection:
-    """What was chosen: the text and tokens of each kept turn by its position, and why the others were dropped.
+    """The selected turns by position: text and tokens of each kept turn, and the reason for each dropped one.
 
-    `limit` is at how many characters what tools gave is cut.
+    `tokens` also has dropped turns that were counted. `truncated` is the position of the turn that was cut to fit,
+    `limit` the number of characters at which tool results are clipped.
     """
 
     kept: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, int] = field(default_factory=dict)
     used: int = 0
     truncated: int | None = None
-    limit: int = LONGEST
+    limit: int = TOOL_LIMIT
     dropped: dict[int, str] = field(default_factory=dict)
 
     def keep(self, position: int, text: str, tokens: int) -> None:
-        """Keep a turn as this text."""
+        """Add a turn with this text."""
         self.kept[position] = text
         self.tokens[position] = tokens
         self.used += tokens
 
 
-def select_newest(turns: Sequence[Turn], room: int, count: Callable[[str], int]) -> Selection:
-    """Keep the newest turns in one piece; the one at the edge is cut where much room would stay empty (S1-4, S1-6).
+def select_newest(turns: Sequence[Turn], room: int, count: Count) -> Selection:
+    """Keep the newest turns without a gap; truncate the first one that does not fit if much room is left (S1-4, S1-6).
 
-    Turns are given oldest first. No body beyond the edge is counted.
+    Turns are oldest first. Turns older than the first that does not fit are not counted.
     """
-    chosen = Selection()
+    selection = Selection()
     for position in reversed(range(len(turns))):
-        tokens = chosen.tokens[position] = count(turns[position].block)
-        if chosen.used + tokens > room:
-            fill(chosen, turns, position, room, count)
+        tokens = selection.tokens[position] = count(turns[position].block)
+        if selection.used + tokens > room:
+            _fill(selection, turns, position, room, count)
             break
-        chosen.keep(position, turns[position].block, tokens)
+        selection.keep(position, turns[position].block, tokens)
     for position in range(len(turns)):
-        if position not in chosen.kept:
-            chosen.dropped[position] = "older than what fits"
-    return chosen
+        if position not in selection.kept:
+            selection.dropped[position] = "older than what fits"
+    return selection
 
 
 def best_first(scores: Mapping[int, float]) -> list[int]:
-    """Return positions by their scores, the newer one of two equals first."""
-    return sorted(scores, key=lambda p: (-scores[p], -p))
+    """Return the positions by descending score; of equal scores the newer turn first."""
+    return sorted(scores, key=lambda position: (-scores[position], -position))
 
 
-def select_relevant(
-    turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Callable[[str], int]
-) -> Selection:
-    """Keep the turns with the highest scores, the newer one of two equals; what does not fit is passed over."""
-    chosen = Selection()
-    skipped: int | None = None
+def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Count) -> Selection:
+    """Keep the turns with the highest scores; skip those that do not fit, and truncate the best skipped one."""
+    selection = Selection()
+    best_skipped: int | None = None
     for position in best_first(scores):
-        left, block = room - chosen.used, turns[position].block
-        if left <= _FEWEST_TOKENS and chosen.kept:
-            chosen.dropped[position] = "less relevant than what fits"
+        left, block = room - selection.used, turns[position].block
+        if left <= MIN_TURN_TOKENS and selection.kept:
+            selection.dropped[position] = "less relevant than what fits"
             continue
-        large = len(block) > max(left, 0) * _MOST_CHARACTERS  # and not worth the counting
-        tokens = None if large else count(block)
+        is_too_long = len(block) > max(left, 0) * _MAX_CHARACTERS_PER_TOKEN  # known without counting
+        tokens = None if is_too_long else count(block)
         if tokens is not None:
-            chosen.tokens[position] = tokens
+            selection.tokens[position] = tokens
         if tokens is not None and tokens <= left:
-            chosen.keep(position, block, tokens)
+            selection.keep(position, block, tokens)
         else:
-            chosen.dropped[position] = f"did not fit into {left} tokens"
-            skipped = position if skipped is None else skipped
-    if skipped is not None:
-        fill(chosen, turns, skipped, room, count)
-    return chosen
+            selection.dropped[position] = f"did not fit into {left} tokens"
+            best_skipped = position if best_skipped is None else best_skipped
+    if best_skipped is not None:
+        _fill(selection, turns, best_skipped, room, count)
+    return selection
 
 
-def fill(chosen: Selection, turns: Sequence[Turn], position: int, room: int, count: Callable[[str], int]) -> None:
-    """Cut a turn that does not fit to what is left, if nothing is kept yet or much would be left."""
-    used = chosen.used
-    if chosen.kept and used * 100 >= room * _WORTH_FILLING:
+def relax_cuts(turns: Sequence[Turn], selection: Selection, room: int, count: Count) -> tuple[list[Turn], Selection]:
+    """Raise the limit of tool results as far as the room allows (S1-28); call it only if every turn was kept."""
+    best = list(turns), selection
+    low, high = TOOL_LIMIT, max((turn.longest for turn in turns), default=0)
+    guess = high
+    for _ in range(_MAX_WIDENINGS):
+        if guess <= low:
+            break
+        wider = [replace(t, content=content_of(t.message, guess)) if t.clipped_at(TOOL_LIMIT) else t for t in turns]
+        all_kept = _keep_all(wider, room, count)
+        if all_kept is None:
+            high = guess
+        else:
+            all_kept.limit = low = guess
+            best = wider, all_kept
+        guess = isqrt(low * high)
+    return best
+
+
+def _fill(selection: Selection, turns: Sequence[Turn], position: int, room: int, count: Count) -> None:
+    """Truncate a turn to the remaining room, if nothing is kept yet or much room would stay empty."""
+    used = selection.used
+    if selection.kept and used * 100 >= room * _FILL_BELOW:
         return
     turn = turns[position]
     cut = cut_to_fit(turn.content, room - used, lambda content: count(block_of(turn, content)))
     if cut is not None:
         text = block_of(turn, cut)
-        chosen.keep(position, text, count(text))
-        chosen.truncated = position
-        chosen.dropped.pop(position, None)
+        selection.keep(position, text, count(text))
+        selection.truncated = position
+        selection.dropped.pop(position, None)
 
 
-def relax_cuts(
-    turns: Sequence[Turn], chosen: Selection, room: int, count: Callable[[str], int]
-) -> tuple[list[Turn], Selection]:
-    """Cut what tools gave no more than the room demands, where all turns are kept and something was cut (S1-28)."""
-    found = list(turns), chosen
-    low, high = LONGEST, max((turn.longest for turn in turns), default=0)
-    guess = high
-    for _ in range(_TRIES):
-        if guess <= low:
-            break
-        wider = [replace(t, content=contents_of(t.message, guess)) if t.clipped_at(LONGEST) else t for t in turns]
-        kept = _keep_all(wider, room, count)
-        if kept is None:
-            high = guess
-        else:
-            kept.limit = low = guess
-            found = wider, kept
-        guess = isqrt(low * high)
-    return found
-
-
-def _keep_all(turns: Sequence[Turn], room: int, count: Callable[[str], int]) -> Selection | None:
-    """Keep every turn; None where they do not fit, which is seen without counting where it is plain."""
-    if sum(len(turn.content) for turn in turns) > room * _MOST_CHARACTERS:
+def _keep_all(turns: Sequence[Turn], room: int, count: Count) -> Selection | None:
+    """Keep every turn; None if they do not fit. Texts that are obviously too long are not counted."""
+    if sum(len(turn.content) for turn in turns) > room * _MAX_CHARACTERS_PER_TOKEN:
         return None
-    chosen = Selection()
+    selection = Selection()
     for position, turn in enumerate(turns):
-        chosen.keep(position, turn.block, count(turn.block))
-        if chosen.used > room:
+        selection.keep(position, turn.block, count(turn.block))
+        if selection.used > room:
             return None
-    return chosen
+    return selection

@@ -1,4 +1,4 @@
-"""The turns of a history as a model reads them: one message each, with its real number (S1-26)."""
+"""Turn a message into Markdown for a model: a heading with number, role, author and time, then its content (S1-26)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from scopes.history.messages import MessageHead, display_time
 from scopes.model.message import Message, Part
 from scopes.sanitize import as_content, clip
 
-LONGEST = 1000  # characters of a tool's result; of what it was called with three tenths of that
+TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that
 _CALL_TENTHS = 3
-_UNSAID = frozenset({"meta", "notice", "system"})
+_HIDDEN_KINDS = frozenset({"meta", "notice", "system"})
 _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
 
 
 @dataclass(slots=True)
 class Turn:
-    """One message; `number` is its place in its session's whole history, from 1, `session` which one that is."""
+    """One message with content for a model.
+
+    `number` is its position in the whole history of its session, from 1; `session` is a conversation id.
+    """
 
     number: int
     session: str
@@ -28,78 +31,78 @@ class Turn:
     message: Message
     role: str
     content: str
-    named: bool = False  # whether the heading tells the session
-    longest: int = 0  # characters of its longest part of those that are clipped
+    named: bool = False  # True if the heading includes the session
+    longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
 
     def clipped_at(self, limit: int) -> bool:
-        """Tell whether a part of it is cut where parts have at most so many characters."""
+        """Return True if a tool call or result is clipped at this limit for results."""
         return self.longest > limit
 
     @property
     def heading(self) -> str:
-        """Who speaks, and when."""
-        which = f"{self.session} " if self.named else ""
+        """Return the heading line: number, role, author and time."""
+        session = f"{self.session} " if self.named else ""
         time = display_time(self.head)
-        when = "" if time is None else f", {time}"
-        return f"### {which}{self.number}. {self.role} ({_one_line(self.head.author)}){when}"
+        suffix = "" if time is None else f", {time}"
+        return f"### {session}{self.number}. {self.role} ({_one_line(self.head.author)}){suffix}"
 
     @property
     def block(self) -> str:
-        """The whole turn; it begins with a mark and ends in a blank line, so that tokens of blocks add up."""
+        """Return heading and content; it starts with `#` and ends in a blank line, so that token counts add up."""
         return block_of(self, self.content)
 
 
 def block_of(turn: Turn, content: str) -> str:
-    """Write a turn with other content than its own."""
+    """Return the block of a turn with other content."""
     return f"{turn.heading}\n\n{content}\n\n"
 
 
 def make_turn(number: int, session: str, head: MessageHead, message: Message) -> Turn | None:
-    """Make the turn of a message; None where it says nothing to a model: what programs put in, or nothing at all."""
-    if not may_speak(head):
+    """Return the turn of a message; None if it has no content for a model, or was injected by a program."""
+    if not may_be_turn(head):
         return None
-    content = contents_of(message, LONGEST)
+    content = content_of(message, TOOL_LIMIT)
     longest = max(map(_tool_length, message.parts), default=0)
     return Turn(number, session, head, message, role_of(head), content, longest=longest) if content else None
 
 
-def may_speak(head: MessageHead) -> bool:
-    """Tell, as far as its commit does, whether a message says something to a model."""
-    return head.author_kind != "injected" and head.kind not in _UNSAID
+def may_be_turn(head: MessageHead) -> bool:
+    """Return False if the commit alone shows that the message is not for a model (injected, meta, notice, system)."""
+    return head.author_kind != "injected" and head.kind not in _HIDDEN_KINDS
 
 
 def role_of(head: MessageHead) -> str:
-    """Return User for people, Assistant for everybody else (S3-16): what a tool or agent wrote is never promoted."""
+    """Return User for people, Assistant for all others (S3-16): text of tools and agents never becomes the user's."""
     return USER if head.author_kind == "human" and head.kind != "tool-results" else ASSISTANT
 
 
-def contents_of(message: Message, limit: int) -> str:
-    """Return what a message says to a model, what tools gave cut at a number of characters."""
-    return "\n\n".join(_contents(message, limit))
+def content_of(message: Message, limit: int) -> str:
+    """Return the text of a message for a model, tool results clipped at `limit` characters."""
+    return "\n\n".join(_walk_texts(message, limit))
+
+
+def _walk_texts(message: Message, limit: int) -> Iterable[str]:
+    for part in message.parts:
+        if part.type == "text":
+            text = as_content(part.text)
+        elif part.type == "tool_call":
+            text = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
+        elif part.type == "tool_result":
+            failed = " failed" if part.fields.get("is_error") is True else ""
+            text = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()
+        else:
+            text = ""
+        if text:
+            yield text
+    if message.payload is not None and not message.text:
+        yield from (as_content(text) for _, text in texts_of(message)[-1:])
 
 
 def _tool_length(part: Part) -> int:
-    """Return the characters of what a tool got or gave, as the limit counts them."""
+    """Return the length of a tool call or result; a call is scaled up to the limit for results."""
     if part.type == "tool_call":
         return -(-len(part_text(part)) * 10 // _CALL_TENTHS)
     return len(part_text(part)) if part.type == "tool_result" else 0
-
-
-def _contents(message: Message, limit: int) -> Iterable[str]:
-    for part in message.parts:
-        if part.type == "text":
-            said = as_content(part.text)
-        elif part.type == "tool_call":
-            said = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
-        elif part.type == "tool_result":
-            failed = " failed" if part.fields.get("is_error") is True else ""
-            said = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()
-        else:
-            said = ""
-        if said:
-            yield said
-    if message.payload is not None and not message.text:
-        yield from (as_content(text) for _, text in texts_of(message)[-1:])
 
 
 def _one_line(name: str) -> str:

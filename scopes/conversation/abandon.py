@@ -1,4 +1,4 @@
-"""`abandon`: hide a branch from lists and keep its history (S4-8)."""
+"""`abandon`: hide a branch from lists but keep its history (S4-8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchAbandoned(Result):
-    """A branch whose status changed; `status` is what it is now."""
+    """The new status of a branch; `operation` is None if it did not change."""
 
     conversation: ConversationId
     branch: BranchName
@@ -27,26 +27,30 @@ class BranchAbandoned(Result):
 
 
 def abandon(repository: Repository, conversation: str, branch: str, *, revive: bool = False) -> BranchAbandoned:
-    """Mark a branch as abandoned, or as active again; an abandoned active branch gives way to main.
+    """Mark a branch as abandoned, or with `revive` as active; if the active branch is abandoned, main becomes active.
 
     Raises:
         Refused: the branch is main.
     """
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     status = "active" if revive else "abandoned"
     with exclusive_write(repository):
-        name = find_branch(repository, chosen, branch)
+        name = find_branch(repository, conversation_id, branch)
         if name == MAIN:
-            raise Refused("the branch main cannot be abandoned", hint="or delete it all: scopes conv delete")
-        entry = read_metadata(repository, chosen).branches.get(name, BranchEntry())
-        active = find_active_branch(repository, chosen)
+            raise Refused(
+                "the branch main cannot be abandoned", hint="delete the whole conversation instead: scopes conv delete"
+            )
+        entry = read_metadata(repository, conversation_id).branches.get(name, BranchEntry())
+        active = find_active_branch(repository, conversation_id)
         operation = None
         if entry.status != status:
-            tx = Transaction(repository, chosen)
+            tx = Transaction(repository, conversation_id)
             tx.describe_branch(name, replace(entry, status=status))
-            if active == name and not revive and MAIN in list_branch_tips(repository, chosen):
+            if active == name and not revive and MAIN in list_branch_tips(repository, conversation_id):
                 tx.activate(MAIN)
                 active = MAIN
             verb = "revive" if revive else "abandon"
-            operation = tx.commit("abandon", f"{verb} {chosen}/{name}", metadata_message=f"{status} {name}").id
-    return BranchAbandoned(conversation=chosen, branch=name, status=status, active_branch=active, operation=operation)
+            operation = tx.commit("abandon", f"{verb} {conversation_id}/{name}", metadata_message=f"{status} {name}").id
+    return BranchAbandoned(
+        conversation=conversation_id, branch=name, status=status, active_branch=active, operation=operation
+    )

@@ -1,4 +1,4 @@
-"""`branch`: begin a branch at any message, or list the branches there are."""
+"""`branch`: create a branch at any message, or list the branches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONGEST_SLUG = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCreated(Result):
-    """A branch without messages of its own (S4-2, S4-6)."""
+    """A new branch, which has no messages of its own yet (S4-2, S4-6)."""
 
     conversation: ConversationId
     name: BranchName
@@ -52,7 +52,7 @@ class BranchList(Result):
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List a conversation's branches; abandoned ones only when asked for."""
+    """List the branches of a conversation; abandoned ones only with `abandoned`."""
     view = show(repository, conversation, recent=0, abandoned=abandoned)
     return BranchList(conversation=view.id, branches=view.branches)
 
@@ -67,50 +67,61 @@ def branch(
     name: str | None = None,
     switch: bool = True,
 ) -> BranchCreated:
-    """Create a branch at `start` (the active branch's tip when not given) and make it the active one.
+    """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
 
-    Without a name it is called `<purpose>/<slug of the agent>`, with `-2` and so on when that is taken (S4-4).
+    The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4).
 
     Raises:
-        Invalid: the purpose or the name cannot be used, or neither is given.
-        Refused: there is a branch of that name.
-        NotFound, Ambiguous: there is no such conversation or message.
+        Invalid: the purpose or the name is not valid.
+        Refused: a branch of that name exists.
+        NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
-    chosen = find_conversation(repository, conversation)
-    aim = None if purpose is None else parse_purpose(purpose)
-    who = None if agent is None else parse_agent_name(agent)
+    conversation_id = find_conversation(repository, conversation)
+    parsed_purpose = None if purpose is None else parse_purpose(purpose)
+    agent_name = None if agent is None else parse_agent_name(agent)
     with exclusive_write(repository):
-        tips = list_branch_tips(repository, chosen)
-        active = find_active_branch(repository, chosen)
-        place = resolve_revision(repository, start if start is not None else active, chosen)
-        branch_name = parse_branch_name(name) if name is not None else default_branch_name(tips, aim, who)
-        if branch_name in tips:
-            raise Refused(f"there is a branch {branch_name!a} in {chosen} already", hint="choose another with --name")
-        entry = BranchEntry(
-            purpose=aim, agent=who, parent=place.branch or active, fork=place.oid, created=now(), status="active"
+        tips = list_branch_tips(repository, conversation_id)
+        active = find_active_branch(repository, conversation_id)
+        revision = resolve_revision(repository, start if start is not None else active, conversation_id)
+        branch_name = (
+            parse_branch_name(name) if name is not None else default_branch_name(tips, parsed_purpose, agent_name)
         )
-        tx = Transaction(repository, chosen)
-        tx.create_branch(branch_name, place.oid)
+        if branch_name in tips:
+            raise Refused(
+                f"there is a branch {branch_name!a} in {conversation_id} already", hint="choose another with --name"
+            )
+        entry = BranchEntry(
+            purpose=parsed_purpose,
+            agent=agent_name,
+            parent=revision.branch or active,
+            fork=revision.oid,
+            created=now(),
+            status="active",
+        )
+        tx = Transaction(repository, conversation_id)
+        tx.create_branch(branch_name, revision.oid)
         tx.describe_branch(branch_name, entry)
         if switch:
             tx.activate(branch_name)
-        operation = tx.commit("branch", f"create {chosen}/{branch_name}", metadata_message=f"create {branch_name}")
+        operation = tx.commit(
+            "branch", f"create {conversation_id}/{branch_name}", metadata_message=f"create {branch_name}"
+        )
     return BranchCreated(
-        conversation=chosen,
+        conversation=conversation_id,
         name=branch_name,
-        tip=place.oid,
+        tip=revision.oid,
         parent=entry.parent or active,
-        purpose=aim,
-        agent=who,
+        purpose=parsed_purpose,
+        agent=agent_name,
         active=switch,
         operation=operation.id,
     )
 
 
 def default_branch_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
-    """Return the first free of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; `branch` stands in for no purpose.
+    """Return the first free name of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; the default purpose is `branch`.
 
-    `agent` stands in for a slug that no ref may have, such as `con` or `build.lock`.
+    A slug that is not valid in a ref, such as `con` or `build.lock`, is replaced by `agent`.
     """
     stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_LONGEST_SLUG]}"
     if not is_name(stem):

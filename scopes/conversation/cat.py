@@ -1,4 +1,4 @@
-"""`cat`: one message, whole."""
+"""`cat`: read one message completely, or the records of the source that it was imported from."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from scopes.store.repository import Repository, read_commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView(Result):
-    """A message with where it was found; `stored` is its line exactly as it is kept.
+    """One message; `stored` is the JSON line exactly as it is stored, `branch` the branch in the given name if any.
 
-    Of a summary, `newer` is how many messages came after it on its branch: it is stale then (S4-47).
+    For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
     """
 
     conversation: ConversationId
@@ -32,81 +32,82 @@ class MessageView(Result):
     newer: int | None = None
 
 
-def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
-    """Read one message by id, by place (`conv-001/main~2`) or by tag.
-
-    Raises:
-        NotFound: there is no such message, or the place is a conversation without messages.
-    """
-    within = None if conversation is None else find_conversation(repository, conversation)
-    place = resolve_revision(repository, message, within)
-    commit = read_commit(repository, place.oid)
-    if is_root(commit):
-        where = f"{place.conversation}/{place.branch}" if place.branch else place.conversation
-        raise NotFound(f"{where} has no message here", hint=f'add one: scopes conv append {place.conversation} "..."')
-    stored = read_message_bytes(repository, place.oid)
-    head, read = head_of(commit), decode(stored)
-    return MessageView(
-        conversation=place.conversation,
-        branch=place.branch,
-        head=head,
-        message=read,
-        stored=stored,
-        newer=_count_newer(repository, place, head, read) if head.kind == SUMMARY else None,
-    )
-
-
-def _count_newer(repository: Repository, place: Revision, head: MessageHead, message: Message) -> int | None:
-    """Count what came after a summary on the branch that it was named by, was made on, or that is active."""
-    match message.extra.get("summarizes"):
-        case {"branch": str(made_on)}:
-            names = [made_on]
-        case _:
-            names = []
-    named = [] if place.branch is None else [place.branch]
-    return count_since(
-        repository, place.conversation, head, [*named, *names, find_active_branch(repository, place.conversation)]
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalRecords(Document):
-    """A message's records, each as it stands in its source, one after the other."""
+    """The source records of one message, byte for byte, in the order of the source."""
 
     records: tuple[bytes, ...]
 
     @property
     def pieces(self) -> Iterable[bytes]:
-        """Yield the records, each ended by a newline where its source has none there."""
+        """The records; a newline is added to a record that does not end with one."""
         return (record if record.endswith(b"\n") else record + b"\n" for record in self.records)
 
 
+def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
+    """Read one message by id, by revision (`conv-001/main~2`) or by tag.
+
+    Raises:
+        NotFound: there is no such message, or the revision is the root of a conversation.
+    """
+    revision = _resolve(repository, message, conversation)
+    commit = read_commit(repository, revision.oid)
+    if is_root(commit):
+        where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
+        hint = f'add one: scopes conv append {revision.conversation} "..."'
+        raise NotFound(f"{where} has no message here", hint=hint)
+    stored = read_message_bytes(repository, revision.oid)
+    head, decoded = head_of(commit), decode(stored)
+    return MessageView(
+        conversation=revision.conversation,
+        branch=revision.branch,
+        head=head,
+        message=decoded,
+        stored=stored,
+        newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
+    )
+
+
 def read_original(repository: Repository, message: str, *, conversation: str | None = None) -> OriginalRecords:
-    """Read the records that became one message, from the first source that has it.
+    """Read the records that a message was imported from, out of the first source that has it.
 
     Raises:
         NotFound: there is no such message, or it was not imported.
     """
-    within = None if conversation is None else find_conversation(repository, conversation)
-    place = resolve_revision(repository, message, within)
-    name = message_id_of(read_commit(repository, place.oid))
+    revision = _resolve(repository, message, conversation)
+    message_id = message_id_of(read_commit(repository, revision.oid))
     for _, source in sorted(repository.list_refs(SOURCES).items()):
-        spans = find_message_spans(repository, Oid(source), name)
+        spans = find_message_spans(repository, Oid(source), message_id)
         if spans:
-            return OriginalRecords(records=tuple(_slices(walk_chunks(repository, Oid(source)), spans)))
+            return OriginalRecords(records=tuple(_read_spans(walk_chunks(repository, Oid(source)), spans)))
     raise NotFound(
-        f"{name} was not imported, so it has no original", hint="see how it is stored: scopes conv cat --raw"
+        f"{message_id} was not imported, so it has no original", hint="see how it is stored: scopes conv cat --raw"
     )
 
 
-def _slices(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Cut ascending spans (offset, length) out of chunks, of which two are in memory at most."""
-    buffer, start, rest = b"", 0, iter(chunks)
+def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
+    within = None if conversation is None else find_conversation(repository, conversation)
+    return resolve_revision(repository, message, within)
+
+
+def _count_newer(repository: Repository, revision: Revision, head: MessageHead, message: Message) -> int | None:
+    """Count the messages after a summary on its branch: the named one, the summarized one, or the active one."""
+    branches: list[str] = [] if revision.branch is None else [revision.branch]
+    match message.extra.get("summarizes"):
+        case {"branch": str(summarized)}:
+            branches.append(summarized)
+    branches.append(find_active_branch(repository, revision.conversation))
+    return count_since(repository, revision.conversation, head, branches)
+
+
+def _read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the bytes of ascending (offset, length) spans of a stream; at most two chunks and a span are in memory."""
+    buffer, start, remaining = b"", 0, iter(chunks)
     for offset, length in spans:
         while start + len(buffer) < offset + length:
             kept = buffer[max(offset - start, 0) :]
             start += len(buffer) - len(kept)
-            chunk = next(rest, None)
+            chunk = next(remaining, None)
             if chunk is None:
                 break
             buffer = kept + chunk

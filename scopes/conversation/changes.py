@@ -1,6 +1,6 @@
-"""`changes`: the change log of a conversation as an entity, derived from commits and operations alone (S4-49 … S4-52).
+"""`changes`: the change log of a conversation, derived from its commits and operations (S4-49 … S4-52).
 
-Nothing is recorded for it, so it cannot disagree with what happened: the same store gives the same log.
+The change log itself is not stored, so it cannot contradict the store, and the same store always gives the same log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result, Stream
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
@@ -33,7 +33,7 @@ OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Result):
-    """One change: `cause` is `user:<name>`, `agent:<name>` or `system`; `source` the message or operation behind it."""
+    """One change; `cause` is `user:<name>`, `agent:<name>` or `system`, `source` the id of the message or operation."""
 
     time: str
     field_path: str
@@ -51,6 +51,14 @@ class ChangeLog(Stream):
     conversation: ConversationId
 
 
+class ConversationOperation(NamedTuple):
+    """An operation, the conversation id after it and, if it renamed the conversation, the id before it."""
+
+    record: Operation
+    conversation: ConversationId
+    old_id: ConversationId | None = None
+
+
 def changes(
     repository: Repository,
     conversation: str,
@@ -60,22 +68,24 @@ def changes(
     cause: str | None = None,
     operation: str | None = None,
 ) -> ChangeLog:
-    """Derive the change log; `field` also fits what lies below it, `cause` a kind (`agent`) or a whole cause.
+    """Derive the change log and filter it.
+
+    `field` also selects the fields below it. `cause` is a kind of cause (`agent`) or a full cause (`agent:planner`).
 
     Raises:
-        Invalid: `since` is no moment, or `operation` no operation.
+        Invalid: `since` is not a date, or `operation` is not one of OPERATIONS.
     """
     if operation is not None and operation.upper() not in OPERATIONS:
-        raise Invalid(f"{operation!a} is no operation", hint="operations: " + ", ".join(OPERATIONS))
-    chosen = find_conversation(repository, conversation)
+        raise Invalid(f"{operation!a} is not an operation", hint="operations: " + ", ".join(OPERATIONS))
+    conversation_id = find_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
-    lineage = list(walk_conversation_operations(repository, chosen))
-    found = [*_message_changes(repository, _every_tip(repository, chosen, lineage))]
-    for own in reversed(lineage):
-        found += _operation_changes(repository, own)
+    operations = list(walk_conversation_operations(repository, conversation_id))
+    found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]
+    for each in reversed(operations):
+        found += _operation_changes(repository, each)
     found.sort(key=lambda change: parse_time(change.time) or 0)
     return ChangeLog(
-        conversation=chosen,
+        conversation=conversation_id,
         items=tuple(
             change
             for change in found
@@ -89,19 +99,62 @@ def changes(
     )
 
 
-def _every_tip(
-    repository: Repository, conversation: ConversationId, lineage: Iterable[ConversationOperation]
+def walk_conversation_operations(
+    repository: Repository, conversation: ConversationId
+) -> Iterator[ConversationOperation]:
+    """Yield the operations of a conversation, newest first, back to the one that created it; follow renames.
+
+    The operation log only records refs. A conversation is followed backwards by its id and the value of its metadata
+    ref, because an id can be reused after a deletion.
+
+    Raises:
+        Corrupt, NotFound: a record of the log is damaged or missing.
+    """
+    name, meta = conversation, repository.find_ref(refs.meta_ref(conversation))
+    deleted = False  # at that point of the log the conversation was in the trash, or undone
+    for _, record in walk_operations(repository):
+        change = next((c for c in record.changes if c.ref == refs.meta_ref(name)), None)
+        if deleted:
+            deleted = change is None or (change.old, change.new) != (meta, None)
+            if not deleted:
+                yield ConversationOperation(record, name)
+        elif change is None:
+            if any(_is_ref_of(each.ref, name) for each in record.changes):
+                yield ConversationOperation(record, name)
+        elif change.new is None:
+            return  # an earlier conversation with the same id was deleted here
+        elif change.old is not None:
+            meta = change.old
+            yield ConversationOperation(record, name)
+        else:
+            source = next((c.ref for c in record.changes if c.old == change.new and c.new is None), "")
+            old_id = ConversationId(source.removeprefix(refs.META)) if source.startswith(refs.META) else None
+            yield ConversationOperation(record, name, old_id)
+            if old_id is not None:
+                name = old_id
+            elif source or record.undoes is not None:
+                deleted = True
+            else:
+                meta = None
+
+
+def _is_ref_of(ref: str, conversation: ConversationId) -> bool:
+    return ref.startswith(f"{refs.HEADS}{conversation}/") or ref == refs.active_ref(conversation)
+
+
+def _all_tips(
+    repository: Repository, conversation: ConversationId, operations: Iterable[ConversationOperation]
 ) -> set[Oid]:
-    """Return where branches stand, and where operations found or left them: what was taken back was said as well."""
+    """Return the branch tips of now and those before and after every operation, to include rewound messages."""
     tips = set(list_branch_tips(repository, conversation).values())
-    for record, name, _ in lineage:
-        heads = f"{names.HEADS}{name}/"
+    for record, name, _ in operations:
+        heads = f"{refs.HEADS}{name}/"
         tips |= {Oid(v) for c in record.changes if c.ref.startswith(heads) for v in (c.old, c.new) if v is not None}
     return tips
 
 
 def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Change]:
-    """Tell each message once, in an order that no further tip changes: by time, by depth, by id."""
+    """Yield the changes of each message once, by time, depth and id: an order that does not depend on the tips."""
     depths: dict[Oid, int] = {}
     rows: list[tuple[int, int, MessageId, str, MessageHead, Message]] = []
     for commit in walk_oldest_first(repository, sorted(tips)):
@@ -111,59 +164,60 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Ch
             time = message.time or format_seconds(head.time)
             rows.append((parse_time(time) or 0, depth, head.id, time, head, message))
     rows.sort(key=itemgetter(0, 1, 2))
-    told: set[MessageId] = set()
+    seen: set[MessageId] = set()
     participants: set[str] = set()
-    for _, _, identity, time, head, message in rows:
-        if identity not in told:
-            told.add(identity)
-            yield from _changes_of(head, message, time, participants)
+    for _, _, message_id, time, head, message in rows:
+        if message_id not in seen:
+            seen.add(message_id)
+            yield from _changes_of_message(head, message, time, participants)
 
 
-def _changes_of(head: MessageHead, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
-    """Tell what one message changes; its author joins the participants."""
+def _changes_of_message(head: MessageHead, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
+    """Yield the changes of one message; add its author to `participants`."""
     cause = _cause(head.author_kind, head.author)
     if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
         participants.add(head.author)
         yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
-    yield _change(time, "messages", "APPEND", None, _brief(head), cause, head.id)
+    yield _change(time, "messages", "APPEND", None, _message_object(head), cause, head.id)
     target = message.retracts or message.amends
     if target is not None:
         verb = "DELETE" if message.retracts else "UPDATE"
         after = None if message.retracts else {"amended_by": head.id}
         yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
     match message.extra.get("conflict"):
-        case {"id": str(conflict), **decided}:
-            yield _change(time, f"conflicts.{conflict}", "UPDATE", {"status": "open"}, decided, cause, head.id)
+        case {"id": str(conflict_id), **resolution}:
+            before = {"status": "open"}
+            yield _change(time, f"conflicts.{conflict_id}", "UPDATE", before, resolution, cause, head.id)
 
 
-def _operation_changes(repository: Repository, own: ConversationOperation) -> Iterator[Change]:
-    """Tell what an operation changed, all at one time and with one cause (S4-52)."""
-    record, conversation, former = own
-    if former is not None:
-        yield _change(record.time, "id", "UPDATE", former, conversation, _actor(record), record.id)
+def _operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:
+    """Yield the changes of one operation; all have its time and the same cause (S4-52)."""
+    record, conversation, old_id = operation
+    if old_id is not None:
+        yield _change(record.time, "id", "UPDATE", old_id, conversation, _actor(record), record.id)
         return
-    meta = next((c for c in record.changes if c.ref == names.meta_ref(conversation)), RefChange("", None, None))
-    before, after = _metadata(repository, meta.old), _metadata(repository, meta.new)
-    heads = f"{names.HEADS}{conversation}/"
-    moved = {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
-    cause = _cause_of(record, moved, after.branches)
+    meta = next((c for c in record.changes if c.ref == refs.meta_ref(conversation)), RefChange("", None, None))
+    before, after = _read_metadata(repository, meta.old), _read_metadata(repository, meta.new)
+    heads = f"{refs.HEADS}{conversation}/"
+    branches = {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
+    cause = _cause_of_operation(record, branches, after.branches)
     yield from _metadata_changes(record, before, after, cause)
-    for name, change in moved.items():
+    for name, change in branches.items():
         yield _branch_change(record, name, change, after.branches.get(name), cause)
     if record.kind.endswith("-conflict"):
-        yield from _conflict_changes(repository, record, moved.values(), cause)
+        yield from _conflict_changes(repository, record, branches.values(), cause)
     for change in record.changes:
-        if change.ref == names.active_ref(conversation):
-            old, new = _branch_of(change.old), _branch_of(change.new)
+        if change.ref == refs.active_ref(conversation):
+            old, new = _branch_in(change.old), _branch_in(change.new)
             yield _change(record.time, "active_branch", _verb(old, new), old, new, cause, record.id)
 
 
-def _cause_of(
-    record: Operation, moved: Mapping[BranchName, RefChange], described: Mapping[BranchName, BranchEntry]
+def _cause_of_operation(
+    record: Operation, changed: Mapping[BranchName, RefChange], entries: Mapping[BranchName, BranchEntry]
 ) -> str:
-    """Name the agent for whom a branch was begun, or else the caller."""
-    begun = [described[name].agent for name in moved if name in described] if record.kind == "branch" else []
-    return next((_cause("agent", agent) for agent in begun if agent is not None), _actor(record))
+    """Return the agent of a created branch, or else the user who ran the operation."""
+    agents = [entries[name].agent for name in changed if name in entries] if record.kind == "branch" else []
+    return next((_cause("agent", agent) for agent in agents if agent is not None), _actor(record))
 
 
 def _branch_change(
@@ -173,23 +227,23 @@ def _branch_change(
     before = None if change.old is None else {"tip": change.old}
     after: dict[str, Any] | None = None if change.new is None else {"tip": change.new}
     if after is not None and change.old is None and entry is not None:
-        known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
-        after |= {key: value for key, value in known.items() if value is not None}
+        facts = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
+        after |= {key: value for key, value in facts.items() if value is not None}
     return _change(record.time, f"branches.{name}", verb, before, after, cause, record.id)
 
 
 def _conflict_changes(
-    repository: Repository, record: Operation, moved: Iterable[RefChange], cause: str
+    repository: Repository, record: Operation, branches: Iterable[RefChange], cause: str
 ) -> Iterator[Change]:
-    """Tell which disagreements stopped an operation."""
-    for tip in (Oid(change.new) for change in moved if change.new is not None):
+    """Yield the conflicts that stopped a merge, rebase or cherry-pick."""
+    for tip in (Oid(change.new) for change in branches if change.new is not None):
         for conflict in open_conflicts_at(repository, tip):
             after = {"type": conflict.type, "key": conflict.key, "status": conflict.status}
             yield _change(record.time, f"conflicts.{conflict.id}", "CREATE", None, after, cause, record.id)
 
 
 def _metadata_changes(record: Operation, before: Metadata, after: Metadata, cause: str) -> Iterator[Change]:
-    """Compare two states of the metadata; what concerns a branch's creation or end is told by its ref."""
+    """Compare two versions of the metadata; the creation and deletion of branches are rows of their refs."""
     if before.title != after.title:
         verb = _verb(before.title, after.title)
         yield _change(record.time, "title", verb, before.title, after.title, cause, record.id)
@@ -198,18 +252,19 @@ def _metadata_changes(record: Operation, before: Metadata, after: Metadata, caus
         if old != new:
             yield _change(record.time, f"tags.{tag}", _verb(old, new), old, new, cause, record.id)
     for name in sorted(before.branches.keys() & after.branches.keys()):
-        was, now = before.branches[name].status, after.branches[name].status
-        if was != now:
-            yield _change(record.time, f"branches.{name}.status", "UPDATE", was, now, cause, record.id)
+        old_status, new_status = before.branches[name].status, after.branches[name].status
+        if old_status != new_status:
+            path = f"branches.{name}.status"
+            yield _change(record.time, path, "UPDATE", old_status, new_status, cause, record.id)
 
 
-def _metadata(repository: Repository, value: str | None) -> Metadata:
+def _read_metadata(repository: Repository, value: str | None) -> Metadata:
     return Metadata() if value is None else read_metadata_at(repository, Oid(value))
 
 
-def _branch_of(value: str | None) -> BranchName | None:
-    place = names.split_branch_ref((value or "").removeprefix(names.SYMBOLIC))
-    return place[1] if place is not None else None
+def _branch_in(symbolic_value: str | None) -> BranchName | None:
+    names = refs.split_branch_ref((symbolic_value or "").removeprefix(refs.SYMBOLIC))
+    return names[1] if names is not None else None
 
 
 def _verb(before: object, after: object) -> str:
@@ -224,7 +279,7 @@ def _actor(record: Operation) -> str:
     return _cause("human", record.actor)
 
 
-def _brief(head: MessageHead) -> dict[str, Any]:
+def _message_object(head: MessageHead) -> dict[str, Any]:
     return {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to), "subject": head.subject}
 
 
@@ -232,51 +287,3 @@ def _change(  # noqa: PLR0917 - the columns of the log, in their order
     time: str, path: str, verb: str, before: Any, after: Any, cause: str, source: str
 ) -> Change:
     return Change(time=time, field_path=path, operation=verb, before=before, after=after, cause=cause, source=source)
-
-
-class ConversationOperation(NamedTuple):
-    """An operation with the id that it left the conversation with, and the `former` one where it changed that."""
-
-    record: Operation
-    conversation: ConversationId
-    former: ConversationId | None = None
-
-
-def walk_conversation_operations(
-    repository: Repository, conversation: ConversationId
-) -> Iterator[ConversationOperation]:
-    """Yield the operations of a conversation, newest first, back to the one that made it.
-
-    Raises:
-        Corrupt, NotFound: a record of the log is damaged or missing.
-    """
-    name, meta = conversation, repository.find_ref(names.meta_ref(conversation))
-    gone = False  # at that time it was in the trash, or undone
-    for _, record in walk_operations(repository):
-        moved = next((change for change in record.changes if change.ref == names.meta_ref(name)), None)
-        if gone:
-            gone = moved is None or (moved.old, moved.new) != (meta, None)
-            if not gone:
-                yield ConversationOperation(record, name)
-        elif moved is None:
-            if any(_belongs(change.ref, name) for change in record.changes):
-                yield ConversationOperation(record, name)
-        elif moved.new is None:
-            return  # the end of another life of the id
-        elif moved.old is not None:
-            meta = moved.old
-            yield ConversationOperation(record, name)
-        else:
-            source = next((c.ref for c in record.changes if c.old == moved.new and c.new is None), "")
-            former = ConversationId(source.removeprefix(names.META)) if source.startswith(names.META) else None
-            yield ConversationOperation(record, name, former)
-            if former is not None:
-                name = former
-            elif source or record.undoes is not None:
-                gone = True
-            else:
-                meta = None
-
-
-def _belongs(ref: str, conversation: ConversationId) -> bool:
-    return ref.startswith(f"{names.HEADS}{conversation}/") or ref == names.active_ref(conversation)

@@ -1,4 +1,4 @@
-"""`config`: read and write the settings, which are git configuration with keys `scopes.*`."""
+"""`config`: read and write settings, stored as git configuration under keys `scopes.*`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RULE = "scopes.merge.rule."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigValue(Result):
-    """The value of one setting: read, or written at `origin`; None when it was removed."""
+    """The value of one setting and the level or file it comes from; None if it was removed."""
 
     key: str
     value: str | None
@@ -29,44 +29,39 @@ class ConfigValue(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigList(Result):
-    """Every value of every setting, weakest level first."""
+    """Every value of every setting, lowest precedence first."""
 
     settings: tuple[Setting, ...]
 
 
 def get_setting(config: Config, key: str) -> ConfigValue:
-    """Read the value that counts.
+    """Read the effective value of a setting.
 
     Raises:
-        Invalid: the key is no setting of ours.
-        NotFound: nothing sets it.
+        Invalid: the key is not a setting of scopes.
+        NotFound: the setting has no value.
     """
     value = config.find(check_key(key))
     if value is None:
-        known = SETTINGS.get(key)
-        raise NotFound(f"{key} is not set", hint=f"it is {known}" if known else "list what is set: scopes config list")
+        description = SETTINGS.get(key)
+        raise NotFound(
+            f"{key} is not set", hint=f"it is {description}" if description else "list what is set: scopes config list"
+        )
     origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
 
 
 def list_settings(config: Config) -> ConfigList:
-    """List what is set, at every level."""
+    """List the values of all levels."""
     return ConfigList(settings=tuple(config.walk()))
 
 
-def _check_rule(key: str) -> None:
-    """Refuse a rule for a type of conflict that there is not."""
-    kind = key.lower().removeprefix(_RULE)
-    if kind != key.lower() and kind not in CONFLICT_TYPES:
-        raise Invalid(f"{kind!a} is no type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
-
-
 def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:
-    """Write a setting into the store's or the user's file; None removes it.
+    """Write a setting to the configuration of the store or of the user; the value None removes it.
 
     Raises:
-        Invalid: key, value or level mean nothing, or the setting names a command and the level is the store.
-        NotFound: there was nothing to remove.
+        Invalid: the key, value or level is not valid, or the setting names a command and the level is `store`.
+        NotFound: the setting to remove has no value, or there is no store.
         Inaccessible: the file cannot be written.
     """
     check_key(key)
@@ -74,11 +69,11 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     if value is not None:
         check_value(key, value)
     if level not in LEVELS:
-        raise Invalid(f"{level!a} is no level of settings", hint="levels: " + ", ".join(LEVELS))
+        raise Invalid(f"{level!a} is not a level of settings", hint="levels: " + ", ".join(LEVELS))
     if key.lower() in COMMANDS and level == "store":
         raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
-        raise NotFound("there is no store to keep the setting", hint="create one: scopes init, or use --level user")
+        raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")
     if level == "user" or repository is None:
         files, path = open_user_file(home), os.path.join(home, ".gitconfig")
     else:
@@ -89,3 +84,10 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
         if repository is not None:
             repository.committed = f"the setting {key}"
     return ConfigValue(key=key, value=value, origin=level, written=True)
+
+
+def _check_rule(key: str) -> None:
+    """Raise Invalid if the key is a merge rule for an unknown type of conflict."""
+    conflict_type = key.lower().removeprefix(_RULE)
+    if conflict_type != key.lower() and conflict_type not in CONFLICT_TYPES:
+        raise Invalid(f"{conflict_type!a} is not a type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))

@@ -1,4 +1,4 @@
-"""`delete` and `delete-branch`: move a conversation, or one branch, to the trash; `undo` brings it back."""
+"""`delete` and `delete-branch`: move a conversation, or one branch, to the trash; `undo` restores it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationDeleted(Result):
-    """A conversation that is in the trash."""
+    """A conversation that was moved to the trash."""
 
     conversation: ConversationId
     branches: int
@@ -25,7 +25,7 @@ class ConversationDeleted(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchDeleted(Result):
-    """A branch that is in the trash, with the tip that it had."""
+    """A branch that was moved to the trash, and its last tip."""
 
     conversation: ConversationId
     branch: BranchName
@@ -36,36 +36,36 @@ class BranchDeleted(Result):
 def delete(repository: Repository, conversation: str) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash."""
     with exclusive_write(repository):
-        chosen = find_conversation(repository, conversation)  # it may have gone while we waited
-        tips = list_branch_tips(repository, chosen)
-        tx = Transaction(repository, chosen)
+        conversation_id = find_conversation(repository, conversation)  # under the lock
+        tips = list_branch_tips(repository, conversation_id)
+        tx = Transaction(repository, conversation_id)
         for branch in tips:
             tx.trash_branch(branch)
         tx.trash_metadata()
         tx.deactivate()
-        operation = tx.commit("delete", f"delete {chosen}")
-    return ConversationDeleted(conversation=chosen, branches=len(tips), operation=operation.id)
+        operation = tx.commit("delete", f"delete {conversation_id}")
+    return ConversationDeleted(conversation=conversation_id, branches=len(tips), operation=operation.id)
 
 
 def delete_branch(repository: Repository, conversation: str, branch: str, *, force: bool = False) -> BranchDeleted:
     """Move a branch to the trash.
 
     Raises:
-        Refused: it is main, or active, or no other branch holds its messages and `force` is not given (S4-7).
+        Refused: it is main or the active branch, or has messages of its own and `force` is not given (S4-7).
     """
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     with exclusive_write(repository):
-        name = find_branch(repository, chosen, branch)
-        tips = list_branch_tips(repository, chosen)
-        _refuse_deletion(repository, chosen, name, tips, force=force)
-        tx = Transaction(repository, chosen)
+        name = find_branch(repository, conversation_id, branch)
+        tips = list_branch_tips(repository, conversation_id)
+        _check_deletable(repository, conversation_id, name, tips, force=force)
+        tx = Transaction(repository, conversation_id)
         tx.trash_branch(name)
         tx.describe_branch(name, None)
-        operation = tx.commit("delete-branch", f"delete {chosen}/{name}", metadata_message=f"delete {name}")
-    return BranchDeleted(conversation=chosen, branch=name, tip=tips[name], operation=operation.id)
+        operation = tx.commit("delete-branch", f"delete {conversation_id}/{name}", metadata_message=f"delete {name}")
+    return BranchDeleted(conversation=conversation_id, branch=name, tip=tips[name], operation=operation.id)
 
 
-def _refuse_deletion(
+def _check_deletable(
     repository: Repository, conversation: ConversationId, name: BranchName, tips: dict[BranchName, Oid], *, force: bool
 ) -> None:
     if name == MAIN:
@@ -78,5 +78,5 @@ def _refuse_deletion(
     if not force and not any(is_ancestor(repository, tips[name], other) for other in others):
         raise Refused(
             f"{name} has messages that no other branch has",
-            hint="delete it all the same with --force; undo brings it back",
+            hint="delete it anyway with --force; undo restores it",
         )

@@ -1,6 +1,6 @@
-"""`import --sample`: a made-up conversation that shows what every command does.
+"""`import --sample`: import a made-up conversation on which every command shows something.
 
-Its times and ids are fixed, so it has the same object ids in every store, and a second import finds it there.
+Times and ids are fixed, so the sample has the same object ids in every store, and a second import finds the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from scopes.history.revparse import MAIN, conversation_ids
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
-from scopes.model.message import Message
 from scopes.model.validation import check_message
 from scopes.result import Result
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
@@ -31,7 +30,7 @@ SAMPLE_FILE = os.path.join(os.path.dirname(__file__), "sample.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleImported(Result):
-    """Where the sample is; `operation` is None when it was there already."""
+    """The conversation of the sample; `operation` is None if it was imported before."""
 
     conversation: ConversationId
     messages: int
@@ -41,7 +40,9 @@ class SampleImported(Result):
 
 
 @dataclass(slots=True)
-class _Built:
+class _Sample:
+    """The objects that were written, before refs and metadata point to them."""
+
     root: Oid
     tips: dict[BranchName, Oid]
     title: str
@@ -51,70 +52,66 @@ class _Built:
 
 
 def import_sample(repository: Repository) -> SampleImported:
-    """Bring in the sample as a conversation with the next number, unless it is in the store.
+    """Import the sample as a new conversation, unless it is in the store.
 
     Raises:
-        Inaccessible, Busy: nothing was brought in.
+        Inaccessible, Busy: nothing was imported.
     """
     with open(SAMPLE_FILE, encoding="utf-8") as file:
         document: dict[str, Any] = json.load(file)
     with exclusive_write(repository):
         with bulk_objects(repository) as objects:
-            built = _build(objects, document)
-        existing = _find_by_root(repository, built.root)
+            sample = _write_objects(objects, document)
+        existing = _find_by_root(repository, sample.root)
         conversation = existing or next_conversation_id(repository)
-        operation = None if existing else _establish(repository, conversation, built, document)
+        operation = None if existing else _create_conversation(repository, conversation, sample, document)
     return SampleImported(
         conversation=conversation,
-        messages=built.messages,
-        new_messages=0 if existing else built.messages,
-        branches=len(built.tips),
+        messages=sample.messages,
+        new_messages=0 if existing else sample.messages,
+        branches=len(sample.tips),
         operation=operation,
     )
 
 
-def _build(objects: BulkObjects, document: dict[str, Any]) -> _Built:
-    """Write root, messages and what is known of the branches."""
+def _write_objects(objects: BulkObjects, document: dict[str, Any]) -> _Sample:
+    """Write the root and the messages; collect branches and tags."""
     root = Root(**document["root"])
     oid = write_root_commit(objects, root, dict.fromkeys(document["participants"], "agent"))
     main = BranchEntry(fork=oid, created=root.created)
-    built = _Built(oid, {MAIN: oid}, document["title"], {MAIN: main}, {})
+    sample = _Sample(oid, {MAIN: oid}, document["title"], {MAIN: main}, {})
     labels: dict[str, tuple[MessageId, Oid]] = {}
     for step in document["steps"]:
         if "purpose" in step:
-            _begin_branch(built, step, labels)
+            _create_branch(sample, step, labels)
         else:
-            _add_message(objects, built, step, labels)
+            _add_message(objects, sample, step, labels)
     for tag, label in document["tags"].items():
-        built.tags[tag] = labels[label][1]
-    return built
+        sample.tags[tag] = labels[label][1]
+    return sample
 
 
-def _begin_branch(built: _Built, step: dict[str, Any], labels: dict[str, tuple[MessageId, Oid]]) -> None:
+def _create_branch(sample: _Sample, step: dict[str, Any], labels: dict[str, tuple[MessageId, Oid]]) -> None:
     name, start = BranchName(step["branch"]), labels[step["from"]][1]
     entry = BranchEntry(
         purpose=step["purpose"], agent=AgentName(step["agent"]), parent=MAIN, fork=start, created=step["created"]
     )
-    built.tips[name] = start
-    built.entries[name] = entry
+    sample.tips[name] = start
+    sample.entries[name] = entry
 
 
 def _add_message(
-    objects: Objects, built: _Built, step: dict[str, Any], labels: dict[str, tuple[MessageId, Oid]]
+    objects: Objects, sample: _Sample, step: dict[str, Any], labels: dict[str, tuple[MessageId, Oid]]
 ) -> None:
     branch = BranchName(step.pop("branch"))
-    label = step.pop("label", f"#{built.messages}")
+    label = step.pop("label", f"#{sample.messages}")
     if "reply_to" in step:
         step["reply_to"] = labels[step["reply_to"]][0]
     message = check_message(step, message_id=_sample_id(label), now=step["time"])
-    oid = _write(objects, built.tips[branch], message)
-    built.tips[branch] = oid
-    built.messages += 1
+    oid = write_message_commit(objects, sample.tips[branch], message, write_message_blob(objects, message))
+    sample.tips[branch] = oid
+    sample.messages += 1
     labels[label] = (message.id, oid)
-
-
-def _write(objects: Objects, parent: Oid, message: Message) -> Oid:
-    return write_message_commit(objects, parent, message, write_message_blob(objects, message))
 
 
 def _sample_id(label: str) -> MessageId:
@@ -129,17 +126,17 @@ def _find_by_root(repository: Repository, root: Oid) -> ConversationId | None:
     return None
 
 
-def _establish(
-    repository: Repository, conversation: ConversationId, built: _Built, document: dict[str, Any]
+def _create_conversation(
+    repository: Repository, conversation: ConversationId, sample: _Sample, document: dict[str, Any]
 ) -> OperationId:
-    """Bring the written commits into being as a conversation."""
+    """Create the refs and the metadata of the conversation."""
     tx = Transaction(repository, conversation)
-    for name, tip in built.tips.items():
+    for name, tip in sample.tips.items():
         tx.create_branch(name, tip)
-    tx.set_title(built.title)
-    for name, entry in built.entries.items():
+    tx.set_title(sample.title)
+    for name, entry in sample.entries.items():
         tx.describe_branch(name, entry)
-    for tag, oid in built.tags.items():
+    for tag, oid in sample.tags.items():
         tx.set_tag(tag, oid)
     tx.activate(BranchName(document["active"]))
     summary = f"bring in the sample as {conversation}"

@@ -1,6 +1,6 @@
-"""`list`: all conversations, the most recently active first.
+"""`list`: list all conversations, most recently active first.
 
-What was found out stays in the index, and is found out again only of conversations whose refs have moved.
+Summaries are cached in the index; a conversation is read again only if its refs have changed.
 """
 
 from __future__ import annotations
@@ -23,38 +23,36 @@ from scopes.index.conversation_table import CachedSummary, ConversationSummary, 
 from scopes.model.conversation import Root, decode_root
 from scopes.model.path_encoding import decode_component
 from scopes.result import Note
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, Entry, Tip
 from scopes.store.raw_refs import RefFiles
 from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
 
-Participants: TypeAlias = dict[Oid, frozenset[AgentName]]
-"""Who is named in which tree: it is the same in very many commits."""
+ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
+"""The participants by tree; the same tree occurs in very many commits."""
 
 _PARTICIPANTS: Final = "participants"
 _MOST_WALKED: Final = 5000  # commits, a tenth of a second
-_AGAIN: Final = "it was made anew; nothing was lost"
+_REBUILT: Final = "it was made anew; nothing was lost"
 
 
-class _Asked(NamedTuple):
-    """What a list is to tell, and who is told of each conversation that was looked at."""
-
+class _Options(NamedTuple):
     openings: bool
     complete: bool
-    advance: Callable[[int], None]
+    on_progress: Callable[[int], None]
 
 
-class _Found(NamedTuple):
-    """What was found out, and what is to be said of conversations that could not be read."""
+class _Summaries(NamedTuple):
+    """The summaries, and a note for each conversation that could not be read."""
 
-    kept: list[CachedSummary]
+    rows: list[CachedSummary]
     damaged: dict[ConversationId, Note]
 
 
-class _Refs(NamedTuple):
-    """The refs of one conversation; `state` differs where one does that its summary is made from."""
+class _ConversationRefs(NamedTuple):
+    """The refs of one conversation; `state` is a digest of those that the brief summary depends on."""
 
     conversation: ConversationId
     tips: Mapping[BranchName, Oid]
@@ -63,8 +61,8 @@ class _Refs(NamedTuple):
 
     @property
     def state(self) -> str:
-        made_from = repr((sorted(self.tips.items()), self.meta))
-        return hashlib.sha256(made_from.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        values = repr((sorted(self.tips.items()), self.meta))
+        return hashlib.sha256(values.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def list_conversations(
@@ -73,129 +71,176 @@ def list_conversations(
     *,
     openings: bool = False,
     complete: bool = False,
-    advance: Callable[[int], None] = lambda _count: None,
+    on_progress: Callable[[int], None] = lambda _count: None,
 ) -> ConversationList:
-    """List every conversation, and tell `advance` of each; `complete` adds what costs a walk over each history.
+    """List every conversation.
 
-    With `openings` those without a title say how they began, the latest first and as long as that takes no time.
-    `directory` is where the index is kept, if it is.
+    Args:
+        repository: the store.
+        directory: where the index is; None to do without it.
+        openings: add the beginning of the first prompt of conversations without a title, the newest first, as far as
+            that takes little time.
+        complete: add the fields that need a walk over each history.
+        on_progress: called with 1 for each conversation.
     """
-    asked = _Asked(openings, complete, advance)
+    options = _Options(openings, complete, on_progress)
     prefixes = COMPLETE if complete else BRIEF
     if directory is None:
-        return _listed(_look(repository, repository.list_refs(*prefixes), {}, asked), asked)
-    files, refs = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
+        return _as_result(_summarize_all(repository, repository.list_refs(*prefixes), {}, options), options)
+    files, values = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
     with open_conversation_table(directory, repository.path) as table:
-        found = _look(repository, refs, table.rows, asked)
-        # nothing moves refs, nor did a moment ago, and all of them led to something
-        certain = files.list_refs(prefixes) == refs and not found.damaged
-        table.keep(found.kept, _states(files, repository.path, complete=complete) if certain else None)
-    trouble = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _AGAIN),)
-    return _listed(found, asked, trouble)
+        summaries = _summarize_all(repository, values, table.rows, options)
+        # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
+        consistent = files.list_refs(prefixes) == values and not summaries.damaged
+        table.keep(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
+    notes = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _REBUILT),)
+    return _as_result(summaries, options, notes)
 
 
-def _states(files: RefFiles, store: str, *, complete: bool) -> States | None:
+def participants_of(
+    repository: Repository, tips: Iterable[Commit | Tip], cache: ParticipantCache | None = None
+) -> tuple[AgentName, ...]:
+    """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
+    cache = {} if cache is None else cache
+    participants: set[AgentName] = set()
+    for tip in tips:
+        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
+        if state is not None:
+            if state.oid not in cache:
+                cache[state.oid] = _read_participants(repository, state, cache)
+            participants |= cache[state.oid]
+    return tuple(sorted(participants))
+
+
+def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
+    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
+
+    Raises:
+        NotFound: the history has no root.
+    """
+    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
+    if not is_root(commit):
+        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
+    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    if data is None:
+        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+    return decode_root(data)
+
+
+def _digests(files: RefFiles, store: str, *, complete: bool) -> States | None:
     try:
         return States(refs_digest(files, store, BRIEF), refs_digest(files, store, COMPLETE) if complete else None)
     except OSError:
         return None
 
 
-def _listed(found: _Found, asked: _Asked, notes: tuple[Note, ...] = ()) -> ConversationList:
-    listed = sorted_list(_shown(found.kept, asked), complete=asked.complete, notes=(*notes, *found.damaged.values()))
-    return replace(listed, damaged=tuple(found.damaged))
+def _as_result(summaries: _Summaries, options: _Options, notes: tuple[Note, ...] = ()) -> ConversationList:
+    rows = _requested_fields(summaries.rows, options)
+    result = sorted_list(rows, complete=options.complete, notes=(*notes, *summaries.damaged.values()))
+    return replace(result, damaged=tuple(summaries.damaged))
 
 
-def _shown(found: Iterable[CachedSummary], asked: _Asked) -> Iterator[ConversationSummary]:
-    """Leave out what was not asked for, so that an answer does not depend on what the index happens to know."""
-    for kept in found:
-        opening = kept.summary.opening if asked.openings and kept.summary.title is None else None
-        brief = kept.summary if asked.complete else ConversationSummary(*kept.summary[:5])
-        yield brief._replace(opening=opening)
+def _requested_fields(rows: Iterable[CachedSummary], options: _Options) -> Iterator[ConversationSummary]:
+    """Leave out fields that were not requested, so that the result does not depend on what the index contains."""
+    for row in rows:
+        opening = row.summary.opening if options.openings and row.summary.title is None else None
+        summary = row.summary if options.complete else ConversationSummary(*row.summary[:5])
+        yield summary._replace(opening=opening)
 
 
-def _look(
-    repository: Repository, refs: Mapping[str, str], known: Mapping[ConversationId, CachedSummary], asked: _Asked
-) -> _Found:
-    """Say of every conversation what is known, as long as its refs are the same, and find out the rest."""
-    people: Participants = {}
-    found: list[tuple[_Refs, CachedSummary]] = []
+def _summarize_all(
+    repository: Repository, values: Mapping[str, str], cached: Mapping[ConversationId, CachedSummary], options: _Options
+) -> _Summaries:
+    """Summarize every conversation; use the cached summary if its refs are unchanged."""
+    participants: ParticipantCache = {}
+    rows: list[tuple[_ConversationRefs, CachedSummary]] = []
     damaged: dict[ConversationId, Note] = {}
-    for at in _by_conversation(refs):
+    for refs_of in _group_by_conversation(values):
+        name = refs_of.conversation
         try:
-            found.append((at, _look_at(repository, at, known.get(at.conversation), people, asked)))
+            rows.append((refs_of, _summarize(repository, refs_of, cached.get(name), participants, options)))
         except (Corrupt, NotFound) as error:
-            damaged[at.conversation] = Note(f"{at.conversation} is left out: {error.message}", "see: scopes verify")
-        asked.advance(1)
-    return _Found(list(_opened(repository, found)) if asked.openings else [kept for _, kept in found], damaged)
+            damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
+        options.on_progress(1)
+    return _Summaries(list(_add_openings(repository, rows)) if options.openings else [row for _, row in rows], damaged)
 
 
-def _look_at(
-    repository: Repository, at: _Refs, known: CachedSummary | None, people: Participants, asked: _Asked
+def _summarize(
+    repository: Repository,
+    refs_of: _ConversationRefs,
+    cached: CachedSummary | None,
+    participants: ParticipantCache,
+    options: _Options,
 ) -> CachedSummary:
-    state = at.state
-    kept = known
-    if kept is None or kept.state != state:
-        kept = CachedSummary(_summarize(repository, at, people), state, complete=False)
-    if asked.complete:
-        summary = kept.summary if kept.complete else _complete(repository, kept.summary, at)
-        active = choose_active_branch(at.conversation, at.tips, at.active)
-        kept = CachedSummary(summary._replace(active_branch=active), state, complete=True)
-    return kept
+    state = refs_of.state
+    row = cached
+    if row is None or row.state != state:
+        row = CachedSummary(_brief_summary(repository, refs_of, participants), state, complete=False)
+    if options.complete:
+        summary = row.summary if row.complete else _complete_summary(repository, row.summary, refs_of)
+        active = choose_active_branch(refs_of.conversation, refs_of.tips, refs_of.active)
+        row = CachedSummary(summary._replace(active_branch=active), state, complete=True)
+    return row
 
 
-def _by_conversation(refs: Mapping[str, str]) -> Iterator[_Refs]:
-    """Sort the refs by conversation; what has no branch is none."""
-    found: dict[ConversationId, dict[BranchName, Oid]] = {}
-    for ref, oid in refs.items():
-        place = names.split_branch_ref(ref)
-        if place is not None:
-            found.setdefault(place[0], {})[place[1]] = Oid(oid)
-    for conversation, tips in found.items():
-        meta, active = refs.get(names.meta_ref(conversation)), refs.get(names.active_ref(conversation))
-        yield _Refs(conversation, tips, meta, active)
+def _group_by_conversation(values: Mapping[str, str]) -> Iterator[_ConversationRefs]:
+    """Group refs by conversation; a conversation without a branch is left out."""
+    tips_of: dict[ConversationId, dict[BranchName, Oid]] = {}
+    for ref, oid in values.items():
+        names = refs.split_branch_ref(ref)
+        if names is not None:
+            tips_of.setdefault(names[0], {})[names[1]] = Oid(oid)
+    for conversation, tips in tips_of.items():
+        meta, active = values.get(refs.meta_ref(conversation)), values.get(refs.active_ref(conversation))
+        yield _ConversationRefs(conversation, tips, meta, active)
 
 
-def _opened(repository: Repository, found: Iterable[tuple[_Refs, CachedSummary]]) -> Iterator[CachedSummary]:
-    """Add how conversations without a title began, while the walks back to their beginnings are short in sum."""
-    left = _MOST_WALKED
-    for at, kept in sorted(found, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):
-        if kept.summary.title is None and kept.summary.opening is None:
-            tip = at.tips.get(MAIN) or next(iter(at.tips.values()))
-            line: list[Commit] = []
-            with suppress(Corrupt, NotFound):  # damage further down: how it began is not known
-                line += islice(walk_newest_first(repository, [tip]), left)
-            left -= len(line)
-            yield kept._replace(summary=kept.summary._replace(opening=_opening(line)))
+def _add_openings(
+    repository: Repository, rows: Iterable[tuple[_ConversationRefs, CachedSummary]]
+) -> Iterator[CachedSummary]:
+    """Add the opening of conversations without a title, newest first, until _MOST_WALKED commits have been read."""
+    remaining = _MOST_WALKED
+    for refs_of, row in sorted(rows, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):
+        if row.summary.title is None and row.summary.opening is None:
+            tip = refs_of.tips.get(MAIN) or next(iter(refs_of.tips.values()))
+            commits: list[Commit] = []
+            with suppress(Corrupt, NotFound):  # a damaged history has no opening
+                commits += islice(walk_newest_first(repository, [tip]), remaining)
+            remaining -= len(commits)
+            yield row._replace(summary=row.summary._replace(opening=_opening(commits)))
         else:
-            yield kept
+            yield row
 
 
 def _opening(newest_first: list[Commit]) -> str | None:
-    """Say how the first prompt begins, or else the first thing that an agent said; nothing of half a history."""
+    """Return the subject of the first prompt, or else of the first agent message; None for an incomplete history."""
     if not newest_first or not is_root(newest_first[-1]):
         return None
     heads = [head for head in map(head_of, reversed(newest_first[:-1])) if head.subject != NO_TEXT]
-    spoken = (head.subject for kind in ("human", "agent") for head in heads if head.author_kind == kind)
-    return next(spoken, None)
+    subjects = (head.subject for kind in ("human", "agent") for head in heads if head.author_kind == kind)
+    return next(subjects, None)
 
 
-def _summarize(repository: Repository, at: _Refs, known: Participants) -> ConversationSummary:
-    """Describe a conversation from the tips of its branches and its title."""
-    commits = [read_tip(repository, oid) for oid in set(at.tips.values())]
+def _brief_summary(
+    repository: Repository, refs_of: _ConversationRefs, participants: ParticipantCache
+) -> ConversationSummary:
+    """Summarize a conversation from the tips of its branches and its title."""
+    commits = [read_tip(repository, oid) for oid in set(refs_of.tips.values())]
     return ConversationSummary(
-        id=at.conversation,
-        participants=participants_of(repository, commits, known),
-        branches=len(at.tips),
+        id=refs_of.conversation,
+        participants=participants_of(repository, commits, participants),
+        branches=len(refs_of.tips),
         last_activity=known_seconds(max(commit.time for commit in commits)),
-        title=None if at.meta is None else read_title(repository, Oid(at.meta)),
+        title=None if refs_of.meta is None else read_title(repository, Oid(refs_of.meta)),
     )
 
 
-def _complete(repository: Repository, brief: ConversationSummary, at: _Refs) -> ConversationSummary:
-    """Add what costs a walk."""
-    metadata = Metadata() if at.meta is None else read_metadata_at(repository, Oid(at.meta))
-    tip = at.tips[choose_active_branch(at.conversation, at.tips, at.active)]
+def _complete_summary(
+    repository: Repository, brief: ConversationSummary, refs_of: _ConversationRefs
+) -> ConversationSummary:
+    """Add the fields that need a walk over the history."""
+    metadata = Metadata() if refs_of.meta is None else read_metadata_at(repository, Oid(refs_of.meta))
+    tip = refs_of.tips[choose_active_branch(refs_of.conversation, refs_of.tips, refs_of.active)]
     main = metadata.branches.get(MAIN)
     root = read_root(repository, read_commit(repository, tip), None if main is None else main.fork)
     return brief._replace(
@@ -203,45 +248,15 @@ def _complete(repository: Repository, brief: ConversationSummary, at: _Refs) -> 
         title=metadata.title,
         created_at=creation_time(root.created),
         source=root.format,
-        messages=count_messages(walk_newest_first(repository, at.tips.values())),
+        messages=count_messages(walk_newest_first(repository, refs_of.tips.values())),
     )
 
 
-def participants_of(
-    repository: Repository, tips: Iterable[Commit | Tip], known: Participants | None = None
-) -> tuple[AgentName, ...]:
-    """Return everybody who spoke, or was named at the start, on one of the branches; sorted."""
-    known = {} if known is None else known
-    found: set[AgentName] = set()
-    for tip in tips:
-        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
-        if state is not None:
-            if state.oid not in known:
-                known[state.oid] = _read_participants(repository, state, known)
-            found |= known[state.oid]
-    return tuple(sorted(found))
-
-
-def _read_participants(repository: Repository, state: Entry, known: Participants) -> frozenset[AgentName]:
+def _read_participants(repository: Repository, state: Entry, cache: ParticipantCache) -> frozenset[AgentName]:
     entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
     if entry is None or not entry.is_tree:
         return frozenset()
-    if entry.oid not in known:
-        found = read_tree(repository, entry.oid)
-        known[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in found)
-    return known[entry.oid]
-
-
-def read_root(repository: Repository, tip: Commit, known: Oid | None) -> Root:
-    """Read a conversation's root: where its metadata says it is, or else at the end of the walk.
-
-    Raises:
-        NotFound: the history has no root.
-    """
-    commit = read_commit(repository, known) if known is not None and repository.has(known) else tip
-    if not is_root(commit):
-        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
-    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
-    if data is None:
-        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
-    return decode_root(data)
+    if entry.oid not in cache:
+        names = read_tree(repository, entry.oid)
+        cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+    return cache[entry.oid]

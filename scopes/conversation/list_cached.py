@@ -1,4 +1,4 @@
-"""What `list` answers, and the answer that needs neither the store nor its library: from the index alone."""
+"""The result of `list`, and a fast path that reads it from the index alone, without pygit2 or opening the store."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from scopes.errors import Corrupt
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import ConversationSummary, find_summaries
 from scopes.result import Note, Result
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
-BRIEF: Final = (names.HEADS, names.META, names.PENDING)
-_SECONDS: Final = len("2026-01-01T00:00:00")
-COMPLETE: Final = (*BRIEF, names.ACTIVE)  # symbolic, which git never packs: a file to open for each
+BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
+COMPLETE: Final = (*BRIEF, refs.ACTIVE)  # symbolic refs, which git never packs: one file to open for each
+_TO_SECONDS: Final = len("2026-01-01T00:00:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationList(Result):
-    """Conversations by last activity, newest first (S4-53); `damaged` ones could not be read and are left out."""
+    """Conversations by last activity, newest first (S4-53); `damaged` lists those that could not be read."""
 
     conversations: tuple[ConversationSummary, ...]
     damaged: tuple[ConversationId, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """The code of damage where a conversation is left out."""
+        """The exit code of damage if a conversation could not be read, otherwise 0."""
         return Corrupt.exit_code if self.damaged else 0
 
 
 def find_cached_list(store: str, directory: str, *, complete: bool) -> ConversationList | None:
-    """Return the list where the index knows it for the refs as they are now; None where the store must be asked.
+    """Return the list from the index if that is up to date with the refs; None if the store has to be opened.
 
-    So it is while an operation is about to move refs, and for a store that is another user's.
+    It has to be opened also while an operation is pending, and if the store belongs to another user.
     """
     try:
         if os.stat(store).st_uid != os.geteuid():
@@ -47,12 +47,12 @@ def find_cached_list(store: str, directory: str, *, complete: bool) -> Conversat
         state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
     except OSError:
         return None
-    found = find_summaries(directory, store, state, complete=complete)
-    return None if found is None else sorted_list(found, complete=complete)
+    summaries = find_summaries(directory, store, state, complete=complete)
+    return None if summaries is None else sorted_list(summaries, complete=complete)
 
 
 def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
-    """Return a short text that differs where a list may: where a ref has moved, or the store is of another kind now.
+    """Return a digest of everything that a list depends on: the refs with these prefixes and the store's configuration.
 
     Raises:
         OSError: the store has no configuration.
@@ -62,28 +62,30 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def sorted_list(
-    found: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()
+    summaries: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()
 ) -> ConversationList:
-    """Sort conversations by last activity, the newest first and equals by id."""
-    shown = sorted(map(_settled, found) if complete else found, key=attrgetter("id"))
-    shown.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
-    return ConversationList(conversations=tuple(shown), notes=notes)
-
-
-def _settled(summary: ConversationSummary) -> ConversationSummary:
-    """Put the last activity of a complete summary not before the creation."""
-    created, active = summary.created_at, summary.last_activity
-    if created is None or (active is not None and created.endswith("Z") and created[:_SECONDS] < active[:_SECONDS]):
-        return summary  # nearly always, and without reading the times
-    return summary._replace(last_activity=later_of(active, created))
+    """Return conversations by last activity, newest first, equal ones by id."""
+    rows = sorted(map(_with_valid_activity, summaries) if complete else summaries, key=attrgetter("id"))
+    rows.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
+    return ConversationList(conversations=tuple(rows), notes=notes)
 
 
 def creation_time(created: str) -> str | None:
-    """Return when something was made; None where nobody told, which is written as the year 1970."""
+    """Return a stored creation time; None if it is unknown, which is stored as the year 1970."""
     return created if seconds_of(created) else None
 
 
 def later_of(last_activity: str | None, created: str) -> str | None:
-    """Return the later of two moments: nothing was active before it was made (S4-5)."""
-    made = creation_time(created)
-    return made if made is not None and seconds_of(made) >= seconds_of(last_activity or "") else last_activity
+    """Return the later time: nothing can be active before it was created (S4-5)."""
+    known = creation_time(created)
+    return known if known is not None and seconds_of(known) >= seconds_of(last_activity or "") else last_activity
+
+
+def _with_valid_activity(summary: ConversationSummary) -> ConversationSummary:
+    """Move the last activity of a complete summary to the creation time if it is earlier."""
+    created, active = summary.created_at, summary.last_activity
+    if created is None or (
+        active is not None and created.endswith("Z") and created[:_TO_SECONDS] < active[:_TO_SECONDS]
+    ):
+        return summary  # the usual case, decided without parsing the times
+    return summary._replace(last_activity=later_of(active, created))

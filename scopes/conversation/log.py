@@ -1,4 +1,4 @@
-"""`log`: the messages of a conversation, newest first, filtered as git filters commits."""
+"""`log`: walk the messages of a conversation, newest first, with filters as for git log."""
 
 from __future__ import annotations
 
@@ -28,16 +28,24 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
 
-_REMEMBERED = 32  # bodies, since the results of a call are read just before the call
+_CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
+_TOOL_RESULTS = "tool-results"
+_BETWEEN_CALL_AND_RESULT = frozenset({_TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
+_MOST_RESULTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry(Result):
-    """One message in a log; `message` is there when bodies were asked for, `branches` are those whose tip it is.
+    """One message of a log.
 
-    `parents` are the nearest messages before it that the log shows, for a graph; one that a limit cut off is named.
-    `answered_by` are the commits with the results of its tool calls, `results` what they hold where that was asked for.
-    Of a summary, `newer` is how many messages came after it, in the log of one branch (S4-47).
+    Attributes:
+        head: the message without its body.
+        message: the body, if bodies were requested.
+        branches: the branches whose tip it is.
+        parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
+        answered_by: the commits with the results of its tool calls.
+        results: these results, if they were requested.
+        newer: for a summary in the log of one branch, the number of messages after it (S4-47).
     """
 
     head: MessageHead
@@ -51,14 +59,14 @@ class LogEntry(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
-    """The messages of a conversation in the order asked for."""
+    """The messages of a conversation in the requested order."""
 
     conversation: ConversationId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
-    """Which messages a log shows; `since` and `until` are moments, `path` a file that the message touched."""
+    """The messages that a log shows; `since` and `until` are dates, `path` is a file or directory they touched."""
 
     author: str | None = None
     kind: str | None = None
@@ -79,32 +87,42 @@ def log(
     bodies: bool | None = True,
     results: bool = False,
 ) -> Log:
-    """Walk the messages that `where` names: `CONV`, `CONV/BRANCH`, any message, or a range `A..B` or `A...B`.
+    """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
-    A limit counts from the newest message, before the order is reversed. Bodies, and with `results` also those of the
-    messages that answer a tool call, are read one by one as the log is read; with None for `bodies` only those of
-    messages whose commit has no text to show.
+    Args:
+        repository: the store.
+        where: the revision or range.
+        all_branches: walk all branches of the conversation, not only the one of `where`.
+        graph: give every message the parents that a graph connects it with.
+        oldest_first: reverse the order, after the limit was applied.
+        limit: the number of messages, counted from the newest.
+        only: the filter.
+        bodies: read bodies as the log is iterated; None reads only those of messages whose commit has no subject text.
+        results: read also the results of tool calls.
 
     Raises:
-        NotFound, Ambiguous, Invalid: the place, the range or a moment cannot be understood.
+        NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
     if limit is not None and limit < 0:
         raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
     if graph and oldest_first:
         raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
-    chosen, tips, hidden = _find_range(repository, where, all_branches=all_branches)
-    names: dict[Oid, list[BranchName]] = {}
-    for branch, tip in list_branch_tips(repository, chosen).items():
-        names.setdefault(tip, []).append(branch)
-    wanted = only or LogFilter()
-    seen: dict[Oid, tuple[Oid, ...]] = {}
-    heads = _noted(walk_heads_newest_first(repository, tips, hidden), seen, keep=graph)
-    read = lru_cache(maxsize=_REMEMBERED)(partial(read_message, repository))
-    entries = _entries(_with_news(heads, tips, names), names, _head_filter(wanted), wanted.path, read)
+    conversation_id, tips, hidden = _resolve_range(repository, where, all_branches=all_branches)
+    branches: dict[Oid, list[BranchName]] = {}
+    for branch, tip in list_branch_tips(repository, conversation_id).items():
+        branches.setdefault(tip, []).append(branch)
+    criteria = only or LogFilter()
+    parents_of: dict[Oid, tuple[Oid, ...]] = {}
+    heads = walk_heads_newest_first(repository, tips, hidden)
+    if graph:
+        heads = _record_parents(heads, parents_of)
+    read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
+    counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
+    entries = _entries(counted, branches, _head_filter(criteria), criteria.path, read)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
-        entries = iter(_connected(repository, list(entries), seen, limit))
+        entries = iter(_connect(repository, list(entries), parents_of, limit))
     elif oldest_first:
         entries = reversed(list(entries))
     if bodies is not False:
@@ -112,59 +130,88 @@ def log(
             _with_body(entry, read, results=results) if bodies or entry.head.subject == NO_TEXT else entry
             for entry in entries
         )
-    return Log(items=entries, conversation=chosen)
+    return Log(items=entries, conversation=conversation_id)
 
 
-def _find_range(
+def walk_all_messages(
+    repository: Repository, conversation: str
+) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
+    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
+    conversation_id = find_conversation(repository, conversation)
+    tips = _sort_by_time(repository, list_branch_tips(repository, conversation_id))
+    heads = walk_heads_oldest_first(repository, tips)
+    return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
+
+
+def touches_file(message: Message, path: str) -> bool:
+    """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21)."""
+    path = path.rstrip("/")
+    touched = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
+    touched |= {str(part.fields.get("path")) for part in message.parts if part.type == "file_ref"}
+    return any(name == path or name.startswith(f"{path}/") or name.endswith(f"/{path}") for name in touched)
+
+
+class ToolResultTracker:
+    """Finds the results of tool calls in a walk from children to parents, in which results come before their calls."""
+
+    def __init__(self) -> None:
+        self._results_after: dict[Oid, tuple[Oid, ...]] = {}
+
+    def visit(self, head: MessageHead) -> tuple[Oid, ...]:
+        """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
+        results = self._results_after.pop(head.oid, ())
+        if head.kind not in _BETWEEN_CALL_AND_RESULT:
+            return results
+        pending = (head.oid, *results) if head.kind == _TOOL_RESULTS else results
+        for parent in head.parents[:1]:
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MOST_RESULTS]
+        return ()
+
+
+def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
 ) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
-    """Return the tips to walk from and the commits to leave out."""
-    three = "..." in where
-    left, dots, right = where.partition("..." if three else "..")
+    """Return the conversation, the tips to walk from and the commits to leave out."""
+    symmetric = "..." in where
+    left, dots, right = where.partition("..." if symmetric else "..")
     if not dots:
-        place = resolve_revision(repository, where)
+        revision = resolve_revision(repository, where)
+        conversation = revision.conversation
         if all_branches:
-            return (
-                place.conversation,
-                _by_time(repository, list_branch_tips(repository, place.conversation)),
-                frozenset(),
-            )
-        return place.conversation, [place.oid], frozenset()
+            return conversation, _sort_by_time(repository, list_branch_tips(repository, conversation)), frozenset()
+        return conversation, [revision.oid], frozenset()
     first = resolve_revision(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
-    behind_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
-    if not three:
-        return first.conversation, [second.oid], behind_first
-    behind_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
-    return first.conversation, [first.oid, second.oid], behind_first & behind_second
+    ancestors_of_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
+    if not symmetric:
+        return first.conversation, [second.oid], ancestors_of_first
+    ancestors_of_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
+    return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second
 
 
-def _by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
-    """Order tips so that the branch that moved last is walked on top."""
+def _sort_by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
+    """Sort tips by time, so that the branch with the newest message is walked first."""
     return sorted(dict.fromkeys(tips.values()), key=lambda oid: (read_commit(repository, oid).time, oid))
 
 
 def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
-    """Read the moments of a filter, so that a bad one is refused before the first row."""
+    """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
     if only.kind is not None and only.kind not in KINDS:
-        raise Invalid(f"{only.kind!a} is no kind of message", hint="kinds: " + ", ".join(KINDS[1:]))
-    author = None if only.author is None else header_safe(only.author)  # as a commit's header has it
+        raise Invalid(f"{only.kind!a} is not a kind of message", hint="kinds: " + ", ".join(KINDS[1:]))
+    author = None if only.author is None else header_safe(only.author)  # the form of names in commit headers
     now = now_nanoseconds()
     since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000
     until = None if only.until is None else parse_moment(only.until, now) // 1_000_000_000
 
-    def fits(head: MessageHead) -> bool:
+    def matches(head: MessageHead) -> bool:
         in_time = (since is None or head.time >= since) and (until is None or head.time <= until)
         return in_time and author in (None, head.author) and only.kind in (None, head.kind)
 
-    return fits
+    return matches
 
 
-def _with_news(
-    heads: Iterable[MessageHead], tips: list[Oid], names: Mapping[Oid, list[BranchName]]
-) -> Iterator[tuple[MessageHead, int | None]]:
-    """Give summaries how many messages came after them, in a walk that begins where one branch ends."""
-    of_branch = len(tips) == 1 and tips[0] in names
+def _count_newer(heads: Iterable[MessageHead], *, of_branch: bool) -> Iterator[tuple[MessageHead, int | None]]:
+    """Yield each message with, for summaries in the walk of one branch, the number of messages after it."""
     newer = 0
     for head in heads:
         newer += is_news(head)
@@ -173,94 +220,57 @@ def _with_news(
 
 def _entries(
     heads: Iterable[tuple[MessageHead, int | None]],
-    names: Mapping[Oid, list[BranchName]],
-    wanted: Callable[[MessageHead], bool],
+    branches: Mapping[Oid, list[BranchName]],
+    matches: Callable[[MessageHead], bool],
     path: str | None,
     read: Callable[[Oid], Message],
 ) -> Iterator[LogEntry]:
-    """Yield the wanted messages without their bodies, each with the commits that answer its calls, wanted or not."""
-    answering = ToolResultTracker()
+    """Yield the matching messages without bodies; the results of their calls are found even if they do not match."""
+    tracker = ToolResultTracker()
     for head, newer in heads:
-        answered_by = answering.pass_by(head)
-        if wanted(head) and (path is None or touches_file(read(head.oid), path)):
-            branches = tuple(names.get(head.oid, ()))
+        answered_by = tracker.visit(head)
+        if matches(head) and (path is None or touches_file(read(head.oid), path)):
             yield LogEntry(
-                head=head, message=None, branches=branches, parents=head.parents, answered_by=answered_by, newer=newer
+                head=head,
+                message=None,
+                branches=tuple(branches.get(head.oid, ())),
+                parents=head.parents,
+                answered_by=answered_by,
+                newer=newer,
             )
 
 
 def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool) -> LogEntry:
     message = read(entry.head.oid)
-    found: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = ()
     if results and any(part.type == "tool_call" for part in message.parts):
         answers = (message, *map(read, entry.answered_by))
-        found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-    return replace(entry, message=message, results=found)
+        parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+    return replace(entry, message=message, results=parts)
 
 
-def _noted(heads: Iterable[MessageHead], seen: dict[Oid, tuple[Oid, ...]], *, keep: bool) -> Iterator[MessageHead]:
-    """Pass messages on and, where they are to be connected, note the parents of each, shown or not."""
+def _record_parents(heads: Iterable[MessageHead], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHead]:
+    """Pass messages on and record the parents of each."""
     for head in heads:
-        if keep:
-            seen[head.oid] = head.parents
+        parents_of[head.oid] = head.parents
         yield head
 
 
-def _connected(
-    repository: Repository, entries: list[LogEntry], seen: dict[Oid, tuple[Oid, ...]], limit: int | None
+def _connect(
+    repository: Repository, entries: list[LogEntry], parents_of: dict[Oid, tuple[Oid, ...]], limit: int | None
 ) -> list[LogEntry]:
-    """Give every message as parents the nearest ones that are shown, through those that a filter left out."""
+    """Set the parents of every entry to its nearest ancestors that are shown, across messages that are filtered out."""
     shown = {entry.head.oid for entry in entries}
-    cut_off = limit is not None and len(entries) == limit
+    was_limited = limit is not None and len(entries) == limit
     nearest: dict[Oid, tuple[Oid, ...]] = {}
-    for oid in reversed(seen):  # parents before children
-        found: list[Oid] = []
-        for parent in seen[oid]:
+    for oid in reversed(parents_of):  # parents before children
+        ancestors: list[Oid] = []
+        for parent in parents_of[oid]:
             if parent in shown:
-                found.append(parent)
+                ancestors.append(parent)
             elif parent in nearest:
-                found += nearest[parent]
-            elif cut_off and not is_root(read_commit(repository, parent)):
-                found.append(parent)
-        nearest[oid] = tuple(dict.fromkeys(found))
+                ancestors += nearest[parent]
+            elif was_limited and not is_root(read_commit(repository, parent)):
+                ancestors.append(parent)
+        nearest[oid] = tuple(dict.fromkeys(ancestors))
     return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
-
-
-def touches_file(message: Message, path: str) -> bool:
-    """Tell whether a message read, changed or named a file, or one below a directory (S1-21)."""
-    wanted = path.rstrip("/")
-    named = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
-    named |= {str(p.fields.get("path")) for p in message.parts if p.type == "file_ref"}
-    return any(name == wanted or name.startswith(f"{wanted}/") or name.endswith(f"/{wanted}") for name in named)
-
-
-def walk_all_messages(
-    repository: Repository, conversation: str
-) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
-    """Resolve a conversation and walk every message of all its branches with its body, oldest first."""
-    chosen = find_conversation(repository, conversation)
-    tips = _by_time(repository, list_branch_tips(repository, chosen))
-    heads = walk_heads_oldest_first(repository, tips)
-    return chosen, ((head, read_message(repository, head.oid)) for head in heads)
-
-
-_RESULTS = "tool-results"
-_PASSED = frozenset({_RESULTS, "system", "meta", "notice", "error"})  # what may stand between a call and its result
-_MOST = 64
-
-
-class ToolResultTracker:
-    """Remembers the results that were passed until the message comes that asked for them: children before parents."""
-
-    def __init__(self) -> None:
-        self._after: dict[Oid, tuple[Oid, ...]] = {}
-
-    def pass_by(self, head: MessageHead) -> tuple[Oid, ...]:
-        """Return the messages whose results answer this one, the nearest first; at most 64 are remembered."""
-        found = self._after.pop(head.oid, ())
-        if head.kind not in _PASSED:
-            return found
-        carried = (head.oid, *found) if head.kind == _RESULTS else found
-        for parent in head.parents[:1]:
-            self._after[parent] = (*carried, *self._after.get(parent, ()))[:_MOST]
-        return ()

@@ -1,4 +1,4 @@
-"""`rename`: give a conversation another title or id, or a branch another name."""
+"""`rename`: change the title or id of a conversation, or the name of a branch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renamed(Result):
-    """What has another name now; `what` is title, conversation or branch."""
+    """An old and a new name; `what` is `title`, `conversation` or `branch`."""
 
     conversation: ConversationId
     what: str
@@ -29,65 +29,66 @@ class Renamed(Result):
 
 
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
-    """Set a conversation's title; an empty one removes it."""
+    """Set the title of a conversation; an empty title removes it."""
     with exclusive_write(repository):
-        chosen = find_conversation(repository, conversation)  # it may have gone while we waited
-        before = read_metadata(repository, chosen)
+        conversation_id = find_conversation(repository, conversation)  # under the lock
+        before = read_metadata(repository, conversation_id)
         after = title.strip() or None
         operation = None
         if after != before.title:
-            tx = Transaction(repository, chosen)
+            tx = Transaction(repository, conversation_id)
             tx.set_title(after)
-            operation = tx.commit("rename", f"set the title of {chosen}", metadata_message="set the title").id
-    return Renamed(conversation=chosen, what="title", old=before.title, new=after, operation=operation)
+            operation = tx.commit("rename", f"set the title of {conversation_id}", metadata_message="set the title").id
+    return Renamed(conversation=conversation_id, what="title", old=before.title, new=after, operation=operation)
 
 
 def rename_conversation(repository: Repository, conversation: str, new: str) -> Renamed:
-    """Give a conversation another id; its root, and so its identity on other machines, stays.
+    """Change the id of a conversation; its root commit, which identifies it on other machines, stays the same.
 
     Raises:
         Refused: the id is taken.
     """
-    chosen, wanted = find_conversation(repository, conversation), parse_conversation_id(new)
+    old_id, new_id = find_conversation(repository, conversation), parse_conversation_id(new)
     with exclusive_write(repository):
-        refuse_taken(repository, wanted)
-        active = find_active_branch(repository, chosen)
+        refuse_taken(repository, new_id)
+        active = find_active_branch(repository, old_id)
         tx = RefTransaction(repository)
-        for branch, tip in list_branch_tips(repository, chosen).items():
-            tx.rename_ref(names.branch_ref(chosen, branch), names.branch_ref(wanted, branch), tip)
-        meta, old_active = names.meta_ref(chosen), names.active_ref(chosen)
-        tx.rename_ref(meta, names.meta_ref(wanted), repository.find_ref(meta))
+        for branch, tip in list_branch_tips(repository, old_id).items():
+            tx.rename_ref(refs.branch_ref(old_id, branch), refs.branch_ref(new_id, branch), tip)
+        meta, old_active = refs.meta_ref(old_id), refs.active_ref(old_id)
+        tx.rename_ref(meta, refs.meta_ref(new_id), repository.find_ref(meta))
         tx.move_ref(old_active, repository.find_ref(old_active), None)
-        tx.move_ref(names.active_ref(wanted), None, names.SYMBOLIC + names.branch_ref(wanted, active))
-        operation = tx.commit("rename", f"rename {chosen} to {wanted}")
-    return Renamed(conversation=wanted, what="conversation", old=chosen, new=wanted, operation=operation.id)
+        tx.move_ref(refs.active_ref(new_id), None, refs.SYMBOLIC + refs.branch_ref(new_id, active))
+        operation = tx.commit("rename", f"rename {old_id} to {new_id}")
+    return Renamed(conversation=new_id, what="conversation", old=old_id, new=new_id, operation=operation.id)
 
 
 def rename_branch(repository: Repository, conversation: str, branch: str, new: str) -> Renamed:
-    """Give a branch another name; what is known of it moves along, also where it is another branch's parent.
+    """Rename a branch, also in its metadata and where it is the parent of another branch.
 
     Raises:
         Refused: the name is taken, or the branch is main.
     """
-    chosen, wanted = find_conversation(repository, conversation), parse_branch_name(new)
+    conversation_id, new_name = find_conversation(repository, conversation), parse_branch_name(new)
     with exclusive_write(repository):
-        name = find_branch(repository, chosen, branch)
-        tips = list_branch_tips(repository, chosen)
+        name = find_branch(repository, conversation_id, branch)
+        tips = list_branch_tips(repository, conversation_id)
         if name == "main":
-            raise Refused("the branch main keeps its name", hint="begin another from it: scopes conv branch")
-        if wanted in tips:
-            raise Refused(f"there is a branch {wanted!a} in {chosen} already", hint="choose another name")
-        entries = read_metadata(repository, chosen).branches
-        tx = Transaction(repository, chosen)
-        tx.rename_branch(name, wanted, tips[name])
+            raise Refused("the branch main cannot be renamed", hint="create another branch from it: scopes conv branch")
+        if new_name in tips:
+            raise Refused(f"there is a branch {new_name!a} in {conversation_id} already", hint="choose another name")
+        entries = read_metadata(repository, conversation_id).branches
+        tx = Transaction(repository, conversation_id)
+        tx.rename_branch(name, new_name, tips[name])
         tx.describe_branch(name, None)
-        tx.describe_branch(wanted, entries.get(name, BranchEntry()))
+        tx.describe_branch(new_name, entries.get(name, BranchEntry()))
         for child, entry in entries.items():
             if entry.parent == name and child != name:
-                tx.describe_branch(child, replace(entry, parent=wanted))
-        if repository.find_ref(names.active_ref(chosen)) == names.SYMBOLIC + names.branch_ref(chosen, name):
-            tx.activate(wanted)
+                tx.describe_branch(child, replace(entry, parent=new_name))
+        active = repository.find_ref(refs.active_ref(conversation_id))
+        if active == refs.SYMBOLIC + refs.branch_ref(conversation_id, name):
+            tx.activate(new_name)
         operation = tx.commit(
-            "rename", f"rename {chosen}/{name} to {wanted}", metadata_message=f"rename {name} to {wanted}"
+            "rename", f"rename {conversation_id}/{name} to {new_name}", metadata_message=f"rename {name} to {new_name}"
         )
-    return Renamed(conversation=chosen, what="branch", old=name, new=wanted, operation=operation.id)
+    return Renamed(conversation=conversation_id, what="branch", old=name, new=new_name, operation=operation.id)

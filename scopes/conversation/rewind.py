@@ -1,4 +1,4 @@
-"""`rewind`: take back the last messages of a branch; they stay in the store, and `undo` brings them back."""
+"""`rewind`: move a branch back to an earlier message; `undo` restores the removed messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRewound(Result):
-    """A branch that stands at an earlier message; `messages` were taken back, `message` is the last one now."""
+    """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one."""
 
     conversation: ConversationId
     branch: BranchName
@@ -36,32 +36,39 @@ def rewind(
     to: str | None = None,
     count: int | None = None,
 ) -> BranchRewound:
-    """Move a branch back to the message `to`, or by `count` messages (one when neither is given).
+    """Move a branch back to the message `to`, or by `count` messages (default: one).
 
     Raises:
-        Refused: the message is not in the branch's history.
+        Refused: the message is not in the history of the branch.
         Invalid: both are given, or the count is not positive.
-        NotFound: the branch has not that many messages.
+        NotFound: the branch has fewer messages than `count`.
     """
     if to is not None and count is not None:
         raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot take back {count} messages", hint="for example: -n 2")
     with exclusive_write(repository):
-        chosen, name = resolve_branch(repository, conversation, branch)
-        old = resolve_revision(repository, name, chosen).oid
-        new = resolve_revision(repository, to if to is not None else f"{name}~{count or 1}", chosen).oid
+        conversation_id, branch_name = resolve_branch(repository, conversation, branch)
+        old = resolve_revision(repository, branch_name, conversation_id).oid
+        new = resolve_revision(repository, to if to is not None else f"{branch_name}~{count or 1}", conversation_id).oid
         if not is_ancestor(repository, new, old):
             raise Refused(
-                f"that message is not in the history of {chosen}/{name}", hint=f"see: scopes conv log {chosen}/{name}"
+                f"that message is not in the history of {conversation_id}/{branch_name}",
+                hint=f"see: scopes conv log {conversation_id}/{branch_name}",
             )
-        kept = {commit.oid for commit in walk_newest_first(repository, [new])}
-        taken = sum(1 for _ in walk_heads_newest_first(repository, [old], kept))
-        tx = Transaction(repository, chosen)
-        tx.move_branch(name, old, new)
-        operation = tx.commit("rewind", f"take back {taken} of {chosen}/{name}").id if tx else None
+        remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
+        removed = sum(1 for _ in walk_heads_newest_first(repository, [old], remaining))
+        tx = Transaction(repository, conversation_id)
+        tx.move_branch(branch_name, old, new)
+        operation = tx.commit("rewind", f"take back {removed} of {conversation_id}/{branch_name}").id if tx else None
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(
-        conversation=chosen, branch=name, messages=taken, old=old, new=new, message=last, operation=operation
+        conversation=conversation_id,
+        branch=branch_name,
+        messages=removed,
+        old=old,
+        new=new,
+        message=last,
+        operation=operation,
     )

@@ -1,4 +1,4 @@
-"""`show`: one conversation with its branches, their sizes, and what was said last."""
+"""`show`: one conversation with its branches, their sizes, and its latest messages."""
 
 from __future__ import annotations
 
@@ -24,17 +24,21 @@ from scopes.store.repository import Repository
 RECENT = 3
 SYNTHETIC = "synthetic"
 INTERRUPTED = "interrupted"
-_UNSPOKEN = frozenset({"meta", "notice", "interrupt", "system", "error"})
+_WITHOUT_CONTENT = frozenset({"meta", "notice", "interrupt", "system", "error"})  # kinds of message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchSummary(Result):
-    """One branch: `messages` are its own since its fork point, `total` all that its tip can reach (S4-54).
+    """One branch.
 
-    Of its own are also `compactions` and `interrupts`; `newer` is how many messages came after its last summary, which
-    is stale then (S4-47), None where it has none. `sub_agent` is there where an agent's tool call began it.
-    `reason` is there where nobody took it up: nothing of it was said by anybody (a command to leave and its echo), or
-    it is an interrupted answer to what was then answered elsewhere.
+    Attributes:
+        messages: the number of messages since its fork point; `compactions` and `interrupts` are among them.
+        total: the number of messages reachable from its tip (S4-54).
+        newer: the number of messages after its last summary, which is stale if there are any (S4-47); None if it has no
+            summary.
+        reason: SYNTHETIC if nobody wrote anything on the branch (for example a command and its echo), INTERRUPTED if
+            it is only an interrupted answer to a prompt that was answered on another branch; otherwise None.
+        sub_agent: the sub-agent, if a tool call of another agent started the branch.
     """
 
     name: BranchName
@@ -88,15 +92,22 @@ def show(
     abandoned: bool = False,
     without_subject: bool = False,
 ) -> ConversationView:
-    """Describe a conversation; abandoned branches are left out unless asked for (S4-8).
+    """Describe a conversation.
+
+    Args:
+        repository: the store.
+        conversation: its id or a prefix.
+        recent: the number of latest messages to include.
+        abandoned: include abandoned branches (S4-8).
+        without_subject: read the bodies of messages whose commit subject has no text.
 
     Raises:
-        NotFound, Ambiguous: there is no such conversation.
+        NotFound, Ambiguous: the conversation cannot be resolved.
     """
-    chosen = find_conversation(repository, conversation)
-    tips = list_branch_tips(repository, chosen)
-    metadata = read_metadata(repository, chosen)
-    active = find_active_branch(repository, chosen)
+    conversation_id = find_conversation(repository, conversation)
+    tips = list_branch_tips(repository, conversation_id)
+    metadata = read_metadata(repository, conversation_id)
+    active = find_active_branch(repository, conversation_id)
     history = tuple(walk_oldest_first(repository, sorted(tips.values())))
     by_oid = {commit.oid: commit for commit in history}
     main = metadata.branches.get(MAIN)
@@ -106,10 +117,10 @@ def show(
         summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
         for name in sorted(tips, key=lambda name: (name != MAIN, _created(metadata, name), name))
     ]
-    messages = {message: by_oid[oid] for oid, message in ids.items()}
+    messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
-        id=chosen,
+        id=conversation_id,
         uuid=root.uuid,
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
@@ -119,9 +130,9 @@ def show(
         last_activity=later_of(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
         source=root.format,
         branches=tuple(
-            replace(b, sub_agent=_sub_agent(repository, by_oid, b))
-            for b in branches
-            if abandoned or b.status != "abandoned" or b.active
+            replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
+            for branch in branches
+            if abandoned or branch.status != "abandoned" or branch.active
         ),
         recent=tuple(map(head_of, latest)),
         history=history,
@@ -134,20 +145,20 @@ def show(
     )
 
 
-def _sub_agent(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:
-    """Find who began a branch that goes back to the root alone."""
+def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:
+    """Return the sub-agent of a branch; only a branch that forks at the root can have one."""
     if branch.fork is None or branch.fork not in by_oid or not is_root(by_oid[branch.fork]):
         return None
-    line = []
+    newest_first = []
     commit = by_oid[branch.tip]
     while not is_root(commit) and commit.parents and commit.parents[0] in by_oid:
-        line.append(commit)
+        newest_first.append(commit)
         commit = by_oid[commit.parents[0]]
-    return find_sub_agent(repository, line)
+    return find_sub_agent(repository, newest_first)
 
 
 def _created(metadata: Metadata, name: BranchName) -> str:
-    """Return when a branch was made, to order branches by; one that nothing is known of comes first."""
+    """Return the creation time of a branch as a sort key; branches without metadata come first."""
     entry = metadata.branches.get(name)
     return "" if entry is None else entry.created
 
@@ -161,37 +172,37 @@ def summarize_branch(
     *,
     active: bool,
 ) -> BranchSummary:
-    """Describe one branch from the commits of its conversation; `ids` has those that are messages."""
+    """Describe one branch from the commits of its conversation; `ids` maps the commits of messages to message ids."""
     tip = by_oid[tips[name]]
-    reached = _reachable(by_oid, tip.oid)
-    before = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
-    own = len({ids[oid] for oid in reached - before if oid in ids})
-    kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in reached - before]
+    reachable = _reachable(by_oid, tip.oid)
+    own = reachable - (_reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset())
+    own_messages = len({ids[oid] for oid in own if oid in ids})
+    kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in own]
     return BranchSummary(
         name=name,
-        messages=own,
-        total=len({ids[oid] for oid in reached if oid in ids}),
+        messages=own_messages,
+        total=len({ids[oid] for oid in reachable if oid in ids}),
         tip=tip.oid,
         fork=entry.fork,
         purpose=entry.purpose,
         agent=entry.agent,
         parent=entry.parent,
-        status=_status(by_oid, tips, entry, tip, own),
+        status=_status(by_oid, tips, entry, tip, has_messages=own_messages > 0),
         active=active,
         created_at=creation_time(entry.created),
         last_activity=later_of(known_seconds(tip.time), entry.created),
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
-        newer=_count_newer(by_oid, reached) if SUMMARY in kinds else None,
+        newer=_count_newer(by_oid, reachable) if SUMMARY in kinds else None,
         reason=_reason(kinds) if entry.parent is not None else None,
     )
 
 
-def _count_newer(by_oid: Mapping[Oid, Commit], reached: Container[Oid]) -> int:
-    """Count what was said after the last summary; `by_oid` has parents before children."""
+def _count_newer(by_oid: Mapping[Oid, Commit], reachable: Container[Oid]) -> int:
+    """Count the messages after the last summary of a branch; `by_oid` has parents before children."""
     newer = 0
     for oid in reversed(list(by_oid)):
-        if oid in reached:
+        if oid in reachable:
             head = head_of(by_oid[oid])
             if head.kind == SUMMARY:
                 break
@@ -200,21 +211,27 @@ def _count_newer(by_oid: Mapping[Oid, Commit], reached: Container[Oid]) -> int:
 
 
 def _reason(kinds: Iterable[str | None]) -> str | None:
-    """Tell a branch that only the shape of its source made from one that somebody went on with."""
-    found = set(kinds)
-    if found and found <= _UNSPOKEN:
+    """Return why an imported branch was not continued, judged by the kinds of its own messages; otherwise None."""
+    distinct = set(kinds)
+    if distinct and distinct <= _WITHOUT_CONTENT:
         return SYNTHETIC
-    return INTERRUPTED if "interrupt" in found and found <= {*_UNSPOKEN, "answer", "tool-results"} else None
+    is_answer = "interrupt" in distinct and distinct <= {*_WITHOUT_CONTENT, "answer", "tool-results"}
+    return INTERRUPTED if is_answer else None
 
 
 def _status(
-    by_oid: Mapping[Oid, Commit], tips: Mapping[BranchName, Oid], entry: BranchEntry, tip: Commit, own: int
+    by_oid: Mapping[Oid, Commit],
+    tips: Mapping[BranchName, Oid],
+    entry: BranchEntry,
+    tip: Commit,
+    *,
+    has_messages: bool,
 ) -> str:
-    """Tell active, merged (its parent branch has all of it) or abandoned (S4-8)."""
+    """Return `active`, `abandoned` or `merged`: its parent branch contains all its messages (S4-8)."""
     if entry.status != "active":
         return entry.status
     parent = tips.get(entry.parent) if entry.parent is not None else None
-    return "merged" if own and parent is not None and tip.oid in _reachable(by_oid, parent) else "active"
+    return "merged" if has_messages and parent is not None and tip.oid in _reachable(by_oid, parent) else "active"
 
 
 def _reachable(by_oid: Mapping[Oid, Commit], tip: Oid | None) -> frozenset[Oid]:

@@ -1,4 +1,4 @@
-"""`stats`: how large a conversation is or all of them are, who made it so, and what it cost."""
+"""`stats`: count messages, authors, models, tools, files, tokens and working time of one conversation or of all."""
 
 from __future__ import annotations
 
@@ -18,48 +18,19 @@ from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 UNKNOWN = "unknown"
-COPIED = "restamped"  # the precision of a time that a copy was given
-
-
-_AT_WORK = frozenset({"agent", "tool"})
-_UNTOLD = frozenset({"restamped", "none"})
-
-
-class ActiveTime:
-    """The stretches of one conversation in which somebody was at work, in whole seconds."""
-
-    def __init__(self) -> None:
-        self._times: dict[Oid, int] = {}
-        self._stretches: list[tuple[int, int]] = []
-
-    def add(self, head: MessageHead, message: Message) -> None:
-        """Add a message; those that it stands on came before it."""
-        if message.time is None or message.extra.get("precision") in _UNTOLD:
-            return
-        self._times[head.oid] = head.time
-        before = self._times.get(head.parents[0]) if head.parents else None
-        if before is not None and before <= head.time and head.author_kind in _AT_WORK:
-            self._stretches.append((before, head.time))
-
-    def seconds(self) -> int | None:
-        """Add the stretches up, overlaps once; None where no message tells."""
-        if not self._stretches:
-            return None
-        total, reached = 0, min(self._stretches)[0]
-        for start, end in sorted(self._stretches):
-            total += max(0, end - max(start, reached))
-            reached = max(reached, end)
-        return total
+COPIED = "restamped"  # the precision of the time of a message copied from another session
+_WORKING = frozenset({"agent", "tool"})  # kinds of author
+_NO_REAL_TIME = frozenset({COPIED, "none"})  # precisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Result):
-    """Counts over all branches, each message once; names sorted by count, then by name. Times are RFC 3339.
+    """Counts over all branches, each message once. Mappings are sorted by count, then by name; times are RFC 3339.
 
-    Without a `conversation` they are over the whole store, where a history that several conversations share still
-    counts once. `files` were touched, `files_changed` not only read. `tool_errors` are the calls that failed, by tool:
-    their results are errors, or exit codes that are not 0. `active_seconds` is the time in which agents and tools
-    worked.
+    Without a `conversation` the counts are those of the whole store, where a history shared by several conversations
+    counts once. `files` were read or changed, `files_changed` were changed. `tool_errors` counts failed calls by tool:
+    their result is an error, or an exit code other than 0. `active_seconds` is the time in which agents and tools were
+    working.
     """
 
     conversation: ConversationId | None
@@ -88,26 +59,56 @@ class Stats(Result):
 
 
 def stats(repository: Repository, conversation: str | None = None) -> Stats:
-    """Count messages, authors, kinds, models, tools, files and tokens of a conversation, or of the whole store.
+    """Count one conversation, or the whole store if none is given.
 
-    One message is in memory at a time; what stays are names, paths and ids.
+    Only one message is in memory at a time, but all names, paths and ids.
     """
-    chosen = None if conversation is None else find_conversation(repository, conversation)
-    counted = [chosen] if chosen is not None else conversation_ids(repository)
-    tally = _Tally()
+    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    counted = [conversation_id] if conversation_id is not None else conversation_ids(repository)
+    counts = _Counts()
     branches = 0
     for each in counted:
         branches += len(list_branch_tips(repository, each))
-        tally.begin()
+        counts.begin_conversation()
         for head, message in walk_all_messages(repository, each)[1]:
-            tally.add(head, message)
-        tally.end()
-    return tally.result(chosen, len(counted), branches)
+            counts.add(head, message)
+        counts.end_conversation()
+    return counts.result(conversation_id, len(counted), branches)
+
+
+class ActiveTime:
+    """The time in which agents or tools were working in one conversation, in whole seconds.
+
+    It is the union of the intervals from the parent of a message of an agent or tool to that message.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[Oid, int] = {}
+        self._intervals: list[tuple[int, int]] = []
+
+    def add(self, head: MessageHead, message: Message) -> None:
+        """Add a message; its parents must have been added before."""
+        if message.time is None or message.extra.get("precision") in _NO_REAL_TIME:
+            return
+        self._times[head.oid] = head.time
+        start = self._times.get(head.parents[0]) if head.parents else None
+        if start is not None and start <= head.time and head.author_kind in _WORKING:
+            self._intervals.append((start, head.time))
+
+    def seconds(self) -> int | None:
+        """Return the length of the union of the intervals; None if there are none."""
+        if not self._intervals:
+            return None
+        total, reached = 0, min(self._intervals)[0]
+        for start, end in sorted(self._intervals):
+            total += max(0, end - max(start, reached))
+            reached = max(reached, end)
+        return total
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The counts so far; `calls` and `activity` are those of the conversation at hand."""
+class _Counts:
+    """The counts so far; `calls` (tool name by call id) and `active_time` are those of the current conversation."""
 
     seen: set[MessageId] = field(default_factory=set)
     authors: Counter[str] = field(default_factory=Counter)
@@ -117,45 +118,43 @@ class _Tally:
     errors: Counter[str] = field(default_factory=Counter)
     tokens: dict[str, Tokens] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
+    changed_paths: set[str] = field(default_factory=set)
     characters: int = 0
-    inherited: int = 0
+    copied: int = 0
     first: int | None = None
     last: int | None = None
-    active: int | None = None
+    active_seconds: int | None = None
     calls: dict[str, str] = field(default_factory=dict)
-    activity: ActiveTime = field(default_factory=ActiveTime)
+    active_time: ActiveTime = field(default_factory=ActiveTime)
 
-    def begin(self) -> None:
-        """Begin a conversation."""
+    def begin_conversation(self) -> None:
         self.calls = {}
-        self.activity = ActiveTime()
+        self.active_time = ActiveTime()
 
-    def end(self) -> None:
-        """End the conversation."""
-        seconds = self.activity.seconds()
+    def end_conversation(self) -> None:
+        seconds = self.active_time.seconds()
         if seconds is not None:
-            self.active = (self.active or 0) + seconds
+            self.active_seconds = (self.active_seconds or 0) + seconds
 
     def add(self, head: MessageHead, message: Message) -> None:
-        """Count a message that was not counted yet; a copy only tells which tool its calls name."""
-        new = head.id not in self.seen
-        self._add_tools(message, new=new)
-        if not new:
+        """Count a message if it is new; of a copy only remember the tools that its calls name."""
+        is_new = head.id not in self.seen
+        self._add_tools(message, is_new=is_new)
+        if not is_new:
             return
         self.seen.add(head.id)
-        self.activity.add(head, message)
+        self.active_time.add(head, message)
         self.authors[message.author.name] += 1
         self.kinds[message.kind] += 1
         if message.time is not None:
             self.first = head.time if self.first is None else min(self.first, head.time)
             self.last = head.time if self.last is None else max(self.last, head.time)
         self.characters += len(message.text)
-        self.inherited += message.extra.get("precision") == COPIED
+        self.copied += message.extra.get("precision") == COPIED
         for path, operation in file_operations(message):
             self.paths.add(path)
             if operation in FILE_WRITES:
-                self.changed.add(path)
+                self.changed_paths.add(path)
         if message.model is not None:
             self.models[message.model] += 1
         tokens = tokens_of(message)
@@ -163,19 +162,18 @@ class _Tally:
             model = message.model or UNKNOWN
             self.tokens[model] = tokens.plus(self.tokens.get(model, Tokens()))
 
-    def _add_tools(self, message: Message, *, new: bool) -> None:
+    def _add_tools(self, message: Message, *, is_new: bool) -> None:
         for part in message.parts:
-            identity = part.fields.get("call_id")
+            call_id = part.fields.get("call_id")
             if part.type == "tool_call":
                 name = str(part.fields.get("name", UNKNOWN))
-                self.tools[name] += new
-                if isinstance(identity, str):
-                    self.calls[identity] = name
-            elif part.type == "tool_result" and new and part.fields.get("is_error") is True:
-                self.errors[self.calls.get(identity, UNKNOWN) if isinstance(identity, str) else UNKNOWN] += 1
+                self.tools[name] += is_new
+                if isinstance(call_id, str):
+                    self.calls[call_id] = name
+            elif part.type == "tool_result" and is_new and part.fields.get("is_error") is True:
+                self.errors[self.calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN] += 1
 
     def result(self, conversation: ConversationId | None, conversations: int, branches: int) -> Stats:
-        """Return the counts."""
         first, last = self.first, self.last
         return Stats(
             conversation=conversation,
@@ -184,26 +182,26 @@ class _Tally:
             messages=len(self.seen),
             characters=self.characters,
             files=len(self.paths),
-            files_changed=len(self.changed),
+            files_changed=len(self.changed_paths),
             tool_calls=self.tools.total(),
-            authors=_by_count(self.authors),
-            kinds=_by_count(self.kinds),
-            models=_by_count(self.models),
-            tools=_by_count(self.tools),
-            tool_errors=_by_count(self.errors),
+            authors=_sort_by_count(self.authors),
+            kinds=_sort_by_count(self.kinds),
+            models=_sort_by_count(self.models),
+            tools=_sort_by_count(self.tools),
+            tool_errors=_sort_by_count(self.errors),
             tokens=dict(sorted(self.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
             first=format_seconds(first) if first is not None else None,
             last=format_seconds(last) if last is not None else None,
             duration_seconds=last - first if first is not None and last is not None else None,
-            active_seconds=self.active,
-            notes=(_inheritance(self.inherited),) if self.inherited else (),
+            active_seconds=self.active_seconds,
+            notes=(_copied_note(self.copied),) if self.copied else (),
         )
 
 
-def _inheritance(messages: int) -> Note:
-    text = f"{messages} of the messages were copied from a session that is not here; their tokens and times are its own"
-    return Note(text, hint="they count with their calls, and their tokens do not: import that session as well")
+def _copied_note(messages: int) -> Note:
+    text = f"{messages} of the messages were copied from a session that was not imported; it has their tokens and times"
+    return Note(text, hint="messages and calls are counted, their tokens are not: import that session as well")
 
 
-def _by_count(counter: Counter[str]) -> dict[str, int]:
+def _sort_by_count(counter: Counter[str]) -> dict[str, int]:
     return {name: count for name, count in sorted(counter.items(), key=lambda item: (-item[1], item[0])) if count}

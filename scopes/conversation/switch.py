@@ -1,4 +1,4 @@
-"""`switch`: make another branch the active one."""
+"""`switch`: make another branch active."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchSwitched(Result):
-    """Which branch is active now; `operation` is None when it was so already."""
+    """The active branch and the previously active one; `operation` is None if they are the same."""
 
     conversation: ConversationId
     branch: BranchName
@@ -23,16 +23,16 @@ class BranchSwitched(Result):
 
 
 def switch(repository: Repository, conversation: str, branch: str) -> BranchSwitched:
-    """Make a branch the active one, where appends go that name no branch.
+    """Make a branch active: commands without a branch name then use it.
 
     Raises:
-        NotFound, Ambiguous: there is no such conversation or branch.
+        NotFound, Ambiguous: the conversation or branch cannot be resolved.
     """
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     with exclusive_write(repository):
-        wanted = find_branch(repository, chosen, branch)
-        previous = find_active_branch(repository, chosen)
-        tx = Transaction(repository, chosen)
-        tx.activate(wanted)
-        operation = tx.commit("switch", f"switch {chosen} to {wanted}").id if tx else None
-    return BranchSwitched(conversation=chosen, branch=wanted, previous=previous, operation=operation)
+        branch_name = find_branch(repository, conversation_id, branch)
+        previous = find_active_branch(repository, conversation_id)
+        tx = Transaction(repository, conversation_id)
+        tx.activate(branch_name)
+        operation = tx.commit("switch", f"switch {conversation_id} to {branch_name}").id if tx else None
+    return BranchSwitched(conversation=conversation_id, branch=branch_name, previous=previous, operation=operation)

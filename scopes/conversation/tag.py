@@ -1,4 +1,4 @@
-"""`tag`: give a message a name that does not move, list such names, take one away."""
+"""`tag`: create, list and delete tags, which are fixed names of messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tagged(Result):
-    """A tag that was set, or removed when `oid` is None."""
+    """A tag that was created, or deleted if `oid` is None."""
 
     conversation: ConversationId
     tag: str
@@ -27,54 +27,58 @@ class Tagged(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagList(Result):
-    """The tags of a conversation by name, each with its message."""
+    """The tags of a conversation and their messages, sorted by name."""
 
     conversation: ConversationId
     tags: tuple[tuple[str, MessageHead], ...]
 
 
 def list_tags(repository: Repository, conversation: str) -> TagList:
-    """List a conversation's tags."""
-    chosen = find_conversation(repository, conversation)
-    tags = sorted(read_metadata(repository, chosen).tags.items())
-    return TagList(conversation=chosen, tags=tuple((tag, head_of(read_commit(repository, oid))) for tag, oid in tags))
+    """List the tags of a conversation."""
+    conversation_id = find_conversation(repository, conversation)
+    tags = sorted(read_metadata(repository, conversation_id).tags.items())
+    return TagList(
+        conversation=conversation_id, tags=tuple((tag, head_of(read_commit(repository, oid))) for tag, oid in tags)
+    )
 
 
 def tag(repository: Repository, conversation: str, name: str, message: str | None = None) -> Tagged:
-    """Name a message (the active branch's tip when none is given).
+    """Tag a message (default: the tip of the active branch).
 
     Raises:
-        Refused: there is a tag or a branch of that name; a tag is not moved.
+        Refused: a tag or a branch of that name exists; tags are not moved.
     """
-    chosen, wanted = find_conversation(repository, conversation), str(parse_branch_name(name))
+    conversation_id, tag_name = find_conversation(repository, conversation), str(parse_branch_name(name))
     with exclusive_write(repository):
-        metadata = read_metadata(repository, chosen)
-        if wanted in list_branch_tips(repository, chosen):
-            raise Refused(f"{wanted!a} is a branch of {chosen}", hint="choose another name for the tag")
-        if wanted in metadata.tags:
-            hint = f"remove it first: scopes conv tag {chosen} {wanted} --delete"
-            raise Refused(f"there is a tag {wanted!a} in {chosen} already", hint=hint)
-        oid = resolve_revision(repository, chosen if message is None else message, chosen).oid
-        return _set_tag(repository, chosen, wanted, oid)
+        metadata = read_metadata(repository, conversation_id)
+        if tag_name in list_branch_tips(repository, conversation_id):
+            raise Refused(f"{tag_name!a} is a branch of {conversation_id}", hint="choose another name for the tag")
+        if tag_name in metadata.tags:
+            hint = f"remove it first: scopes conv tag {conversation_id} {tag_name} --delete"
+            raise Refused(f"there is a tag {tag_name!a} in {conversation_id} already", hint=hint)
+        oid = resolve_revision(repository, conversation_id if message is None else message, conversation_id).oid
+        return _set_tag(repository, conversation_id, tag_name, oid)
 
 
 def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
-    """Take a tag away; its message stays.
+    """Delete a tag, but not its message.
 
     Raises:
         NotFound: there is no such tag.
     """
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     with exclusive_write(repository):
-        metadata = read_metadata(repository, chosen)
+        metadata = read_metadata(repository, conversation_id)
         if name not in metadata.tags:
-            raise NotFound(f"there is no tag {name!a} in {chosen}", hint=f"list them: scopes conv tag {chosen}")
-        return _set_tag(repository, chosen, name, None)
+            raise NotFound(
+                f"there is no tag {name!a} in {conversation_id}", hint=f"list them: scopes conv tag {conversation_id}"
+            )
+        return _set_tag(repository, conversation_id, name, None)
 
 
 def _set_tag(repository: Repository, conversation: ConversationId, name: str, oid: Oid | None) -> Tagged:
-    what = f"{'tag' if oid else 'remove tag'} {name}"
+    change = f"{'tag' if oid else 'remove tag'} {name}"
     tx = Transaction(repository, conversation)
     tx.set_tag(name, oid)
-    operation = tx.commit("tag", f"{what} in {conversation}", metadata_message=what)
+    operation = tx.commit("tag", f"{change} in {conversation}", metadata_message=change)
     return Tagged(conversation=conversation, tag=name, oid=oid, operation=operation.id)

@@ -11,7 +11,7 @@ from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.result import Result
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.fsck import Finding, walk_leftover_defects, walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
@@ -53,17 +53,17 @@ def verify(repository: Repository) -> Verification:
     except ScopesError as error:
         findings.append(Finding("error", "refs", error.message, error.hint))
         values = {}
-    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(names.SYMBOLIC)}
+    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
     findings += walk_object_defects(repository, tips)
     findings += walk_ref_defects(repository, values)
     findings += walk_leftover_defects(repository)
-    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(names.HEADS)}
+    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
     seen: set[Oid] = set()
     for ref, tip in branches.items():
-        findings += _message_defects(repository, ref.removeprefix(names.HEADS), tip, seen)
+        findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
     return Verification(
         path=repository.path,
-        conversations=len({names.split_branch_ref(ref) and ref.split("/")[2] for ref in branches}),
+        conversations=len({refs.split_branch_ref(ref) and ref.split("/")[2] for ref in branches}),
         branches=len(branches),
         messages=len(seen),
         findings=tuple(dict.fromkeys(findings)),

@@ -1,1 +1,1 @@
-"""What is kept of conversations in short: summaries in line, and entries to remember."""
+"""Summaries of conversations as messages in them, and the memory: entries about what was said, decided and is to do."""

@@ -1,4 +1,4 @@
-"""`memory actions` and `memory done`: what is left to do, and that it is done (S0-20)."""
+"""`memory actions` and `memory done`: list action items and close them (S0-20)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.store.transaction import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRow:
-    """Something to do, and the entry that knows of it."""
+    """An action item and its entry."""
 
     item: ActionItem
     entry: Entry
@@ -25,45 +25,45 @@ class ActionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionList(Result):
-    """Things to do, those of the newest entry first."""
+    """Action items, those of the newest entry first."""
 
     actions: tuple[ActionRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionDone(Result):
-    """Something that is done; without an operation it was so before, or with `dry_run` would be."""
+    """A closed action item; `operation` is None if it was closed before, or after a dry run."""
 
     item: ActionItem
     operation: OperationId | None
     dry_run: bool = False
 
 
-def list_actions(repository: Repository, *, every: bool = False) -> ActionList:
-    """List what is left to do, with `every` also what is done."""
+def list_actions(repository: Repository, *, include_done: bool = False) -> ActionList:
+    """List the open action items, with `include_done` the closed ones as well."""
     memory = Memory(repository)
-    told = walk_current_entries(repository, (e for e in memory.entries if e.action_items))
-    rows = (ActionRow(item=i, entry=e) for e in told for i in e.action_items)
-    return ActionList(actions=tuple(row for row in rows if every or not row.item.done), notes=memory.notes)
+    entries = walk_current_entries(repository, (e for e in memory.entries if e.action_items))
+    rows = (ActionRow(item=i, entry=e) for e in entries for i in e.action_items)
+    return ActionList(actions=tuple(row for row in rows if include_done or not row.item.done), notes=memory.notes)
 
 
 def done(repository: Repository, action: str, *, dry_run: bool = False) -> ActionDone:
-    """Mark something as done, named by its id or a unique start of its entry's id with its number: `k3x9.2`.
+    """Close an action item, named by its id; the entry's part may be a unique prefix: `k3x9.2`.
 
     Raises:
-        NotFound, Ambiguous: there is no such thing to do, or several.
+        NotFound, Ambiguous: no action item matches, or several entries do.
     """
     with exclusive_write(repository):
         memory = Memory(repository)
-        start, _, number = action.rpartition(".")
-        entry = memory.choose(start or action)
+        prefix, _, number = action.rpartition(".")
+        entry = memory.choose(prefix or action)
         item = next((i for i in entry.action_items if i.id == f"{entry.id}.{number}"), None)
         if item is None:
-            raise NotFound(f"there is nothing to do named {action!a}", hint="list them: scopes memory actions --all")
+            raise NotFound(f"there is no action item {action!a}", hint="list them: scopes memory actions --all")
         if item.done:
             return ActionDone(item=item, operation=None)
         closed = item._replace(done=True)
-        items = tuple(closed if each.id == item.id else each for each in entry.action_items)
+        items = tuple(closed if other.id == item.id else other for other in entry.action_items)
         if dry_run:
             return ActionDone(item=closed, operation=None, dry_run=True)
         changes = entry_change(replace(entry, action_items=items))
@@ -72,23 +72,23 @@ def done(repository: Repository, action: str, *, dry_run: bool = False) -> Actio
 
 
 def merge_actions(entry: Entry, older: Iterable[Entry]) -> tuple[Entry, list[Entry]]:
-    """Close in older entries what the new one has as done, and leave out of the new one what is known to be open.
+    """Close action items of the conversation's older entries that the new entry marks as done; drop its duplicates.
 
-    Returns the new entry and those of the older ones that changed.
+    Returns the new entry without items that are open in older entries, and the older entries that changed.
     """
-    said = {_key(item.text): item.done for item in entry.action_items}
-    known: set[str] = set()
+    done_by_text = {_normalized(item.text): item.done for item in entry.action_items}
+    still_open: set[str] = set()
     changed = []
-    for each in older:
-        if each.uuid != entry.uuid or each.uuid is None:
+    for old in older:
+        if old.uuid != entry.uuid or old.uuid is None:
             continue
-        items = tuple(i._replace(done=True) if said.get(_key(i.text)) else i for i in each.action_items)
-        known |= {_key(item.text) for item in items if not item.done}
-        if items != each.action_items:
-            changed.append(replace(each, action_items=items))
-    kept = tuple(item for item in entry.action_items if item.done or _key(item.text) not in known)
+        items = tuple(i._replace(done=True) if done_by_text.get(_normalized(i.text)) else i for i in old.action_items)
+        still_open |= {_normalized(item.text) for item in items if not item.done}
+        if items != old.action_items:
+            changed.append(replace(old, action_items=items))
+    kept = tuple(item for item in entry.action_items if item.done or _normalized(item.text) not in still_open)
     return replace(entry, action_items=kept), changed
 
 
-def _key(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""`memory add`: remember what somebody says, beside what is told from conversations."""
+"""`memory add`: add an entry with a text of the user."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from scopes.clock import new_id, now
 from scopes.errors import Invalid
 from scopes.ids import OperationId, parse_agent_name
-from scopes.memory.entry import USUAL, Entry, check_importance
-from scopes.memory.extract import LONGEST_ITEM, MOST_ITEMS, number_items
+from scopes.memory.entry import DEFAULT_IMPORTANCE, Entry, check_importance
+from scopes.memory.extract import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
 from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
-LONGEST_TEXT = 10_000
-LONGEST_TOPIC = 100
+MAX_TEXT_CHARACTERS = 10_000
+MAX_TOPIC_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryAdded(Result):
-    """An entry that somebody wrote; without an operation it was only to be looked at."""
+    """The new entry; `operation` is None after a dry run."""
 
     entry: Entry
     operation: OperationId | None
@@ -35,48 +35,46 @@ def add(
     topics: Sequence[str] = (),
     decisions: Sequence[str] = (),
     actions: Sequence[str] = (),
-    importance: int = USUAL,
+    importance: int = DEFAULT_IMPORTANCE,
     dry_run: bool = False,
 ) -> MemoryAdded:
-    """Add an entry.
-
-    With `dry_run` nothing is stored.
+    """Add an entry; with `dry_run` nothing is stored.
 
     Raises:
         Invalid: a text is blank or too long, there are too many, or the importance is not from 1 to 10 (S0-13).
     """
     if not text.strip():
-        raise Invalid("there is nothing to remember", hint='for example: scopes memory add "The form sets a cookie"')
-    _check("text", [text], LONGEST_TEXT)
-    _check("topic", topics, LONGEST_TOPIC)
-    _check("decision", decisions, LONGEST_ITEM)
-    _check("action", actions, LONGEST_ITEM)
-    name = new_id()
+        raise Invalid("the text of the entry is empty", hint='for example: scopes memory add "The form sets a cookie"')
+    _check("text", [text], MAX_TEXT_CHARACTERS)
+    _check("topic", topics, MAX_TOPIC_CHARACTERS)
+    _check("decision", decisions, MAX_ITEM_CHARACTERS)
+    _check("action", actions, MAX_ITEM_CHARACTERS)
+    entry_id = new_id()
     entry = Entry(
-        id=name,
+        id=entry_id,
         agent=parse_agent_name(agent),
         summary=text.strip(),
         time=now(),
         importance=check_importance(importance),
         topics=tuple(topics),
         decisions=tuple(decisions),
-        action_items=number_items(((action, False) for action in actions), name),
+        action_items=number_items(((action, False) for action in actions), entry_id),
     )
     if dry_run:
         return MemoryAdded(entry=entry, operation=None)
     with exclusive_write(repository):
-        what = f"add {name}"
-        operation = change_memory(repository, Memory(repository), entry_change(entry), what)
+        summary = f"add {entry_id}"
+        operation = change_memory(repository, Memory(repository), entry_change(entry), summary)
     return MemoryAdded(entry=entry, operation=operation)
 
 
-def _check(name: str, texts: Sequence[str], longest: int) -> None:
-    """Refuse what would be empty, or too much for a memory."""
-    if len(texts) > MOST_ITEMS:
-        raise Invalid(f"an entry has at most {MOST_ITEMS} of --{name}, not {len(texts)}", hint="add several entries")
+def _check(name: str, texts: Sequence[str], max_characters: int) -> None:
+    """Raise Invalid if there are too many texts, or one is blank or too long."""
+    if len(texts) > MAX_ITEMS:
+        raise Invalid(f"an entry has at most {MAX_ITEMS} of --{name}, not {len(texts)}", hint="add several entries")
     for text in texts:
         if not text.strip():
-            raise Invalid(f"a {name} is empty", hint=f"leave --{name} out where there is none")
-        if len(text) > longest:
-            hint = "say it in short; the whole belongs into a conversation"
-            raise Invalid(f"the {name} has {len(text):,} characters; at most {longest:,} are kept", hint=hint)
+            raise Invalid(f"a {name} is empty", hint=f"leave out --{name}")
+        if len(text) > max_characters:
+            hint = "shorten it; put long texts into a conversation"
+            raise Invalid(f"the {name} has {len(text):,} characters; at most {max_characters:,} are allowed", hint=hint)

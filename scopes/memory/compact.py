@@ -1,23 +1,30 @@
-"""`compact`: put a summary in line, so that a context begins there; the long form stays behind it, as its history."""
+"""`compact`: append a summary of the whole history that future contexts start from."""
 
 from __future__ import annotations
 
 from scopes.memory.summarize import DEFAULT_RATIO, Summarized, summarize
-from scopes.memory.summarizer import Counter
 from scopes.store.repository import Repository
+from scopes.tokens.choose import Tokenizer
 
 
 def compact(
     repository: Repository,
-    where: str,
-    counter: Counter,
+    branch: str,
+    tokenizer: Tokenizer,
     *,
     ratio: float = DEFAULT_RATIO,
-    every: bool = False,
+    include_all: bool = False,
     dry_run: bool = False,
     built_in: bool = False,
 ) -> Summarized:
-    """Append a summary with which a context begins; raises as `summarize` does."""
+    """Append a compaction to a branch; options and errors are those of `summarize`."""
     return summarize(
-        repository, where, counter, ratio=ratio, every=every, dry_run=dry_run, built_in=built_in, compact=True
+        repository,
+        branch,
+        tokenizer,
+        ratio=ratio,
+        include_all=include_all,
+        dry_run=dry_run,
+        built_in=built_in,
+        compact=True,
     )

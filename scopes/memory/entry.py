@@ -1,4 +1,4 @@
-"""One thing to remember: what was said in short, about what, what was decided and what is left to do."""
+"""The memory entry: a summary with topics, decisions and action items, and its JSON form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model import canonical
 
 FORMAT_VERSION = 1
-LEAST, MOST, USUAL = 1, 10, 3  # importance
+MIN_IMPORTANCE, MAX_IMPORTANCE, DEFAULT_IMPORTANCE = 1, 10, 3  # importance
 
 
 class ActionItem(NamedTuple):
-    """Something to do; its id is its entry's with a number behind it."""
+    """Something to do; its id is `<entry id>.<number>`."""
 
     id: str
     text: str
@@ -25,14 +25,14 @@ class ActionItem(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The messages that an entry was made from, and where their branch stood."""
+    """The messages that an entry was made from, and the branch tip at that time."""
 
     messages: tuple[MessageId, ...] = ()
     tip: Oid | None = None
 
 
 class EntryScope(NamedTuple):
-    """Of which branch an entry tells, and where that stood."""
+    """The branch that an entry is made from: its conversation, the conversation's uuid, and the tip."""
 
     conversation: ConversationId
     branch: BranchName
@@ -42,16 +42,19 @@ class EntryScope(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of the memory; one that somebody added has no conversation. Importance goes from 1 to 10.
+    """A memory entry. One that was added by hand has no conversation, uuid, branch, sources or method.
 
-    `method` tells what wrote the summary: textrank, or command for the user's own.
+    importance: 1 (trivial) to 10 (critical).
+    method: how the summary was made: `textrank`, or `command` for the user's summarizer.
+    extra: unknown fields of the stored JSON, which are kept.
+    withdrawn: the sources that were amended or retracted later; computed when an entry is read, never stored.
     """
 
     id: MessageId
     agent: AgentName
     summary: str
     time: str
-    importance: int = USUAL
+    importance: int = DEFAULT_IMPORTANCE
     conversation: ConversationId | None = None
     uuid: str | None = None
     branch: BranchName | None = None
@@ -61,27 +64,29 @@ class Entry:
     sources: Sources = field(default_factory=Sources)
     method: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    withdrawn: tuple[MessageId, ...] = ()  # of the sources, amended or retracted since; looked up, never stored
+    withdrawn: tuple[MessageId, ...] = ()
 
     @property
     def age_key(self) -> tuple[int, str]:
-        """What entries are ordered by: later ones are greater."""
+        """Sort key by time, in nanoseconds since 1970, then id: newer entries are greater."""
         return parse_time(self.time) or 0, self.id
 
 
 def check_importance(importance: int) -> int:
-    """Accept a number from 1 to 10 (S0-13).
+    """Return the importance if it is from 1 to 10 (S0-13).
 
     Raises:
-        Invalid: it is none.
+        Invalid: it is out of range.
     """
-    if not LEAST <= importance <= MOST:
-        raise Invalid(f"the importance is {importance}", hint=f"from {LEAST} (trivial) to {MOST} (critical)")
+    if not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
+        raise Invalid(
+            f"the importance is {importance}", hint=f"from {MIN_IMPORTANCE} (trivial) to {MAX_IMPORTANCE} (critical)"
+        )
     return importance
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """Write an entry as JSON that people can read with plain git."""
+    """Encode an entry as indented JSON, readable with `git show`."""
     known = {"conversation": entry.conversation, "uuid": entry.uuid, "branch": entry.branch}
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
@@ -103,33 +108,35 @@ def encode_entry(entry: Entry) -> bytes:
 
 
 def decode_entry(data: bytes) -> Entry:
-    """Read an entry; absent lists are empty, an importance out of range is the nearest one in it (S0-13, S0-14).
+    """Decode an entry; missing lists are empty, an importance out of range is clamped (S0-13, S0-14).
 
     Raises:
-        Corrupt: it is none.
+        Corrupt: the data is not JSON, or a required field is missing.
     """
     document: Any = canonical.load(data)
     texts = ("id", "agent", "summary", "timestamp")
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in texts):
-        raise Corrupt("an entry of the memory is damaged", hint="see: scopes verify")
-    rest: dict[str, Any] = document
-    rest.pop("v", None)
-    identity, agent, summary, time = (rest.pop(name) for name in texts)
+        raise Corrupt("a memory entry is damaged", hint="see: scopes verify")
+    extra: dict[str, Any] = document
+    extra.pop("v", None)
+    identity, agent, summary, time = (extra.pop(name) for name in texts)
     names = {
-        key: rest.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(rest.get(key), str)
+        key: extra.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(extra.get(key), str)
     }
-    importance = rest.pop("importance", USUAL)
+    importance = extra.pop("importance", DEFAULT_IMPORTANCE)
     return Entry(
         id=identity,
         agent=agent,
         summary=summary,
         time=time,
-        importance=min(max(importance, LEAST), MOST) if isinstance(importance, int) else USUAL,
-        topics=_texts(rest.pop("topics", None)),
-        decisions=_texts(rest.pop("decisions", None)),
-        action_items=_items(rest.pop("action_items", None), identity),
-        sources=_sources(rest.pop("sources", None)),
-        extra=rest,
+        importance=min(max(importance, MIN_IMPORTANCE), MAX_IMPORTANCE)
+        if isinstance(importance, int)
+        else DEFAULT_IMPORTANCE,
+        topics=_texts(extra.pop("topics", None)),
+        decisions=_texts(extra.pop("decisions", None)),
+        action_items=_items(extra.pop("action_items", None), identity),
+        sources=_sources(extra.pop("sources", None)),
+        extra=extra,
         **names,
     )
 
@@ -139,13 +146,13 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _items(value: object, entry: str) -> tuple[ActionItem, ...]:
-    """Read things to do; one whose id could not be told from another entry's gets one by its place."""
+    """Decode action items; one whose id does not start with the entry's id gets a new id by its position."""
     found: list[ActionItem] = []
     for item in value if isinstance(value, list) else ():
         match item:
             case {"id": str(identity), "text": str(text), **rest}:
-                own = identity if identity.startswith(f"{entry}.") else f"{entry}.{len(found) + 1}"
-                found.append(ActionItem(own, text, rest.get("done") is True))
+                item_id = identity if identity.startswith(f"{entry}.") else f"{entry}.{len(found) + 1}"
+                found.append(ActionItem(item_id, text, rest.get("done") is True))
     return tuple(found)
 
 

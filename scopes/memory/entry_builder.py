@@ -1,6 +1,7 @@
-"""Making an entry of what was said: by rules, and its summary by the user's own command where there is one.
+"""Builder of memory entries: rules, and the user's summarizer command for the summary if there is one.
 
-Where the command fails, the entry is made by the rules alone (S0-22), and it is not asked again in the same run.
+Apart from `update`, which it serves, because it imports the rules and the means to run a command; the module that
+defines an update's Result is imported to show any memory command.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from scopes.errors import Refused
 from scopes.memory.entry import Entry, EntryScope, Sources
 from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.source_messages import SourceMessage
-from scopes.memory.summarizer import (
+from scopes.memory.summarizer_command import (
     BY_COMMAND,
     BY_RULES,
     SummarizerCommand,
@@ -20,52 +21,56 @@ from scopes.memory.summarizer import (
 from scopes.result import Note
 from scopes.store.repository import Repository
 
-_SHARE = 0.1
-_LONGEST_SUMMARY = 4_000
+_RATIO = 0.1
+_MAX_SUMMARY_CHARACTERS = 4_000
 
 
 class EntryBuilder:
-    """Makes entries; `notes` say what went wrong with the user's command."""
+    """Builds entries of one update.
+
+    If the user's command fails, that entry and the following ones are made by rules alone (S0-22), and `notes` say so.
+    """
 
     def __init__(self, repository: Repository, *, built_in: bool) -> None:
-        """Look up how the user wants summaries to be written."""
-        self._asking: SummarizerCommand | None = None if built_in else find_summarizer_command(repository)
+        """Find the user's command, unless the summary is to be `built_in`."""
+        self._command: SummarizerCommand | None = None if built_in else find_summarizer_command(repository)
         self.notes: tuple[Note, ...] = ()
 
     @property
-    def asks_command(self) -> bool:
-        """Tell whether a command is asked, which may take long."""
-        return self._asking is not None
+    def uses_command(self) -> bool:
+        """Whether a command writes the summaries, which may take long."""
+        return self._command is not None
 
-    def tell(self, said: list[SourceMessage], told: EntryScope) -> Entry:
-        """Make an entry of what was said; its time is that of the last message that has one, else of its making."""
-        name = new_id()
-        decisions, actions = decisions_of(said), actions_of(said, name)
-        summary, method = self._summary(said)
-        time = known_seconds(max(each.head.time for each in said))
+    def build(self, messages: list[SourceMessage], scope: EntryScope) -> Entry:
+        """Build an entry; its time is that of the newest message, or now if no message has a time."""
+        entry_id = new_id()
+        decisions, actions = decisions_of(messages), actions_of(messages, entry_id)
+        summary, method = self._summary(messages)
+        time = known_seconds(max(source.head.time for source in messages))
         return Entry(
-            id=name,
-            agent=main_agent(said),
+            id=entry_id,
+            agent=main_agent(messages),
             summary=summary,
             time=now() if time is None else time,
-            importance=importance_of(said, decisions, actions),
-            conversation=told.conversation,
-            uuid=told.uuid,
-            branch=told.branch,
-            topics=topics_of(said),
+            importance=importance_of(messages, decisions, actions),
+            conversation=scope.conversation,
+            uuid=scope.uuid,
+            branch=scope.branch,
+            topics=topics_of(messages),
             decisions=decisions,
             action_items=actions,
-            sources=Sources(tuple(each.head.id for each in said), told.tip),
+            sources=Sources(tuple(source.head.id for source in messages), scope.tip),
             method=method,
         )
 
-    def _summary(self, said: list[SourceMessage]) -> tuple[str, str]:
-        if self._asking is None:
-            return summary_of(said), BY_RULES
+    def _summary(self, messages: list[SourceMessage]) -> tuple[str, str]:
+        if self._command is None:
+            return summary_of(messages), BY_RULES
         try:
-            text = summarize_by_command(self._asking, said, _SHARE).text
+            text = summarize_by_command(self._command, messages, _RATIO).text
         except Refused as error:
-            self._asking = None
+            self._command = None
             self.notes = (Note(f"{error.message}: entries were made without it", error.hint),)
-            return summary_of(said), BY_RULES
-        return (text if len(text) <= _LONGEST_SUMMARY else f"{text[: _LONGEST_SUMMARY - 1]}…"), BY_COMMAND
+            return summary_of(messages), BY_RULES
+        short = text if len(text) <= _MAX_SUMMARY_CHARACTERS else f"{text[: _MAX_SUMMARY_CHARACTERS - 1]}…"
+        return short, BY_COMMAND

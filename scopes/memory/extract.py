@@ -1,127 +1,151 @@
-"""An entry without a model: what deterministic rules can tell of messages.
+"""Memory entries without a model: deterministic rules that extract summary, topics, decisions and action items.
 
-The summary is what a person first asked for, and up to three sentences by TextRank; topics are the words that most
-messages share. Decisions are typed decisions, sentences that say so, and what people say is to be done ("let's use
-SQLite"). Things to do are `TODO`, boxes to be checked, and the steps of the plans that agents keep.
-
-Importance is 3, and 2 more where something was decided (1 more where by a typed decision), 1 more where something is
-left to do, 1 more where something went wrong or stopped, 1 more from 20 messages on: 3 to 9. 10 is for people to say.
+Summary: the first request of a person, and up to three sentences chosen by TextRank.
+Topics: the topics of typed decisions, then the words that most messages share.
+Decisions: typed decisions, sentences that state one, and choices of a person ("let's use SQLite").
+Action items: `TODO`, check boxes, and the steps of agents' to-do lists.
+Importance: 3; plus 2 for a decision, 1 for a typed one, 1 for an open action item, 1 for an error or interruption, and
+1 from 20 messages on: at most 9. Only people set 10.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from scopes.history.messages import read_message, walk_heads_newest_first
 from scopes.ids import AgentName, MessageId
-from scopes.memory.entry import USUAL, ActionItem
+from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, Entry, Sources
 from scopes.memory.keywords import top_words, walk_words
 from scopes.memory.sentences import split_sentences, walk_lines
-from scopes.memory.source_messages import SourceMessage
+from scopes.memory.source_messages import SourceMessage, find_todo_list
 from scopes.memory.textrank import choose_sentences
-from scopes.memory.todo_lists import find_plan
+from scopes.store.repository import Repository
 
-_SENTENCES = 3
+MAX_ITEMS = 30
+MAX_ITEM_CHARACTERS = 500
+NOTHING_LEFT = "(all source messages were amended or retracted)"
+_SUMMARY_SENTENCES = 3
 _TOPICS = 6
-MOST_ITEMS = 30
-LONGEST_ITEM = 500
 _MANY_MESSAGES = 20
-_LONGEST_REQUEST = 300
-_FEWEST_WORDS = 2
-_SO_BE_IT = re.compile(
+_MAX_REQUEST_CHARACTERS = 300
+_MIN_REQUEST_WORDS = 2
+_CHOICE = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
     r"(?:let['\u2019]?s |we(?:'ll| will)? |please )?(?:not )?"
     r"(?:use|go with|stick with|stick to|switch to|settle on)\b",
     re.IGNORECASE,
 )
-_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
+_CHECK_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
 _TODO = re.compile(r"[ \t]*(?:[-*+#/>]+[ \t]*)?TODO\b(?:\([^()]*\))?[ \t]*:?[ \t]*(?P<text>.*\S)")
+_DECIDED = re.compile(
+    r"\b(?:decided|entschieden|beschlossen|vereinbart)\b"
+    r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
+    r"|\bdecision: |\b(?:we will|we'll) (?:use|go with)\b|\bwe are going with\b|\bwir nehmen\b|决定|決定",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[;:.!?()\u2013\u2014\uff0c\u3002]|\b(?:but|and|so|yet we|aber|und|sondern)\b"
+    r"|,(?=[^,]*\b(?:we|i|they|it|you|he|she|is|was|were|has|have|wir|ich|es|man|sie)\b)",
+    re.IGNORECASE,
+)
+_NEGATION_OR_CONDITION = re.compile(
+    r"\b(?:not|never|cannot|no|nobody|none|nothing|neither|nor|without|hardly|if|unless|until|whether|once|before|"
+    r"as soon as|should|would|could|might|may|must|yet to|suppose|assuming|"
+    r"nicht|nie|niemals|nichts|niemand|keine?[mnrs]?|ob|wenn|falls|sobald|bevor|ohne|noch zu|sollten?|w\u00fcrden?)\b"
+    r"|n['\u2019]t\b|\bbe\s*$|[\u6ca1\u6c92\u672a\u4e0d]\u6709?\s*$|\u5982\u679c",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"\s*(?:have|has|had|did|do|does|is|are|was|were|haben|hat|wurde|ist)\s+(?!been\b)\w+\s*(?:\w+\s+){0,3}$",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"\s*(?:(?:on|upon|about)\s+)?(?:nothing|none|neither|no one|nichts|whether|if we|ob)\b", re.IGNORECASE
+)
 
 
-def main_agent(said: Sequence[SourceMessage]) -> AgentName:
-    """Return the agent who said most, else whoever did; of equals the one who spoke first."""
-    agents = [each.head.author for each in said if each.message.author.kind == "agent"]
-    return Counter(agents or [each.head.author for each in said]).most_common(1)[0][0]
+def main_agent(messages: Sequence[SourceMessage]) -> AgentName:
+    """Return the agent with the most messages, the first of equals; the author with the most if there is no agent."""
+    agents = [source.head.author for source in messages if source.message.author.kind == "agent"]
+    return Counter(agents or [source.head.author for source in messages]).most_common(1)[0][0]
 
 
-def summary_of(said: Sequence[SourceMessage]) -> str:
-    """Say what was asked for, and what came of it in up to three sentences."""
-    sentences = sentences_of(said)
-    request = _request(said)
-    chosen = [sentence for sentence in choose_sentences(sentences, _SENTENCES) if sentence != request]
-    return "\n".join(map(clip, filter(None, (request, *chosen)))) or f"{len(said)} messages with {main_agent(said)}"
+def summary_of(messages: Sequence[SourceMessage]) -> str:
+    """Return the first request of a person and up to three ranked sentences, one a line; never empty."""
+    sentences = sentences_of(messages)
+    request = _first_request(messages)
+    chosen = [sentence for sentence in choose_sentences(sentences, _SUMMARY_SENTENCES) if sentence != request]
+    lines = "\n".join(map(clip, filter(None, (request, *chosen))))
+    return lines or f"{len(messages)} messages with {main_agent(messages)}"
 
 
-def sentences_of(said: Sequence[SourceMessage]) -> list[str]:
+def sentences_of(messages: Sequence[SourceMessage]) -> list[str]:
     """List the sentences of messages, in order."""
-    return [sentence for each in said for sentence in split_sentences(each.text)]
+    return [sentence for source in messages for sentence in split_sentences(source.text)]
 
 
-def _request(said: Sequence[SourceMessage]) -> str | None:
-    """Return the first sentence of a person that tells something, and does not only lead to what does."""
-    for each in said:
-        if each.message.author.kind == "human":
-            for sentence in split_sentences(each.message.text):
-                telling = len(set(walk_words(sentence))) >= _FEWEST_WORDS and not sentence.endswith(":")
-                if telling and len(sentence) <= _LONGEST_REQUEST:
+def _first_request(messages: Sequence[SourceMessage]) -> str | None:
+    """Return the first sentence of a person that has enough words and does not just introduce what follows (`:`)."""
+    for source in messages:
+        if source.message.author.kind == "human":
+            for sentence in split_sentences(source.message.text):
+                informative = len(set(walk_words(sentence))) >= _MIN_REQUEST_WORDS and not sentence.endswith(":")
+                if informative and len(sentence) <= _MAX_REQUEST_CHARACTERS:
                     return sentence
     return None
 
 
-def topics_of(said: Sequence[SourceMessage]) -> tuple[str, ...]:
-    """Name what it was about: first the topics of typed decisions, then the words that most messages share."""
-    names = tuple(clip(name) for name in names_of(said))[:MOST_ITEMS]
-    words = top_words((_prose(each.text) for each in said), _TOPICS)
-    known = {name.casefold() for name in names}
-    return (*names, *[word for word in words if word not in known][: max(_TOPICS - len(names), 0)])
+def topics_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
+    """Return the topics of typed decisions, then the words that most messages share."""
+    decided = dict.fromkeys(topic for source in messages if (topic := source.topic) and topic.strip())
+    topics = tuple(clip(topic) for topic in decided)[:MAX_ITEMS]
+    words = top_words(("\n".join(walk_lines(source.text)) for source in messages), _TOPICS)
+    known = {topic.casefold() for topic in topics}
+    return (*topics, *[word for word in words if word not in known][: max(_TOPICS - len(topics), 0)])
 
 
-def names_of(said: Sequence[SourceMessage]) -> tuple[str, ...]:
-    """List the topics of typed decisions, each once."""
-    return tuple(dict.fromkeys(topic for each in said if (topic := each.topic) and topic.strip()))
-
-
-def _prose(text: str) -> str:
-    return "\n".join(walk_lines(text))
-
-
-def decisions_of(said: Sequence[SourceMessage]) -> tuple[str, ...]:
-    """List what was decided, in order, each once."""
+def decisions_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
+    """List the decisions in messages, in order, without duplicates."""
     found: list[str] = []
-    for each in said:
-        if each.decision is not None:
-            found.append(each.decision)
+    for source in messages:
+        if source.decision is not None:
+            found.append(source.decision)
             continue
-        person = each.message.author.kind == "human"
-        found += [s for s in split_sentences(each.message.text) if _says_decision(s, person=person)]
-    return _each_once(found)
+        by_person = source.message.author.kind == "human"
+        found += [s for s in split_sentences(source.message.text) if _is_decision(s, by_person=by_person)]
+    return tuple(dict.fromkeys(map(clip, found)))[:MAX_ITEMS]
 
 
-def _says_decision(sentence: str, *, person: bool) -> bool:
-    """Tell a sentence that decides from one that asks, and what a person wants from what an agent proposes."""
+def _is_decision(sentence: str, *, by_person: bool) -> bool:
+    """Return True if a sentence states a decision. "Use SQLite" is one by a person, and a proposal by an agent."""
     if sentence.endswith(("?", "\uff1f")):
         return False
-    if says_decided(sentence):
+    if states_decision(sentence):
         return True
-    chosen = _SO_BE_IT.match(sentence) if person and len(sentence) <= _LONGEST_REQUEST else None
-    return chosen is not None and any(walk_words(sentence[chosen.end() :]))
+    choice = _CHOICE.match(sentence) if by_person and len(sentence) <= _MAX_REQUEST_CHARACTERS else None
+    return choice is not None and any(walk_words(sentence[choice.end() :]))
 
 
-def actions_of(said: Sequence[SourceMessage], entry: MessageId) -> tuple[ActionItem, ...]:
-    """List what is to be done; what a later box has checked is done, and a plan replaces its author's former one."""
+def actions_of(messages: Sequence[SourceMessage], entry: MessageId) -> tuple[ActionItem, ...]:
+    """List the action items in messages.
+
+    A later check box closes an item. A to-do list replaces the last one of its author.
+    """
     found: dict[str, bool] = {}
-    planned: dict[str, set[str]] = {}
-    for each in said:
-        plan = find_plan(each.message)
-        if plan is not None:
-            steps = {clip(step): done for step, done in plan.items()}
-            for former in planned.get(each.head.author, set()) - set(steps):
-                found.pop(former, None)
+    listed: dict[str, set[str]] = {}
+    for source in messages:
+        todo_list = find_todo_list(source.message)
+        if todo_list is not None:
+            steps = {clip(step): done for step, done in todo_list.items()}
+            for dropped in listed.get(source.head.author, set()) - set(steps):
+                found.pop(dropped, None)
             found |= steps
-            planned[each.head.author] = set(steps)
-        for line in walk_lines(each.message.text):
-            box, todo = _BOX.match(line), _TODO.match(line)
+            listed[source.head.author] = set(steps)
+        for line in walk_lines(source.message.text):
+            box, todo = _CHECK_BOX.match(line), _TODO.match(line)
             if box is not None:
                 found[clip(box["text"])] = box["mark"] != " "
             elif todo is not None:
@@ -130,64 +154,70 @@ def actions_of(said: Sequence[SourceMessage], entry: MessageId) -> tuple[ActionI
 
 
 def number_items(items: Iterable[tuple[str, bool]], entry: MessageId) -> tuple[ActionItem, ...]:
-    """Give things to do their ids: the entry's with a number behind it."""
-    kept = list(items)[:MOST_ITEMS]
+    """Make action items of (text, done) pairs; their ids are the entry's with a number."""
+    kept = list(items)[:MAX_ITEMS]
     return tuple(ActionItem(f"{entry}.{number}", text, done) for number, (text, done) in enumerate(kept, start=1))
 
 
-def importance_of(said: Sequence[SourceMessage], decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
-    """Weigh an entry by the rule above."""
-    typed = any(each.decision is not None for each in said)
-    trouble = any(each.message.kind == "error" or each.message.status in ("error", "interrupted") for each in said)
-    left = any(not item.done for item in actions)
-    return USUAL + 2 * bool(decisions) + typed + left + trouble + (len(said) >= _MANY_MESSAGES)
-
-
-def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(clip, texts)))[:MOST_ITEMS]
+def importance_of(messages: Sequence[SourceMessage], decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
+    """Return the importance by the rule in the module's docstring."""
+    typed = any(source.decision is not None for source in messages)
+    failed = any(s.message.kind == "error" or s.message.status in ("error", "interrupted") for s in messages)
+    open_action = any(not item.done for item in actions)
+    many = len(messages) >= _MANY_MESSAGES
+    return DEFAULT_IMPORTANCE + 2 * bool(decisions) + typed + open_action + failed + many
 
 
 def clip(text: str) -> str:
-    """Cut what is too long for an entry."""
-    return text if len(text) <= LONGEST_ITEM else text[: LONGEST_ITEM - 1] + "…"
+    """Truncate a text to the length of an item."""
+    return text if len(text) <= MAX_ITEM_CHARACTERS else text[: MAX_ITEM_CHARACTERS - 1] + "…"
 
 
-_DECIDED = re.compile(
-    r"\b(?:decided|entschieden|beschlossen|vereinbart)\b"
-    r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
-    r"|\bdecision: |\b(?:we will|we'll) (?:use|go with)\b|\bwe are going with\b|\bwir nehmen\b|决定|決定",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(
-    r"[;:.!?()\u2013\u2014\uff0c\u3002]|\b(?:but|and|so|yet we|aber|und|sondern)\b"
-    r"|,(?=[^,]*\b(?:we|i|they|it|you|he|she|is|was|were|has|have|wir|ich|es|man|sie)\b)",
-    re.IGNORECASE,
-)
-_UNREAL = re.compile(
-    r"\b(?:not|never|cannot|no|nobody|none|nothing|neither|nor|without|hardly|if|unless|until|whether|once|before|"
-    r"as soon as|should|would|could|might|may|must|yet to|suppose|assuming|"
-    r"nicht|nie|niemals|nichts|niemand|keine?[mnrs]?|ob|wenn|falls|sobald|bevor|ohne|noch zu|sollten?|w\u00fcrden?)\b"
-    r"|n['\u2019]t\b|\bbe\s*$|[\u6ca1\u6c92\u672a\u4e0d]\u6709?\s*$|\u5982\u679c",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(
-    r"\s*(?:have|has|had|did|do|does|is|are|was|were|haben|hat|wurde|ist)\s+(?!been\b)\w+\s*(?:\w+\s+){0,3}$",
-    re.IGNORECASE,
-)
-_VOID = re.compile(
-    r"\s*(?:(?:on|upon|about)\s+)?(?:nothing|none|neither|no one|nichts|whether|if we|ob)\b", re.IGNORECASE
-)
+def drop_sources(repository: Repository, entry: Entry, withdrawn: tuple[MessageId, ...]) -> Entry:
+    """Remove from an entry what only the given sources contributed; they become its `withdrawn`."""
+    messages = list(_read_sources(repository, entry.sources))
+    dropped = [source for source in messages if source.head.id in withdrawn]
+    kept = [source for source in messages if source.head.id not in withdrawn]
+    decisions = {*decisions_of(dropped)} - {*decisions_of(kept)}
+    actions = {item.text for item in actions_of(dropped, entry.id)} - {item.text for item in actions_of(kept, entry.id)}
+    sentences = {*map(clip, sentences_of(dropped))} - {*map(clip, sentences_of(kept))}
+    summary = "\n".join(line for line in entry.summary.splitlines() if line not in sentences)
+    return replace(
+        entry,
+        summary=summary if summary.strip() else NOTHING_LEFT,
+        topics=topics_of(kept),
+        decisions=tuple(decision for decision in entry.decisions if decision not in decisions),
+        action_items=tuple(item for item in entry.action_items if item.text not in actions),
+        withdrawn=withdrawn,
+    )
 
 
-def says_decided(sentence: str) -> bool:
-    """Tell whether a clause says so in earnest: neither denied nor asked, and no mere condition."""
+def _read_sources(repository: Repository, sources: Sources) -> Iterator[SourceMessage]:
+    """Yield the sources of an entry as they were when it was made, newest first."""
+    wanted = set(sources.messages)
+    if sources.tip is None or not repository.has(sources.tip):
+        return
+    for head in walk_heads_newest_first(repository, [sources.tip]):
+        if head.id in wanted:
+            wanted.discard(head.id)
+            yield SourceMessage(head, read_message(repository, head.oid))
+        if not wanted:
+            return
+
+
+def states_decision(sentence: str) -> bool:
+    """Return True if a clause of a sentence states a decision that is not negated, asked about or conditional."""
     start = 0
-    clauses = _CLAUSE.finditer(sentence)
-    following = next(clauses, None)
-    for found in _DECIDED.finditer(sentence):
-        while following is not None and following.end() <= found.start():
-            start, following = following.end(), next(clauses, None)
-        before = sentence[start : found.start()]
-        if not _UNREAL.search(before) and not _ASKING.match(before) and not _VOID.match(sentence, found.end()):
+    ends = _CLAUSE_END.finditer(sentence)
+    next_end = next(ends, None)
+    for match in _DECIDED.finditer(sentence):
+        while next_end is not None and next_end.end() <= match.start():
+            start, next_end = next_end.end(), next(ends, None)
+        before = sentence[start : match.start()]
+        if (
+            not _NEGATION_OR_CONDITION.search(before)
+            and not _QUESTION.match(before)
+            and not _NOTHING.match(sentence, match.end())
+        ):
             return True
     return False

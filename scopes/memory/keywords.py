@@ -1,6 +1,6 @@
-"""The words that tell what a text is about, without the small ones of English and German.
+"""Keywords of a text: its words without English and German stop words.
 
-Chinese and Japanese write no blanks; there every two neighbouring characters count as a word.
+Chinese and Japanese text has no spaces: every pair of adjacent characters counts as a word.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 _WORD = re.compile(r"[^\W_]+(?:[-_'\u2019.][^\W_]+)*")
-_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_LONGEST = 40
-_SMALL = """
+_CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_MAX_WORD_CHARACTERS = 40
+_STOP_WORD_LIST = """
 a about above after again all also am an and any are aren't as at be because been before being below between both but by
 can can't could couldn't did didn't do does doesn't doing don't done down during each else etc even ever every few for
 from further get gets go goes going good got had has have haven't having he her here hers him his how i i'd i'll i'm
@@ -28,48 +28,48 @@ ja jede jeder jedes jetzt kann kein keine können mal man mehr mein mich mir mit
 oder ohne schon sehr sein seine sich sie sind so soll sollte sondern über um und uns unser unter vom von vor wann war
 waren warum was weil welche wenn wer werden wie wieder will wir wird wo wurde zu zum zur zwischen
 """
-_STOP = frozenset(_SMALL.split())
-_RULE_WORDS = """
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+_MARKER_WORD_LIST = """
 decide decided decides deciding decision decisions agree agreed agrees todo todos done system-reminder
 entschieden entscheidung beschlossen vereinbart geeinigt
 """
-_NO_TOPICS = frozenset(_RULE_WORDS.split())
+_MARKER_WORDS = frozenset(_MARKER_WORD_LIST.split())
 _TAG = re.compile(r"</?[a-z][\w-]*(?=[\s/>])[^<>]{0,200}>")
-_MEASURE = re.compile(r"[0-9][0-9.]*(?:[a-z]{1,2}|min|sec|kib|mib|gib|kb|mb|gb|px|st|nd|rd|th)?")
+_QUANTITY = re.compile(r"[0-9][0-9.]*(?:[a-z]{1,2}|min|sec|kib|mib|gib|kb|mb|gb|px|st|nd|rd|th)?")
 
 
 def walk_words(text: str) -> Iterator[str]:
-    """Yield the telling words of a text in order, in lower case."""
-    for found in _WORD.finditer(text.casefold()):
-        word = found[0].replace("\u2019", "'")
-        if _RUN.search(word) is not None:
+    """Yield the keywords of a text in order, case-folded."""
+    for match in _WORD.finditer(text.casefold()):
+        word = match[0].replace("\u2019", "'")
+        if _CJK_RUN.search(word) is not None:
             yield from _pairs(word)
-        elif 1 < len(word) <= _LONGEST and word not in _STOP and not word.replace(".", "").isdigit():
+        elif 1 < len(word) <= _MAX_WORD_CHARACTERS and word not in _STOP_WORDS and not word.replace(".", "").isdigit():
             yield word
 
 
 def _pairs(word: str) -> Iterator[str]:
-    for run in _RUN.finditer(word):
+    for run in _CJK_RUN.finditer(word):
         characters = run[0]
         yield from (characters[at : at + 2] for at in range(max(1, len(characters) - 1)))
 
 
-def top_words(texts: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the words that most texts hold, then those that occur most often, then by the alphabet."""
-    texts_with: dict[str, int] = {}
-    times: dict[str, int] = {}
+def top_words(texts: Iterable[str], limit: int) -> tuple[str, ...]:
+    """Return the keywords that most texts contain; ties by number of occurrences, then alphabetically."""
+    texts_containing: dict[str, int] = {}
+    occurrences: dict[str, int] = {}
     for text in texts:
-        words = [word for word in walk_words(_TAG.sub(" ", text.casefold())) if _names(word)]
+        words = [word for word in walk_words(_TAG.sub(" ", text.casefold())) if _can_be_topic(word)]
         for word in words:
-            times[word] = times.get(word, 0) + 1
+            occurrences[word] = occurrences.get(word, 0) + 1
         for word in dict.fromkeys(words):
-            texts_with[word] = texts_with.get(word, 0) + 1
-    ranked = sorted(times, key=lambda word: (-texts_with[word], -times[word], word))
-    return tuple(ranked[:most])
+            texts_containing[word] = texts_containing.get(word, 0) + 1
+    ranked = sorted(occurrences, key=lambda word: (-texts_containing[word], -occurrences[word], word))
+    return tuple(ranked[:limit])
 
 
-def _names(word: str) -> bool:
-    """Tell whether a word can name a topic: what the rules look for, a quantity (31m, 40ms), two letters do not."""
-    return _RUN.match(word) is not None or (
-        len(word) > 2 and word not in _NO_TOPICS and _MEASURE.fullmatch(word) is None
+def _can_be_topic(word: str) -> bool:
+    """Return False for marker words of the extraction rules, quantities (31m, 40ms) and words of two letters."""
+    return _CJK_RUN.match(word) is not None or (
+        len(word) > 2 and word not in _MARKER_WORDS and _QUANTITY.fullmatch(word) is None
     )

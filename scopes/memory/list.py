@@ -1,4 +1,4 @@
-"""`memory list` and `memory show`: the entries, newest first, and one of them whole."""
+"""`memory list` and `memory show`: all entries, newest first, or one of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ class MemoryView(Result):
 
 
 def list_memory(repository: Repository, *, agent: str | None = None, limit: int | None = None) -> MemoryList:
-    """List the entries, or those of exactly one agent (S0-16)."""
+    """List the newest entries, or those of one agent; agents are compared exactly (S0-16).
+
+    Raises:
+        Invalid: the limit is negative.
+    """
     if limit is not None and limit < 0:
         raise Invalid(f"the number of entries is {limit}", hint="for example: -n 20")
     memory = Memory(repository)
@@ -39,8 +43,8 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
     return MemoryList(entries=tuple(walk_current_entries(repository, wanted)), notes=memory.notes)
 
 
-def show_memory(repository: Repository, text: str) -> MemoryView:
-    """Show one entry; raises as `Memory.choose` does."""
+def show_memory(repository: Repository, prefix: str) -> MemoryView:
+    """Show the entry whose id starts with a prefix; raises as `Memory.choose` does."""
     memory = Memory(repository)
-    (entry,) = walk_current_entries(repository, [memory.choose(text)])
+    (entry,) = walk_current_entries(repository, [memory.choose(prefix)])
     return MemoryView(entry=entry, notes=memory.notes)

@@ -1,4 +1,4 @@
-"""`memory prune`: forget entries by age or number, never a conversation (S0-21)."""
+"""`memory prune`: delete memory entries by age or number; conversations are not touched (S0-21)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scopes.store.trees import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPruned(Result):
-    """The entries that are gone, or with `dry_run` would be, newest first, and how many remain."""
+    """The deleted entries, newest first, and the number that remain; nothing is deleted with `dry_run`."""
 
     entries: tuple[Entry, ...]
     remaining: int
@@ -31,42 +31,47 @@ def prune(
     repository: Repository,
     *,
     older_than: str | None = None,
-    most: int | None = None,
+    max_entries: int | None = None,
     keep_importance: int | None = None,
     dry_run: bool = False,
 ) -> MemoryPruned:
-    """Remove the entries from before a moment, or the oldest ones beyond a number; important ones stay.
+    """Delete the entries older than a date, and the oldest ones beyond `max_entries`.
+
+    keep_importance: entries that are at least this important are kept.
 
     Raises:
-        Invalid: it is not said which, or a number or the moment means nothing.
+        Invalid: neither an age nor a number is given, or one of the values is not valid.
     """
-    if older_than is None and most is None:
-        raise Invalid("it is not said what to forget", hint="--older-than '90 days ago', or --max 500")
-    if most is not None and most < 0:
-        raise Invalid(f"the number of entries to keep is {most}", hint="for example: --max 500")
+    if older_than is None and max_entries is None:
+        raise Invalid("say which entries to delete", hint="--older-than '90 days ago', or --max 500")
+    if max_entries is not None and max_entries < 0:
+        raise Invalid(f"the number of entries to keep is {max_entries}", hint="for example: --max 500")
     if keep_importance is not None:
         check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
     with exclusive_write(repository):
         memory = Memory(repository)
-        gone = plan_prune(memory.entries, before=before, most=most, keep_importance=keep_importance)
+        pruned = plan_prune(memory.entries, before=before, max_entries=max_entries, keep_importance=keep_importance)
         operation = None
-        if gone and not dry_run:
-            changes: dict[str, Change] = {path: change for e in gone for path, change in removal(e).items()}
-            operation = change_memory(repository, memory, changes, f"forget {len(gone)}")
-    remaining = len(memory.entries) - len(gone)
-    return MemoryPruned(entries=gone, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)
+        if pruned and not dry_run:
+            changes: dict[str, Change] = {path: change for e in pruned for path, change in removal(e).items()}
+            operation = change_memory(repository, memory, changes, f"forget {len(pruned)}")
+    remaining = len(memory.entries) - len(pruned)
+    return MemoryPruned(entries=pruned, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)
 
 
 def plan_prune(
-    newest_first: Sequence[Entry], *, before: int | None, most: int | None, keep_importance: int | None
+    newest_first: Sequence[Entry], *, before: int | None, max_entries: int | None, keep_importance: int | None
 ) -> tuple[Entry, ...]:
-    """Choose what to forget, newest first; `before` is in nanoseconds since 1970."""
+    """Choose the entries to delete, newest first; `before` is in nanoseconds since 1970.
+
+    Important entries count towards `max_entries`: the newest others fill the room that they leave.
+    """
     kept = [entry for entry in newest_first if before is None or entry.age_key[0] >= before]
-    kept_ids = {entry.id for entry in (kept if most is None else kept[:most])}
+    kept_ids = {entry.id for entry in (kept if max_entries is None else kept[:max_entries])}
     important = {e.id for e in newest_first if keep_importance is not None and e.importance >= keep_importance}
-    if most is not None and important:
-        room = max(most - len(important), 0)
+    if max_entries is not None and important:
+        room = max(max_entries - len(important), 0)
         ordinary = [entry for entry in kept if entry.id not in important]
         kept_ids = {entry.id for entry in ordinary[:room]}
     return tuple(entry for entry in newest_first if entry.id not in kept_ids | important)

@@ -1,7 +1,7 @@
-"""`memory search`: find entries by words in any of their texts (S0-15).
+"""`memory search`: find memory entries by words (S0-15).
 
-Every word of the query must occur in an entry, in upper or lower case, also inside other words. A word found counts
-once a field: 4 for a topic, 3 for a decision, 2 for the summary or a thing to do, 1 for the agent or the conversation.
+Every word of the query must occur in an entry, in any case, also inside other words. An entry's score is the sum over
+words of the weights of the fields that contain the word.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WEIGHTS = {"topic": 4, "decision": 3, "summary": 2, "action": 2, "agent": 1, "c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHit:
-    """An entry that was found, how well it fits, and in which of its fields."""
+    """An entry with its score, and the names of the fields that match."""
 
     entry: Entry
     score: int
@@ -32,20 +32,20 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHits(Result):
-    """What was found, the best first; equally good ones by importance, then the newest first."""
+    """Hits by score, then importance, then newest first."""
 
     query: str
     hits: tuple[MemoryHit, ...]
 
     @property
     def exit_code(self) -> int:
-        """As grep: 1 where nothing was found."""
+        """As grep: 1 if nothing was found."""
         return 0 if self.hits else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which entries are looked through; `kind` names the one field that is."""
+    """Conditions on entries; `kind` names the only field that is searched."""
 
     agent: str | None = None
     topic: str | None = None
@@ -58,42 +58,44 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     """Search the memory.
 
     Raises:
-        Invalid: the query has no word, or the kind, the moment or the importance means nothing.
+        Invalid: the query has no words, or the kind, the date or the importance is not valid.
     """
-    wanted = only or MemoryFilter()
+    filters = only or MemoryFilter()
     words = tuple(dict.fromkeys(query.casefold().split()))
     if not words:
-        raise Invalid("the query is empty", hint="all of it: scopes memory list")
-    if wanted.kind is not None and wanted.kind not in KINDS:
-        raise Invalid(f"{wanted.kind!a} is no kind of memory", hint="kinds: " + ", ".join(KINDS))
-    if wanted.min_importance is not None:
-        check_importance(wanted.min_importance)
-    since = None if wanted.since is None else parse_moment(wanted.since, now_nanoseconds())
+        raise Invalid("the query is empty", hint="list all entries: scopes memory list")
+    if filters.kind is not None and filters.kind not in KINDS:
+        raise Invalid(f"{filters.kind!a} is not a kind of memory text", hint="kinds: " + ", ".join(KINDS))
+    if filters.min_importance is not None:
+        check_importance(filters.min_importance)
+    since = None if filters.since is None else parse_moment(filters.since, now_nanoseconds())
     memory = Memory(repository)
-    entries = [e for e in memory.entries if _fits(e, wanted, since) and _match(e, words, wanted.kind) is not None]
-    told = (e for e in walk_current_entries(repository, entries) if _fits(e, wanted, since))
-    hits = [hit for hit in (_match(entry, words, wanted.kind) for entry in told) if hit is not None]
+    entries = [e for e in memory.entries if _passes(e, filters, since) and _match(e, words, filters.kind) is not None]
+    current = (e for e in walk_current_entries(repository, entries) if _passes(e, filters, since))
+    hits = [hit for hit in (_match(entry, words, filters.kind) for entry in current) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 
 
-def _fits(entry: Entry, wanted: MemoryFilter, since: int | None) -> bool:
-    topic = None if wanted.topic is None else wanted.topic.casefold()
+def _passes(entry: Entry, filters: MemoryFilter, since: int | None) -> bool:
+    topic = None if filters.topic is None else filters.topic.casefold()
     return (
-        wanted.agent in (None, entry.agent)
+        filters.agent in (None, entry.agent)
         and (topic is None or topic in map(str.casefold, entry.topics))
         and (since is None or entry.age_key[0] >= since)
-        and (wanted.min_importance is None or entry.importance >= wanted.min_importance)
+        and (filters.min_importance is None or entry.importance >= filters.min_importance)
     )
 
 
 def _match(entry: Entry, words: tuple[str, ...], kind: str | None) -> MemoryHit | None:
     fields = {name: text.casefold() for name, text in _fields(entry).items() if kind in (None, name)}
-    places = [[name for name, text in fields.items() if word in text] for word in words]
-    if not all(places):
+    fields_by_word = [[name for name, text in fields.items() if word in text] for word in words]
+    if not all(fields_by_word):
         return None
-    score = sum(_WEIGHTS[name] for found in places for name in found)
-    return MemoryHit(entry=entry, score=score, fields=tuple(dict.fromkeys(n for found in places for n in found)))
+    score = sum(_WEIGHTS[name] for names in fields_by_word for name in names)
+    return MemoryHit(
+        entry=entry, score=score, fields=tuple(dict.fromkeys(n for names in fields_by_word for n in names))
+    )
 
 
 def _fields(entry: Entry) -> dict[str, str]:

@@ -1,87 +1,127 @@
-"""What a summary or an entry is made of: the messages that say something, as they stand today.
+"""The messages that a summary or a memory entry is made from, with amendments and retractions applied.
 
-A message that was amended counts by its new text, one that was retracted not at all; what programs put in (tool
-results, system texts, notices) and former summaries are left out.
+Tool results, system texts, notices and earlier summaries are not among them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first, walk_heads_oldest_first
+from scopes.history.messages import (
+    STATE_DIRECTORY,
+    MessageHead,
+    read_message,
+    walk_heads_newest_first,
+    walk_heads_oldest_first,
+)
 from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
-from scopes.memory.todo_lists import find_plan
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
+from scopes.store.trees import find_entry, walk_blobs
+
+_AMENDED_DIRECTORY = f"{STATE_DIRECTORY}/messages"
+_STEP_LISTS = ("todos", "plan")
+_STEP_TEXTS = ("content", "step", "title")
+_DONE = frozenset({"completed", "done", "cancelled"})
 
 
 class SourceMessage(NamedTuple):
-    """A message that says something."""
+    """A message with text, a payload or a to-do list."""
 
     head: MessageHead
     message: Message
 
     @property
     def text(self) -> str:
-        """What it says: its words, or of a typed one without words its document, a line a field."""
+        """The message's text; of a typed message without text its payload, one field a line."""
         if self.message.text.strip() or not self.message.payload:
             return self.message.text
-        return self.decision or "\n".join(f"- {name}: {_words(v)}" for name, v in self.message.payload.items())
+        return self.decision or "\n".join(f"- {name}: {_as_line(v)}" for name, v in self.message.payload.items())
 
     @property
     def decision(self) -> str | None:
-        """What a typed decision has decided, with its topic."""
+        """`topic: decision` of a typed decision; None for other messages."""
         return None if self.topic is None else f"{self.topic}: {(self.message.payload or {})['decision']}"
 
     @property
     def topic(self) -> str | None:
-        """What a typed decision is about; None for anything else."""
+        """The topic of a typed decision; None for other messages."""
         match self.message.kind, self.message.payload:
             case "decision", {"topic": topic, "decision": _}:
                 return str(topic)
         return None
 
 
-def _words(value: object) -> str:
+def _as_line(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return " ".join(text.split())
 
 
 def read_source_messages(repository: Repository, heads: Iterable[MessageHead]) -> list[SourceMessage]:
-    """Read what messages said, in their order; amendments and retractions among them are applied."""
-    found: dict[MessageId, SourceMessage] = {}
+    """Read the source messages among `heads`, in order; amendments and retractions among them are applied."""
+    sources: dict[MessageId, SourceMessage] = {}
     for head in heads:
         message = read_message(repository, head.oid)
-        for gone in (message.amends, message.retracts):
-            if gone is not None:
-                found.pop(MessageId(gone), None)
-        if _says_something(message):
-            found[head.id] = SourceMessage(head, message)
-    return list(found.values())
+        for replaced in (message.amends, message.retracts):
+            if replaced is not None:
+                sources.pop(MessageId(replaced), None)
+        if _is_source(message):
+            sources[head.id] = SourceMessage(head, message)
+    return list(sources.values())
 
 
-def _says_something(message: Message) -> bool:
+def _is_source(message: Message) -> bool:
     if message.kind in SILENT or message.author.kind == "injected" or message.retracts is not None:
         return False
-    return bool(message.text.strip()) or message.payload is not None or find_plan(message) is not None
+    return bool(message.text.strip()) or message.payload is not None or find_todo_list(message) is not None
+
+
+def find_todo_list(message: Message) -> dict[str, bool] | None:
+    """Return the steps of the last to-do list in a message's tool calls, and whether each is done; None without a list.
+
+    A to-do list is recognized by its shape, not by the tool's name: a list in `todos` or `plan` whose items have a text
+    and a status. Agents write the whole list at every change.
+    """
+    found = None
+    for part in message.parts:
+        if part.type == "tool_call":
+            steps = dict(_walk_steps(part.fields.get("input")))
+            found = steps or found
+    return found
+
+
+def _walk_steps(tool_input: object) -> Iterator[tuple[str, bool]]:
+    if isinstance(tool_input, str) and any(f'"{name}"' in tool_input for name in _STEP_LISTS):
+        try:
+            tool_input = json.loads(tool_input)
+        except (ValueError, RecursionError):
+            return
+    if not isinstance(tool_input, Mapping):
+        return
+    steps = next((tool_input[name] for name in _STEP_LISTS if isinstance(tool_input.get(name), list | tuple)), ())
+    for step in steps:
+        if isinstance(step, Mapping) and isinstance(step.get("status"), str):
+            text = next((step[name] for name in _STEP_TEXTS if isinstance(step.get(name), str)), "")
+            if text.strip():
+                yield " ".join(text.split()), step["status"].lower() in _DONE
 
 
 def heads_since_summary(repository: Repository, tip: Oid) -> list[MessageHead]:
-    """List the messages since the last summary or compaction, oldest first; all of them where there is none.
+    """List the messages since the last summary or compaction, oldest first; all messages if there is none.
 
-    What was said while it was written stands before it and is not in it, so it counts as said since.
+    Messages that were appended while the summary was written precede it but are not in it: they count as new.
     """
     heads = walk_heads_newest_first(repository, [tip])
     last = next((head.oid for head in heads if head.kind in SUMMARIES), None)
-    return heads_beyond(repository, tip, () if last is None else (_covers_until(repository, last),))
+    return heads_beyond(repository, tip, () if last is None else (_covered_tip(repository, last),))
 
 
-def _covers_until(repository: Repository, summary: Oid) -> Oid:
-    """Return where its branch stood when a summary was begun; after a rebase that is another history."""
+def _covered_tip(repository: Repository, summary: Oid) -> Oid:
+    """Return the branch tip that a summary was made from; the summary itself if a rebase left that behind."""
     match read_message(repository, summary).extra.get("summarizes"):
         case {"tip": str(tip)} if is_oid(tip) and repository.has(Oid(tip)):
             return Oid(tip) if is_ancestor(repository, Oid(tip), summary) else summary
@@ -89,7 +129,21 @@ def _covers_until(repository: Repository, summary: Oid) -> Oid:
 
 
 def heads_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> list[MessageHead]:
-    """List the messages of a branch that none of the known commits has behind it, oldest first."""
+    """List the messages of a branch that none of the known commits reaches, oldest first."""
     starts = list(known)
     hidden = frozenset(commit.oid for commit in walk_newest_first(repository, starts)) if starts else frozenset()
     return list(walk_heads_oldest_first(repository, [tip], hidden))
+
+
+def read_amended(repository: Repository, tip: Oid) -> set[str]:
+    """Return the messages that were amended or retracted on a branch, as `leaf("messages", id)` paths."""
+    state = find_entry(repository, read_commit(repository, tip).tree, _AMENDED_DIRECTORY)
+    return set() if state is None else {path for path, _ in walk_blobs(repository, state.oid, "messages/")}
+
+
+def source_ids(summarizes: object) -> list[MessageId]:
+    """Return the source messages in a summary's `summarizes` field; none if it has another shape."""
+    match summarizes:
+        case {"messages": list(messages)}:
+            return [MessageId(source) for source in messages if isinstance(source, str)]
+    return []

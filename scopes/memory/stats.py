@@ -1,4 +1,4 @@
-"""`memory stats`: how much is remembered, by whom, since when (S0-19)."""
+"""`memory stats`: number of entries, in total and by agent, and their dates (S0-19)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEEK_NANOSECONDS = 7 * 86400 * 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStats(Result):
-    """Counts; `oldest` and `newest` are times, None where nothing is remembered. A week is the last seven days."""
+    """Counts; `oldest` and `newest` are times, None if there are no entries. `this_week` is the last seven days."""
 
     total: int
     this_week: int
@@ -27,7 +27,7 @@ class MemoryStats(Result):
 
 
 def stats(repository: Repository) -> MemoryStats:
-    """Count what is remembered."""
+    """Count the entries of the memory."""
     memory = Memory(repository)
     entries = memory.entries
     week = now_nanoseconds() - _WEEK_NANOSECONDS

@@ -1,10 +1,10 @@
-"""Where the memory is kept: a commit chain on a ref of its own, whose tree has one file an entry.
+"""Storage of the memory: a ref of its own, with a tree that has one file for each entry.
 
-    entries/<month>/<time>-<id>.json    an entry; the names put the newest last, so that not all have to be read
+    entries/<month>/<time>-<id>.json    an entry; names sort by time, so that the newest are found without reading all
     entries/<id>.json                   an entry of another program
-    covered/<uuid>/<branch>             up to where a branch has been looked at, also once its entry is pruned
+    covered/<uuid>/<branch>             the commit up to which entries cover a branch; it stays when they are pruned
 
-Plain git reads and merges it; an operation moves the ref, so that undo brings everything back.
+The history can be read and merged with plain git. Every change is an operation, so undo works.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _ENTRIES, _COVERED = "entries/", "covered/"
 
 
 class Memory:
-    """What is remembered at one moment; entries are only read as far as somebody asks for them.
+    """The memory at one commit; entries are read lazily.
 
-    `notes` name the files met so far that are no entries, which somebody else has put there: they are left alone.
+    `notes` name the files read so far that are not entries; they are ignored and left in place.
     """
 
     def __init__(self, repository: Repository) -> None:
-        """Look up where the memory stands; there may be none.
+        """Read the top tree of the current commit; the memory may be empty.
 
         Raises:
             NotFound: an object is missing.
@@ -44,51 +44,53 @@ class Memory:
         value = repository.find_ref(MEMORY)
         self.commit = None if value is None else Oid(value)
         self._top = {} if self.commit is None else read_tree(repository, read_commit(repository, self.commit).tree)
-        self._damaged: list[str] = []
+        self._not_entries: list[str] = []
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Every entry, newest first."""
         return tuple(self.walk())
 
-    def walk(self, start: str = "") -> Iterator[Entry]:
-        """Read entries one by one, newest first; only those whose id begins so."""
-        below = self._list(_ENTRIES)
-        flat = [(path, oid) for path, oid, is_tree in below if not is_tree]
-        dated = (pair for path, oid, is_tree in reversed(below) if is_tree for pair in self._list_month(path, oid))
-        undated = sorted(self._read(flat, start), key=_age, reverse=True)
-        return merge(undated, self._read(dated, start), key=_age, reverse=True)
+    def walk(self, prefix: str = "") -> Iterator[Entry]:
+        """Yield entries, newest first; only those whose id starts with `prefix`."""
+        children = self._list(_ENTRIES)
+        flat = [(path, oid) for path, oid, is_tree in children if not is_tree]
+        dated = (pair for path, oid, is_tree in reversed(children) if is_tree for pair in self._list_month(path, oid))
+        undated = sorted(self._read(flat, prefix), key=_age, reverse=True)
+        return merge(undated, self._read(dated, prefix), key=_age, reverse=True)
 
     def walk_covered(self) -> Iterator[tuple[str, Oid]]:
-        """Yield the commits up to which branches are covered, each with its conversation's uuid."""
+        """Yield (conversation uuid, commit) for each branch that entries cover up to that commit."""
         top = self._top.get(_COVERED.rstrip("/"))
         for path, oid in walk_blobs(self._repository, top.oid, _COVERED) if top is not None and top.is_tree else ():
             tip = read_blob(self._repository, oid).decode("ascii", "replace").strip()
             if is_oid(tip):
                 yield path.split("/")[1], Oid(tip)
 
-    def choose(self, text: str) -> Entry:
-        """Resolve an entry by its id or a unique start of it.
+    def choose(self, prefix: str) -> Entry:
+        """Return the entry whose id is or starts with `prefix`.
 
         Raises:
-            NotFound, Ambiguous: none or several begin so.
+            NotFound, Ambiguous: there is no such entry, or several.
         """
-        found = list(self.walk(text)) if text else []
+        found = list(self.walk(prefix)) if prefix else []
         if not found:
-            raise NotFound(f"there is no entry {text!a} in the memory", hint="list them: scopes memory list")
+            raise NotFound(f"there is no entry {prefix!a} in the memory", hint="list them: scopes memory list")
         if len(found) > 1:
-            several = ", ".join(entry.id[:8] for entry in found[:8])
-            raise Ambiguous(f"{text!a} fits several: {several}", hint="type a few more letters")
+            matching = ", ".join(entry.id[:8] for entry in found[:8])
+            raise Ambiguous(f"{prefix!a} matches several entries: {matching}", hint="type a few more letters")
         return found[0]
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Say which files are no entries."""
-        if not self._damaged:
+        """A note that names the files that are not entries."""
+        if not self._not_entries:
             return ()
-        named = ", ".join(self._damaged[:3]) + (", ..." if len(self._damaged) > 3 else "")
-        number = "1 file is no entry" if len(self._damaged) == 1 else f"{len(self._damaged)} files are no entries"
-        return (Note(f"in the memory {number}, left alone: {named}", f"see: git show {MEMORY}:{self._damaged[0]}"),)
+        named = ", ".join(self._not_entries[:3]) + (", ..." if len(self._not_entries) > 3 else "")
+        count = len(self._not_entries)
+        what = "1 file is not an entry and was" if count == 1 else f"{count} files are not entries and were"
+        first = f"see: git show {MEMORY}:{self._not_entries[0]}"
+        return (Note(f"in the memory, {what} ignored: {named}", first),)
 
     def _list(self, directory: str) -> list[tuple[str, Oid, bool]]:
         top = self._top.get(directory.rstrip("/"))
@@ -99,15 +101,15 @@ class Memory:
         files = [entry for entry in read_tree(self._repository, oid).values() if not entry.is_tree]
         return ((f"{path}/{e.name}", e.oid) for e in sorted(files, key=lambda e: e.name, reverse=True))
 
-    def _read(self, files: Iterable[tuple[str, Oid]], start: str) -> Iterator[Entry]:
+    def _read(self, files: Iterable[tuple[str, Oid]], prefix: str) -> Iterator[Entry]:
         for path, oid in files:
-            if start and not path.rpartition("/")[2].rpartition("-")[2].startswith(start):
+            if prefix and not path.rpartition("/")[2].rpartition("-")[2].startswith(prefix):
                 continue
             entry = _find_entry(path, read_blob(self._repository, oid))
             if entry is not None:
                 yield entry
-            elif path not in self._damaged:
-                self._damaged.append(path)
+            elif path not in self._not_entries:
+                self._not_entries.append(path)
 
 
 def _age(entry: Entry) -> tuple[int, str]:
@@ -115,35 +117,35 @@ def _age(entry: Entry) -> tuple[int, str]:
 
 
 def _find_entry(path: str, data: bytes) -> Entry | None:
-    """Read an entry; None for what is none, or has the id or the time of another file."""
+    """Decode an entry; None if it is damaged, or its id or time does not belong to its path."""
     try:
         entry = decode_entry(data)
     except Corrupt:
         return None
-    return entry if path in _places(entry) else None
+    return entry if path in _paths(entry) else None
 
 
-def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, Change], what: str) -> OperationId:
-    """Write the next state of the memory and move its ref; call it inside `writing`."""
-    commit = write_metadata(repository, memory.commit, changes, what)
-    tx = RefTransaction(repository)
-    tx.move_ref(MEMORY, memory.commit, commit)
-    return tx.commit("memory", what).id
+def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, Change], summary: str) -> OperationId:
+    """Commit changes of the memory and record the operation; requires `exclusive_write`."""
+    commit = write_metadata(repository, memory.commit, changes, summary)
+    transaction = RefTransaction(repository)
+    transaction.move_ref(MEMORY, memory.commit, commit)
+    return transaction.commit("memory", summary).id
 
 
 def entry_change(entry: Entry) -> dict[str, Change]:
-    """Set an entry."""
-    flat, dated = _places(entry)
+    """Return the change that stores an entry."""
+    flat, dated = _paths(entry)
     return {flat: None, dated: encode_entry(entry)}
 
 
 def removal(entry: Entry) -> dict[str, Change]:
-    """Remove an entry."""
-    return dict.fromkeys(_places(entry))
+    """Return the change that deletes an entry."""
+    return dict.fromkeys(_paths(entry))
 
 
-def _places(entry: Entry) -> tuple[str, str]:
-    """Return where other programs put an entry, and where we do: there the names are in the order of time."""
+def _paths(entry: Entry) -> tuple[str, str]:
+    """Return the path that other programs use for an entry, and ours, whose names sort by time."""
     nanoseconds = entry.age_key[0]
     moment = format_seconds(nanoseconds // 10**9)
     time = f"{moment[8:19].replace(':', '')}.{nanoseconds % 10**9:09}"
@@ -151,5 +153,5 @@ def _places(entry: Entry) -> tuple[str, str]:
 
 
 def covered_change(uuid: str, branch: BranchName, tip: Oid) -> dict[str, Change]:
-    """Set the commit up to which a branch is covered."""
+    """Return the change that marks a branch as covered up to a commit."""
     return {f"{_COVERED}{uuid}/{encode_component(branch)}": f"{tip}\n".encode()}

@@ -1,4 +1,4 @@
-"""The summaries that a branch has, and whether they still say what is there (S4-47)."""
+"""`summarize --status`: the summaries of a branch, and which of them are stale (S4-47)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from scopes.history.messages import MessageHead, read_message, walk_heads_newest
 from scopes.history.revparse import list_branch_tips, resolve_branch
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.memory.amended_sources import read_amended, source_ids
-from scopes.memory.source_messages import heads_since_summary, read_source_messages
+from scopes.memory.source_messages import heads_since_summary, read_amended, read_source_messages, source_ids
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -18,7 +17,11 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRow:
-    """One summary of a branch: how many messages came after it, and what of it was amended or retracted since."""
+    """One summary of a branch.
+
+    messages, newer: the number of its sources, and of messages after it.
+    changed: the sources that were amended or retracted since.
+    """
 
     head: MessageHead
     method: str
@@ -28,18 +31,18 @@ class SummaryRow:
 
     @property
     def time(self) -> str:
-        """When it was made."""
+        """When the summary was written."""
         return format_seconds(self.head.time)
 
     @property
     def stale(self) -> bool:
-        """Whether it does not say any more what is there."""
+        """Whether messages are newer than the summary, or sources of it changed."""
         return bool(self.newer or self.changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryList(Result):
-    """The summaries of a branch, newest first, and how many messages no summary covers yet."""
+    """The summaries of a branch, newest first; `uncovered` is the number of messages that no summary covers."""
 
     conversation: ConversationId
     branch: BranchName
@@ -47,11 +50,11 @@ class SummaryList(Result):
     uncovered: int
 
 
-def list_summaries(repository: Repository, where: str) -> SummaryList:
-    """List the summaries of a branch, and which of them are stale."""
-    chosen, branch = resolve_branch(repository, where, None)
-    tip = list_branch_tips(repository, chosen)[branch]
-    touched = read_amended(repository, tip)
+def list_summaries(repository: Repository, branch: str) -> SummaryList:
+    """List the summaries of a branch (`conversation[/branch]`)."""
+    conversation_id, branch_name = resolve_branch(repository, branch, None)
+    tip = list_branch_tips(repository, conversation_id)[branch_name]
+    amended = read_amended(repository, tip)
     rows: list[SummaryRow] = []
     sources_of: dict[MessageId, list[MessageId]] = {}
     newer = 0
@@ -64,12 +67,12 @@ def list_summaries(repository: Repository, where: str) -> SummaryList:
             method = str(message.extra.get("method", "unknown"))
             rows.append(SummaryRow(head=head, method=method, messages=len(sources), newer=newer, changed=()))
     changed: dict[MessageId, tuple[MessageId, ...]] = {}
-    for row in reversed(rows):  # the oldest first: a compaction may be made of the one before it
+    for row in reversed(rows):  # oldest first: a compaction may have the previous one as a source
         changed[row.head.id] = tuple(
-            concerned
+            changed_id
             for source in sources_of[row.head.id]
-            for concerned in ((source,) if leaf("messages", source) in touched else changed.get(source, ()))
+            for changed_id in ((source,) if leaf("messages", source) in amended else changed.get(source, ()))
         )
     rows = [replace(row, changed=changed[row.head.id]) for row in rows]
     uncovered = len(read_source_messages(repository, heads_since_summary(repository, tip)))
-    return SummaryList(conversation=chosen, branch=branch, summaries=tuple(rows), uncovered=uncovered)
+    return SummaryList(conversation=conversation_id, branch=branch_name, summaries=tuple(rows), uncovered=uncovered)

@@ -1,7 +1,11 @@
-"""`summarize`: say in short what was said since the last summary, as a message of its own that names its sources."""
+"""`summarize`: append a message that summarizes the messages since the last summary and names its sources.
+
+The built-in summary consists of the sentences that TextRank ranks highest, within a number of tokens.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,31 +15,27 @@ from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.revparse import list_branch_tips, resolve_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.memory.compaction_base import CompactionBase, find_compaction_base
+from scopes.memory.compaction_base import CompactionBase, PreviousSummary, find_compaction_base
+from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
-from scopes.memory.summarizer import (
-    Count,
-    Counter,
-    PreviousSummary,
-    Summary,
-    find_summarizer_command,
-    summarize_built_in,
-    summarize_by_command,
-)
+from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
+from scopes.memory.textrank import rank_sentences
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
+from scopes.tokens.choose import Tokenizer
 
 DEFAULT_RATIO = 0.3
+_BUILT_IN_AUTHOR = "scopes"
+_MAX_CUT_CHARACTERS = 1000
+_Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarized(Result):
-    """A summary of `messages` messages, and of the compaction `earlier` before them where it goes on from one.
+    """A summary of `messages` messages, and of the compaction `earlier` if it continues from one.
 
-    `id`, `oid` and `operation` are None when it was only to be looked at.
-
-    `ratio` is that of its tokens to those of what it covers (S4-45), `counted` exact or estimate.
+    `id`, `oid` and `operation` are None after a dry run; `counted` is exact or estimate.
     """
 
     id: MessageId | None
@@ -54,122 +54,182 @@ class Summarized(Result):
 
     @property
     def ratio(self) -> float:
-        """How much is left, in tokens."""
+        """The summary's tokens divided by the tokens of what it covers (S4-45)."""
         return round(self.summary_tokens / max(self.original_tokens, 1), 4)
 
 
-class _Material(NamedTuple):
-    """What a summary is made of: the compaction it goes on from, with what that stands for, and what was said since."""
+class _Input(NamedTuple):
+    """What to summarize: the messages, and the compaction to continue from with its text."""
 
-    said: list[SourceMessage]
+    messages: list[SourceMessage]
     original_tokens: int
-    root: CompactionBase | None = None
+    base: CompactionBase | None = None
     earlier: PreviousSummary | None = None
 
     @property
-    def sources(self) -> list[MessageId]:
-        """The messages that the summary names, the oldest first."""
-        return [*(() if self.root is None else (self.root.head.id,)), *(each.head.id for each in self.said)]
+    def source_ids(self) -> list[MessageId]:
+        """The ids that the summary names as its sources, oldest first."""
+        return [*(() if self.base is None else (self.base.head.id,)), *(each.head.id for each in self.messages)]
 
 
 def summarize(
     repository: Repository,
-    where: str,
-    counter: Counter,
+    branch: str,
+    tokenizer: Tokenizer,
     *,
     ratio: float = DEFAULT_RATIO,
-    every: bool = False,
+    include_all: bool = False,
     dry_run: bool = False,
     built_in: bool = False,
     compact: bool = False,
 ) -> Summarized:
-    """Append a summary of what a branch holds since its last one, or with `every` of the whole branch.
+    """Append a summary of the messages since the last one to a branch (`conversation[/branch]`).
 
-    `ratio` is how many of the tokens, by `counter`, are wanted; the built-in summary has no more (S4-45, S4-46). With
-    `compact` it is a compaction: a context begins there, and what it stands for remains its history. That is all of
-    it: it holds what the compaction before it held, and what was said since, also where a summary has said that.
+    ratio: the wanted tokens as a share of the original's; the built-in summary stays within it (S4-45, S4-46).
+    include_all: summarize the whole branch.
+    built_in: do not run the user's summarizer.
+    compact: make a compaction, from which contexts start: of the compaction before it and all messages since, whether
+        or not a summary covers them.
 
     Raises:
-        Refused: nothing was said since, or the user's summarizer did not do its work; nothing is stored.
-        Busy: something was said while a compaction was written; nothing is stored.
+        Refused: there is nothing new, or the user's summarizer failed; nothing is stored.
+        Busy: a message was appended while a compaction was written; nothing is stored.
         Invalid: the ratio is not above 0 and at most 1.
     """
     if not 0 < ratio <= 1:
         raise Invalid(f"the ratio is {ratio:g}", hint="a share above 0 and at most 1, for example --ratio 0.3")
-    chosen, branch = resolve_branch(repository, where, None)
-    tip = list_branch_tips(repository, chosen)[branch]
-    material = _gather(repository, tip, counter.count, every=every, compact=compact)
-    since = f"{chosen}/{branch} since its last {'compaction' if compact else 'summary'}"
-    if not material.said:
-        raise Refused(f"nothing was said on {since}", hint="the whole: --all")
-    summary = _write(repository, material, ratio, counter.count, built_in=built_in)
+    conversation_id, branch_name = resolve_branch(repository, branch, None)
+    tip = list_branch_tips(repository, conversation_id)[branch_name]
+    given = _collect(repository, tip, tokenizer, include_all=include_all, compact=compact)
+    since = f"on {conversation_id}/{branch_name} since its last {'compaction' if compact else 'summary'}"
+    if not given.messages:
+        raise Refused(f"there are no new messages {since}", hint="summarize the whole branch: --all")
+    summary = _write(repository, given, ratio, tokenizer.count, built_in=built_in)
     if not summary.text:
-        raise Refused(f"nothing but code was said on {since}", hint="the whole: --all")
-    done = Summarized(
+        raise Refused(f"there is nothing but code {since}", hint="summarize the whole branch: --all")
+    result = Summarized(
         id=None,
         oid=None,
-        conversation=chosen,
-        branch=branch,
+        conversation=conversation_id,
+        branch=branch_name,
         text=summary.text,
-        messages=len(material.said),
-        earlier=None if material.root is None else material.root.head.id,
-        original_tokens=material.original_tokens + (material.earlier.original_tokens if material.earlier else 0),
-        summary_tokens=counter.count(summary.text),
-        counted=counter.method,
+        messages=len(given.messages),
+        earlier=None if given.base is None else given.base.head.id,
+        original_tokens=given.original_tokens + (given.earlier.original_tokens if given.earlier else 0),
+        summary_tokens=tokenizer.count(summary.text),
+        counted=tokenizer.method,
         method=summary.method,
         compact=compact,
     )
-    return done if dry_run else _append(repository, done, summary.author, material.sources, tip)
+    return result if dry_run else _append(repository, result, summary.author, given.source_ids, tip)
 
 
-def _gather(repository: Repository, tip: Oid, count: Count, *, every: bool, compact: bool) -> _Material:
-    root = find_compaction_base(repository, tip) if compact and not every else None
-    if every or compact:
-        heads = heads_beyond(repository, tip, () if root is None else (root.head.oid,))
+def _collect(repository: Repository, tip: Oid, tokenizer: Tokenizer, *, include_all: bool, compact: bool) -> _Input:
+    base = find_compaction_base(repository, tip) if compact and not include_all else None
+    if include_all or compact:
+        heads = heads_beyond(repository, tip, () if base is None else (base.head.oid,))
     else:
         heads = heads_since_summary(repository, tip)
-    said = [each for each in read_source_messages(repository, heads) if each.text.strip()]
-    earlier = root.earlier(repository, count) if root is not None and said else None
-    return _Material(said, sum(count(each.text) for each in said), root, earlier)
+    messages = [source for source in read_source_messages(repository, heads) if source.text.strip()]
+    earlier = base.previous_summary(repository, tokenizer) if base is not None and messages else None
+    return _Input(messages, sum(tokenizer.count(source.text) for source in messages), base, earlier)
 
 
-def _write(repository: Repository, material: _Material, ratio: float, count: Count, *, built_in: bool) -> Summary:
-    asking = None if built_in else find_summarizer_command(repository)
-    said, original_tokens, _, earlier = material
-    if asking is None:
-        return summarize_built_in(said, ratio, count, original_tokens=original_tokens, earlier=earlier)
+def _write(repository: Repository, given: _Input, ratio: float, count: _Count, *, built_in: bool) -> Summary:
+    command = None if built_in else find_summarizer_command(repository)
+    messages, original_tokens, _, earlier = given
+    if command is None:
+        return summarize_built_in(messages, ratio, count, original_tokens=original_tokens, earlier=earlier)
     try:
-        return summarize_by_command(asking, said, ratio, earlier)
+        return summarize_by_command(command, messages, ratio, None if earlier is None else earlier.text)
     except Refused as error:
         raise Refused(f"{error.message}; nothing was stored", error.hint) from error
 
 
-def _append(repository: Repository, done: Summarized, author: str, sources: list[MessageId], tip: Oid) -> Summarized:
-    message = plain_message(author, done.text, author_kind="system", kind="compaction" if done.compact else "summary")
+def _append(repository: Repository, result: Summarized, author: str, sources: list[MessageId], tip: Oid) -> Summarized:
+    """Store a summary as an operation, so that undo removes it; `tip` is the branch tip it was made from."""
+    kind = "compaction" if result.compact else "summary"
+    message = plain_message(author, result.text, author_kind="system", kind=kind)
     extra: dict[str, object] = {
-        "summarizes": {"branch": done.branch, "messages": sources, "tip": tip},
-        "original_tokens": done.original_tokens,
-        "summary_tokens": done.summary_tokens,
-        "counted": done.counted,
-        "ratio": done.ratio,
-        "method": done.method,
+        "summarizes": {"branch": result.branch, "messages": sources, "tip": tip},
+        "original_tokens": result.original_tokens,
+        "summary_tokens": result.summary_tokens,
+        "counted": result.counted,
+        "ratio": result.ratio,
+        "method": result.method,
     }
-    if done.compact:
+    if result.compact:
         extra["context_root"] = True
     message = replace(message, extra=extra)
-    place = f"{done.conversation}/{done.branch}"
-    with exclusive_write(
-        repository
-    ):  # an operation, which `append` is not: nobody has typed this, and undo takes it back
+    name = f"{result.conversation}/{result.branch}"
+    with exclusive_write(repository):
         blob = write_message_blob(repository, message)
-        below = list_branch_tips(repository, done.conversation).get(done.branch)
-        if below is None:
-            raise NotFound(f"there is no branch {place} any more", hint="bring it back: scopes undo")
-        if done.compact and below != tip:  # a context that begins there would not have it
-            raise Busy(f"something was said on {place} meanwhile; nothing was stored", hint="try again")
-        oid = write_message_commit(repository, below, message, blob)
-        kind = "compact" if done.compact else "summarize"
-        tx = Transaction(repository, done.conversation)
-        tx.move_branch(done.branch, below, oid)
-        operation = tx.commit(kind, f"{kind} {place}").id
-    return replace(done, id=message.id, oid=oid, operation=operation)
+        parent = list_branch_tips(repository, result.conversation).get(result.branch)
+        if parent is None:
+            raise NotFound(f"branch {name} was deleted meanwhile", hint="restore it: scopes undo")
+        if result.compact and parent != tip:  # a context that starts at the compaction would lack the new message
+            raise Busy(f"a message was appended to {name} meanwhile; nothing was stored", hint="try again")
+        oid = write_message_commit(repository, parent, message, blob)
+        verb = "compact" if result.compact else "summarize"
+        transaction = Transaction(repository, result.conversation)
+        transaction.move_branch(result.branch, parent, oid)
+        operation = transaction.commit(verb, f"{verb} {name}").id
+    return replace(result, id=message.id, oid=oid, operation=operation)
+
+
+def summarize_built_in(
+    messages: Sequence[SourceMessage],
+    ratio: float,
+    count: _Count,
+    *,
+    original_tokens: int,
+    earlier: PreviousSummary | None = None,
+) -> Summary:
+    """Return typed decisions and the highest-ranked sentences, in order, after the previous summary's.
+
+    Either part has at most `ratio` of its original tokens, but at least a few words. Its method is textrank.
+    """
+    sentences = [(s, source.topic is not None) for source in messages for s in split_sentences(source.text)]
+    decisions = [index for index, (_, is_decision) in enumerate(sentences) if is_decision]
+    chosen = choose_within([s for s, _ in sentences], int(original_tokens * ratio), count, decisions)
+    before = "" if earlier is None else _shorten(earlier.text, int(earlier.original_tokens * ratio), count)
+    return Summary("\n".join(filter(None, (before, chosen))), BY_RULES, _BUILT_IN_AUTHOR)
+
+
+def _shorten(text: str, max_tokens: int, count: _Count) -> str:
+    """Return a text if it fits, otherwise its highest-ranked sentences."""
+    return text if count(text) <= max_tokens else choose_within(split_sentences(text), max_tokens, count)
+
+
+def choose_within(sentences: Sequence[str], max_tokens: int, count: _Count, first: Sequence[int] = ()) -> str:
+    """Choose the highest-ranked sentences that fit into a number of tokens, and join them in order.
+
+    The indices `first` are preferred. If no sentence fits, the best one is cut.
+    """
+    ranked = list(dict.fromkeys((*first, *rank_sentences(sentences))))
+    chosen: list[int] = []
+    remaining = max_tokens
+    for index in ranked:
+        tokens = count(f"{sentences[index]}\n")
+        if tokens <= remaining:
+            remaining -= tokens
+            chosen.append(index)
+    while chosen and count(_joined(sentences, chosen)) > max_tokens:  # the joined text may have more tokens
+        chosen.pop()
+    return _joined(sentences, chosen) or (_cut(sentences[ranked[0]], max_tokens, count) if ranked else "")
+
+
+def _joined(sentences: Sequence[str], chosen: Sequence[int]) -> str:
+    return "\n".join(sentences[index] for index in sorted(chosen))
+
+
+def _cut(sentence: str, max_tokens: int, count: _Count) -> str:
+    """Cut a sentence to a number of tokens, but keep at least its first word."""
+    words = sentence[:_MAX_CUT_CHARACTERS].rstrip("…").split() or ["…"]  # a summary's sentence may be cut already
+    cut = f"{words[0][:40]}…"
+    for number in range(2, min(len(words), max(max_tokens, 1)) + 1):
+        longer = f"{' '.join(words[:number])}…"
+        if count(longer) > max_tokens:
+            break
+        cut = longer
+    return cut

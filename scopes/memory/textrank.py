@@ -1,12 +1,11 @@
-"""Which sentences say most of a text: TextRank (Mihalcea and Tarau 2004), without a model, the same on every machine.
+"""Rank sentences by importance with TextRank (Mihalcea and Tarau 2004): deterministic, without a model.
 
-Sentences are the nodes of a graph; the weight between two is the number of words that they share over the sum of the
-logarithms of their lengths; rank flows along the weights as in PageRank, with damping 0.85. The work grows with the
-square of the number of sentences, so of a long text only the 400 whose words are most frequent take part; the
-others come behind them.
+Sentences are nodes of a graph. The weight of an edge is the number of shared words divided by the sum of the logarithms
+of both lengths; ranks are computed as in PageRank, with damping 0.85. The time is quadratic in the number of sentences,
+so only the 400 with the most frequent words are ranked; the others follow them.
 
-It is our own because the libraries that are kept (sumy, pytextrank) need the data of NLTK or a model of spaCy, which
-have to be downloaded, and some 70 MB of packages, for the same graph.
+Not a library, because the maintained ones (sumy, pytextrank) need data of NLTK or a model of spaCy that has to be
+downloaded, and 70 MB of packages.
 """
 
 from __future__ import annotations
@@ -16,88 +15,89 @@ from math import log
 
 from scopes.memory.keywords import walk_words
 
-MOST_SENTENCES = 400
+MAX_SENTENCES = 400
 _DAMPING = 0.85
-_ROUNDS = 50
-_CLOSE = 1e-6
-_REPEATED_SHARE = 0.75
-_FEWEST_WORDS = 3
-_LONGEST_CHARACTERS = 600
+_MAX_ITERATIONS = 50
+_TOLERANCE = 1e-6
+_DUPLICATE_SHARE = 0.75
+_MIN_WORDS = 3
+_MAX_CHARACTERS = 600
 _Words = frozenset[str]
 _Edges = list[list[tuple[int, float]]]
 
 
 def choose_sentences(sentences: Sequence[str], count: int) -> list[str]:
-    """Return the sentences that rank highest, in the order of the text, none with the same words as another."""
+    """Return the highest-ranked sentences, in the order of the text."""
     return [sentences[index] for index in sorted(rank_sentences(sentences)[: max(count, 0)])]
 
 
 def rank_sentences(sentences: Sequence[str]) -> list[int]:
-    """Return the places of sentences, the best first; then those that repeat a better one, then those not ranked.
+    """Return the indices of sentences, best first; then near-duplicates of better ones, then those not ranked.
 
-    Sentences of an odd length are none of them, unless there are no others.
+    Sentences that are too short or too long are left out, unless there are no others, as are those with the same words
+    as another.
     """
     words = [frozenset(walk_words(sentence)) for sentence in sentences]
-    frequent = _preselect(sentences, words)
-    chosen = sorted(frequent[:MOST_SENTENCES])
+    candidates = _candidates(sentences, words)
+    chosen = sorted(candidates[:MAX_SENTENCES])
     ranks = _rank([words[index] for index in chosen])
-    best = [chosen[place] for place in sorted(range(len(chosen)), key=lambda place: (-round(ranks[place], 9), place))]
-    telling: list[int] = []
-    repeating: list[int] = []
-    for index in best:
-        known = any(_repeats(words[index], words[better]) for better in telling)
-        (repeating if known else telling).append(index)
-    return telling + repeating + frequent[MOST_SENTENCES:]
+    by_rank = sorted(range(len(chosen)), key=lambda number: (-round(ranks[number], 9), number))
+    distinct: list[int] = []
+    duplicates: list[int] = []
+    for index in (chosen[number] for number in by_rank):
+        duplicate = any(_is_duplicate(words[index], words[better]) for better in distinct)
+        (duplicates if duplicate else distinct).append(index)
+    return distinct + duplicates + candidates[MAX_SENTENCES:]
 
 
-def _repeats(words: _Words, better: _Words) -> bool:
-    """Tell whether most words of a sentence are those of a better one."""
-    return len(words & better) > _REPEATED_SHARE * len(words)
+def _is_duplicate(words: _Words, better: _Words) -> bool:
+    """Return True if a better sentence contains most words of a sentence."""
+    return len(words & better) > _DUPLICATE_SHARE * len(words)
 
 
-def _preselect(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:
-    """Order the sentences of a usual length, each set of words once: those with the most frequent words first."""
-    usual = [i for i, held in enumerate(words) if _is_usual(sentences[i], held)] or list(range(len(sentences)))
+def _candidates(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:
+    """Return the indices of sentences to rank; if there are too many, those with the most frequent words first."""
+    usable = [i for i, held in enumerate(words) if _is_usable(sentences[i], held)] or list(range(len(sentences)))
     first: dict[_Words, int] = {}
-    for index in usual:
+    for index in usable:
         first.setdefault(words[index], index)
     distinct = list(first.values())
-    if len(distinct) <= MOST_SENTENCES:
+    if len(distinct) <= MAX_SENTENCES:
         return distinct
     frequency: dict[str, int] = {}
-    for index in usual:
+    for index in usable:
         for word in words[index]:
             frequency[word] = frequency.get(word, 0) + 1
-    telling = {i: sum(frequency[word] for word in words[i]) / (len(words[i]) or 1) for i in distinct}
-    return sorted(distinct, key=lambda index: (-telling[index], index))
+    mean_frequency = {i: sum(frequency[word] for word in words[i]) / (len(words[i]) or 1) for i in distinct}
+    return sorted(distinct, key=lambda index: (-mean_frequency[index], index))
 
 
-def _is_usual(sentence: str, words: _Words) -> bool:
-    return len(words) >= _FEWEST_WORDS and len(sentence) <= _LONGEST_CHARACTERS
+def _is_usable(sentence: str, words: _Words) -> bool:
+    return len(words) >= _MIN_WORDS and len(sentence) <= _MAX_CHARACTERS
 
 
 def _rank(words: Sequence[_Words]) -> list[float]:
     edges = _connect(words)
-    totals = [sum(weight for _, weight in near) for near in edges]
+    totals = [sum(weight for _, weight in neighbours) for neighbours in edges]
     ranks = [1.0] * len(words)
-    for _ in range(_ROUNDS):
-        renewed = [
-            1 - _DAMPING + _DAMPING * sum(ranks[other] * weight / totals[other] for other, weight in near)
-            for near in edges
+    for _ in range(_MAX_ITERATIONS):
+        new_ranks = [
+            1 - _DAMPING + _DAMPING * sum(ranks[other] * weight / totals[other] for other, weight in neighbours)
+            for neighbours in edges
         ]
-        change = max((abs(new - old) for new, old in zip(renewed, ranks, strict=True)), default=0.0)
-        ranks = renewed
-        if change < _CLOSE:
+        change = max((abs(new - old) for new, old in zip(new_ranks, ranks, strict=True)), default=0.0)
+        ranks = new_ranks
+        if change < _TOLERANCE:
             break
     return ranks
 
 
 def _connect(words: Sequence[_Words]) -> _Edges:
     edges: _Edges = [[] for _ in words]
-    logs = [log(len(held) + 1) for held in words]  # one more, so that a sentence of one word has a length as well
-    for left, held in enumerate(words):
+    logs = [log(len(held) + 1) for held in words]  # + 1: log(1) would be zero
+    for left, left_words in enumerate(words):
         for right in range(left):
-            shared = len(held & words[right])
+            shared = len(left_words & words[right])
             if shared:
                 weight = shared / (logs[left] + logs[right])
                 edges[left].append((right, weight))

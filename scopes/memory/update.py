@@ -1,8 +1,8 @@
-"""`memory update`: make entries of what is new since the last ones.
+"""`memory update`: make memory entries of new messages.
 
-Nothing else does, and nothing waits for it (S0-11): it is run by hand, by a timer or at the end of an agent's session.
-Entries are written without the store's lock, since a command of the user's may take its time; what somebody else has
-remembered meanwhile is not remembered twice.
+Run by hand, by a timer or at the end of an agent's session; no other command makes entries or waits for it (S0-11). The
+store is not locked while entries are built, because the user's summarizer may take long. An entry is not stored if
+another process stored some of its messages in the meantime.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from scopes.store.trees import Change
 if TYPE_CHECKING:
     from scopes.memory.entry_builder import EntryBuilder
 
-DEFAULT_EVERY = 4
+DEFAULT_MEMORY_EVERY = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUpdated(Result):
-    """The new entries, or those that would be, and how many branches have too little that is new."""
+    """The new entries, not stored after a dry run; `waiting` branches have new messages, but too few."""
 
     entries: tuple[Entry, ...]
     waiting: int
@@ -42,8 +42,8 @@ class MemoryUpdated(Result):
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is remembered of one conversation: up to which commits, and which messages."""
+class _Covered:
+    """What entries cover of one conversation: histories up to these tips, and single messages."""
 
     tips: list[Oid] = field(default_factory=list)
     messages: set[MessageId] = field(default_factory=set)
@@ -51,113 +51,116 @@ class _Known:
 
 def update(
     repository: Repository,
-    where: str | None = None,
+    branch: str | None = None,
     *,
     at_once: bool = False,
     built_in: bool = False,
     dry_run: bool = False,
-    advance: Callable[[int], None] = lambda _count: None,
+    on_progress: Callable[[int], None] = lambda _count: None,
 ) -> MemoryUpdated:
-    """Make an entry for a branch, or for every branch that is not abandoned, where enough messages are new.
+    """Make an entry for each branch with enough new messages: for one branch, or for all that are not abandoned.
 
-    Enough is the setting scopes.memoryEvery (S0-10); with `at_once` a single message is. A message is remembered once,
-    with the first branch that has it: the active one before the others. With `dry_run` nothing is stored, and no
-    command of the user's is asked. `advance` is told of each branch that was looked at and of each entry.
+    A message is part of one entry only: of the active branch's if that contains it.
+
+    at_once: one new message is enough, instead of scopes.memoryEvery (S0-10).
+    built_in: do not run the user's summarizer.
+    dry_run: store nothing, and do not run the user's summarizer.
+    on_progress: called with 1 for each branch that was read, and for each entry.
     """
-    every = repository.config.find_integer("scopes.memoryEvery", DEFAULT_EVERY)
-    if every == 0 and not at_once:
-        note = Note("the memory is switched off: scopes.memoryEvery is 0", "an entry all the same: --now")
+    memory_every = repository.config.find_integer("scopes.memoryEvery", DEFAULT_MEMORY_EVERY)
+    if memory_every == 0 and not at_once:
+        note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    places = iter([resolve_branch(repository, where, None)]) if where is not None else _walk_branches(repository)
-    enough, waiting = [], 0
-    for branch, said in _walk_new(repository, places):
-        advance(1)
-        if len(said) >= (1 if at_once else every):
-            enough.append((branch, said))
+    branches = iter([resolve_branch(repository, branch, None)]) if branch is not None else _walk_branches(repository)
+    due, waiting = [], 0
+    for scope, messages in _walk_new_messages(repository, branches):
+        on_progress(1)
+        if len(messages) >= (1 if at_once else memory_every):
+            due.append((scope, messages))
         else:
             waiting += 1
-    start: type[EntryBuilder] = load(
-        "scopes.memory.entry_builder:EntryBuilder"
-    )  # what renders an update needs no subprocesses
-    teller = start(repository, built_in=built_in or dry_run)
+    new_builder: type[EntryBuilder] = load("scopes.memory.entry_builder:EntryBuilder")
+    builder = new_builder(repository, built_in=built_in or dry_run)
     if dry_run:
-        foreseen = tuple(teller.tell(said, branch) for branch, said in enough)
-        return MemoryUpdated(entries=foreseen, waiting=waiting, operation=None, dry_run=True)
+        preview = tuple(builder.build(messages, scope) for scope, messages in due)
+        return MemoryUpdated(entries=preview, waiting=waiting, operation=None, dry_run=True)
     entries: list[Entry] = []
     operation = None
-    # What cost a model's time is stored at once, everything else together.
-    for group in [[each] for each in enough] if teller.asks_command else [enough]:
-        made = []
-        for branch, said in group:
-            made.append((branch, teller.tell(said, branch)))
-            advance(1)
-        kept, done = _store(repository, made)
-        entries += kept
-        operation = done or operation
-    return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=teller.notes)
+    # An entry that cost a model's time is stored at once, all others together.
+    for group in [[each] for each in due] if builder.uses_command else [due]:
+        built = []
+        for scope, messages in group:
+            built.append((scope, builder.build(messages, scope)))
+            on_progress(1)
+        stored, group_operation = _store(repository, built)
+        entries += stored
+        operation = group_operation or operation
+    return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=builder.notes)
 
 
 def _walk_branches(repository: Repository) -> Iterator[tuple[ConversationId, BranchName]]:
-    for chosen in conversation_ids(repository):
-        active = find_active_branch(repository, chosen)
-        known = read_metadata(repository, chosen).branches
-        yield chosen, active
-        for name in list_branch_tips(repository, chosen):
+    """Yield the branches of all conversations that are not abandoned, the active one of each first."""
+    for conversation in conversation_ids(repository):
+        active = find_active_branch(repository, conversation)
+        known = read_metadata(repository, conversation).branches
+        yield conversation, active
+        for name in list_branch_tips(repository, conversation):
             if name != active and (name not in known or known[name].status != "abandoned"):
-                yield chosen, name
+                yield conversation, name
 
 
-def _walk_new(
-    repository: Repository, places: Iterator[tuple[ConversationId, BranchName]]
+def _walk_new_messages(
+    repository: Repository, branches: Iterator[tuple[ConversationId, BranchName]]
 ) -> Iterator[tuple[EntryScope, list[SourceMessage]]]:
-    """Read of each branch what no entry covers, neither by its commit nor, after a rebase, by its id."""
+    """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
-    remembered = _remembered(memory)
+    covered_by_uuid = _read_covered(memory)
     uuids: dict[ConversationId, str] = {}
-    for chosen, name in places:
-        tip = list_branch_tips(repository, chosen)[name]
-        if chosen not in uuids:
-            uuids[chosen] = read_root(repository, read_commit(repository, tip), None).uuid
-        branch = EntryScope(chosen, name, uuids[chosen], tip)
-        known = remembered.setdefault(branch.uuid, _Known())
-        if tip not in known.tips:
-            starts = [oid for oid in known.tips if repository.has(oid)]
-            said = read_source_messages(repository, heads_beyond(repository, tip, starts))
-            new = [each for each in said if each.head.id not in known.messages]
-            known.tips.append(tip)
+    for conversation, name in branches:
+        tip = list_branch_tips(repository, conversation)[name]
+        if conversation not in uuids:
+            uuids[conversation] = read_root(repository, read_commit(repository, tip), None).uuid
+        scope = EntryScope(conversation, name, uuids[conversation], tip)
+        covered = covered_by_uuid.setdefault(scope.uuid, _Covered())
+        if tip not in covered.tips:
+            starts = [oid for oid in covered.tips if repository.has(oid)]
+            messages = read_source_messages(repository, heads_beyond(repository, tip, starts))
+            new = [source for source in messages if source.head.id not in covered.messages]
+            covered.tips.append(tip)
             if new:
-                yield branch, new
+                yield scope, new
 
 
-def _remembered(memory: Memory) -> dict[str, _Known]:
-    found: dict[str, _Known] = {}
+def _read_covered(memory: Memory) -> dict[str, _Covered]:
+    """Return what entries cover, by the uuid of the conversation."""
+    covered: dict[str, _Covered] = {}
     for uuid, tip in memory.walk_covered():
-        found.setdefault(uuid, _Known()).tips.append(tip)
+        covered.setdefault(uuid, _Covered()).tips.append(tip)
     for entry in memory.entries:
         if entry.uuid is not None:
-            found.setdefault(entry.uuid, _Known()).messages.update(entry.sources.messages)
-    return found
+            covered.setdefault(entry.uuid, _Covered()).messages.update(entry.sources.messages)
+    return covered
 
 
-def _store(repository: Repository, made: list[tuple[EntryScope, Entry]]) -> tuple[list[Entry], OperationId | None]:
-    """Store entries, but for those of which somebody else has remembered a part by now."""
-    if not made:
+def _store(repository: Repository, built: list[tuple[EntryScope, Entry]]) -> tuple[list[Entry], OperationId | None]:
+    """Store entries, except those of which another process has stored a message by now."""
+    if not built:
         return [], None
     with exclusive_write(repository):
         memory = Memory(repository)
-        remembered = _remembered(memory)
-        kept: list[Entry] = []
-        known = {entry.id: entry for entry in memory.entries}
+        covered = _read_covered(memory)
+        stored: list[Entry] = []
+        by_id = {entry.id: entry for entry in memory.entries}
         changes: dict[str, Change] = {}
-        for branch, entry in made:
-            if remembered.get(branch.uuid, _Known()).messages.isdisjoint(entry.sources.messages):
-                settled, older = merge_actions(entry, known.values())
-                known |= {each.id: each for each in (*older, settled)}
-                for each in (*older, settled):
+        for scope, entry in built:
+            if covered.get(scope.uuid, _Covered()).messages.isdisjoint(entry.sources.messages):
+                merged, older = merge_actions(entry, by_id.values())
+                by_id |= {each.id: each for each in (*older, merged)}
+                for each in (*older, merged):
                     changes |= entry_change(each)
-                changes |= covered_change(branch.uuid, branch.branch, branch.tip)
-                kept.append(settled)
-        if not kept:
+                changes |= covered_change(scope.uuid, scope.branch, scope.tip)
+                stored.append(merged)
+        if not stored:
             return [], None
-        what = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in kept[:3])}"
-        return kept, change_memory(repository, memory, changes, what + (", ..." if len(kept) > 3 else ""))
+        summary = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in stored[:3])}"
+        return stored, change_memory(repository, memory, changes, summary + (", ..." if len(stored) > 3 else ""))

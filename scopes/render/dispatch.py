@@ -1,8 +1,24 @@
-"""Which modules render which Result: they are imported one noun at a time, when a Result of it is shown."""
+"""Find the function that renders a Result as text or as JSON. Its module is imported when such a Result is first shown.
+
+Functions are registered under the name of the Result class, taken from the annotation of their first parameter. So a
+module that renders several Results does not import the modules which define them.
+"""
 
 from __future__ import annotations
 
-# The module that defines a Result: the noun whose modules in `text` and `wire` render it.
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.result import Result
+
+if TYPE_CHECKING:
+    from scopes.render.view import View
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The module that defines a Result: the module in `text` that renders it.
 NOUN_OF: dict[str, str] = {
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
@@ -13,42 +29,42 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",
-    "scopes.conversation.blame": "blame",
+    "scopes.conversation.blame": "claims",
     "scopes.conversation.branch": "branch",
     "scopes.conversation.cat": "message",
     "scopes.conversation.changes": "changes",
     "scopes.conversation.cherry_pick": "cherry_pick",
     "scopes.conversation.cherry_pick_continue": "cherry_pick",
-    "scopes.conversation.config": "config",
+    "scopes.conversation.config": "store",
     "scopes.conversation.conflicts": "conflicts",
-    "scopes.conversation.decisions": "decisions",
-    "scopes.conversation.delete": "lifecycle",
+    "scopes.conversation.decisions": "claims",
+    "scopes.conversation.delete": "conversation",
     "scopes.conversation.diff": "diff",
     "scopes.conversation.doctor": "store",
-    "scopes.conversation.files": "files",
+    "scopes.conversation.files": "claims",
     "scopes.conversation.gc": "store",
-    "scopes.conversation.import_sample": "import_",
+    "scopes.conversation.import_sample": "import_export",
     "scopes.conversation.init": "store",
     "scopes.conversation.list_cached": "list_",
     "scopes.conversation.log": "log",
     "scopes.conversation.merge": "merge",
     "scopes.conversation.merge_continue": "merge",
-    "scopes.conversation.new": "lifecycle",
+    "scopes.conversation.new": "conversation",
     "scopes.conversation.operations": "operations",
     "scopes.conversation.rebase": "rebase",
     "scopes.conversation.rebase_continue": "rebase",
-    "scopes.conversation.rename": "lifecycle",
+    "scopes.conversation.rename": "conversation",
     "scopes.conversation.resolve_conflict": "conflicts",
     "scopes.conversation.rewind": "branch",
-    "scopes.conversation.show": "show",
+    "scopes.conversation.show": "conversation",
     "scopes.conversation.stats": "stats",
     "scopes.conversation.switch": "branch",
-    "scopes.conversation.tag": "tag",
+    "scopes.conversation.tag": "branch",
     "scopes.conversation.undo": "operations",
     "scopes.conversation.verify": "store",
-    "scopes.exporters.atomic_save": "export",
-    "scopes.importers.verify_source": "verify_source",
-    "scopes.importers.results": "import_",
+    "scopes.exporters.atomic_save": "import_export",
+    "scopes.importers.verify_source": "import_export",
+    "scopes.importers.results": "import_export",
     "scopes.memory.actions": "memory",
     "scopes.memory.add": "memory",
     "scopes.memory.context": "memory",
@@ -63,9 +79,91 @@ NOUN_OF: dict[str, str] = {
     "scopes.search.search": "search",
 }
 
+# The modules in `text` whose JSON is written by a module of another name in `wire`.
+WIRE_OF: dict[str, str] = {
+    "changes": "operations",
+    "diff": "claims",
+    "log": "message",
+    "search": "message",
+    "stats": "conversation",
+    "summarize": "memory",
+    "tokens": "context",
+}
 
-def load_renderings(kind: str, result: type) -> None:
-    """Import what registers the `text` or `wire` rendering of a Result, where its noun is known."""
-    noun = NOUN_OF.get(result.__module__)
-    if noun is not None:
-        __import__(f"scopes.render.{kind}.{noun}")
+
+class _Registry:
+    """The functions that render Results in one way, by the name of the Result class."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self.functions: dict[str, Callable[..., Any]] = {}
+
+    @overload
+    def register(self, target: type[Result]) -> Callable[[F], F]: ...
+
+    @overload
+    def register(self, target: F) -> F: ...
+
+    def register(self, target: Any) -> Any:
+        """Register a function for a Result class and its subclasses; without one, for that of its first parameter."""
+        if isinstance(target, type):
+            return partial(self._add, target.__name__)
+        return self._add(next(iter(target.__annotations__.values())), target)
+
+    def _add(self, class_name: str, function: F) -> F:
+        self.functions[class_name] = function
+        return function
+
+    def find(self, kind: type[Result]) -> Callable[..., Any]:
+        """Return the function for a Result class, importing its module if necessary.
+
+        Raises:
+            TypeError: there is none.
+        """
+        function = self.functions.get(kind.__name__)
+        if function is not None:
+            return function
+        module = find_module(self._package, kind)
+        if module is not None:
+            __import__(module)
+        for each in kind.__mro__:
+            if each.__name__ in self.functions:
+                return self.functions[each.__name__]
+        raise TypeError(f"{kind.__name__} has no {self._package} rendering")
+
+
+def find_module(package: str, kind: type[Result]) -> str | None:
+    """Return the module in `text` or `wire` that renders a Result class; None if it is not in the table."""
+    noun = NOUN_OF.get(kind.__module__)
+    if noun is None:
+        return None
+    return f"scopes.render.{package}.{WIRE_OF.get(noun, noun) if package == 'wire' else noun}"
+
+
+class _TextRenderer(_Registry):
+    def __call__(self, result: Result, view: View) -> None:
+        """Render a result as text into a view."""
+        self.find(type(result))(result, view)
+
+
+class _WireRenderer(_Registry):
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self._taking_options: set[Callable[..., Any]] = set()
+
+    def register_with_options(self, function: F) -> F:
+        """Register a function whose JSON depends on display options; it takes them as second argument."""
+        self._taking_options.add(function)
+        return self.register(function)
+
+    def __call__(self, result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
+        """Return the JSON object of a result: its `kind` first, full ids, RFC 3339 times; unknown values are absent."""
+        function = self.find(type(result))
+        document: dict[str, object] = (
+            function(result, options) if function in self._taking_options else function(result)
+        )
+        return document
+
+
+render_text = _TextRenderer("text")
+to_wire = _WireRenderer("wire")

@@ -1,4 +1,4 @@
-"""A conversation as the text of a mermaid diagram: what `show --format mermaid` shows (S4-54)."""
+"""Render `show --format mermaid`: a conversation as a mermaid diagram (S4-54)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from scopes.conversation.show import ConversationView
 from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
+from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import Branch, Commit, mermaid
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.message_summary import told
+from scopes.render.text.message_summary import summary_text
 from scopes.render.text.phrases import author
 from scopes.render.view import View
-from scopes.render.wire.dispatch import to_wire
 from scopes.result import Note, Result
 
 _MOST_DRAWN_CHARACTERS = 50_000
@@ -27,7 +26,7 @@ class Diagram(Result):
 
 
 def as_mermaid(view: ConversationView) -> Diagram:
-    """Describe the shown branches of a conversation as a gitGraph, the active branch's tip highlighted."""
+    """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted."""
     parents = {commit.oid: commit.parents for commit in view.history}
     shown = _reachable(parents, (branch.tip for branch in view.branches))
     commits = []
@@ -35,7 +34,7 @@ def as_mermaid(view: ConversationView) -> Diagram:
         if commit.oid in shown:
             head = head_of(commit)
             body = view.without_subject.get(commit.oid)
-            words = head.subject if body is None else told(head, body)
+            words = head.subject if body is None else summary_text(head, body)
             label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
             commits.append(Commit(commit.oid, commit.parents, label))
     branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
@@ -46,14 +45,14 @@ def as_mermaid(view: ConversationView) -> Diagram:
 
 
 @render_text.register(Diagram)
-def say_diagram(result: Diagram, view: View) -> None:
-    """Say the text as it is: it is safe already, and folding would break it."""
+def render_diagram(result: Diagram, view: View) -> None:
+    """Write the text unchanged: it is safe already, and wrapping would break it."""
     view.exact(result.text)
 
 
 @to_wire.register(Diagram)
-def diagram_object(result: Diagram) -> dict[str, object]:
-    """Hold the text in a document."""
+def format_diagram(result: Diagram) -> dict[str, object]:
+    """Return the text in an object."""
     return {"kind": "diagram", "format": "mermaid", "text": result.text}
 
 

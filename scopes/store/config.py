@@ -105,7 +105,7 @@ class Config:
         except KeyError:
             return None
         except UnicodeDecodeError as error:
-            hint = f"set it again: scopes config {key} VALUE"
+            hint = f"set it again: scopes config set {key} VALUE"
             raise Corrupt(f"the setting {key} is not UTF-8 text", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:

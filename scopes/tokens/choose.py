@@ -1,4 +1,4 @@
-"""Choosing how tokens are counted: exactly where an encoding's ranks are at hand, otherwise by an estimate."""
+"""Choose the tokenizer for a model: exact if a rank file of its encoding is found, otherwise an estimate."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from scopes.tokens.encodings import DEFAULT_ENCODING, ENCODINGS
 from scopes.tokens.estimate import EstimatingTokenizer
 from scopes.tokens.exact import ExactTokenizer
 from scopes.tokens.models import Model
-from scopes.tokens.rank_files import RankFilePaths
-from scopes.tokens.vocabulary import find_vocabulary
+from scopes.tokens.rank_files import RankFilePaths, find_vocabulary
 
-_CHARACTERS_A_TOKEN = 5  # rather more than text has on average
+_CHARACTERS_PER_TOKEN = 5  # somewhat more than the average of text
 FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
 
 
 class Tokenizer(Protocol):
-    """Counts tokens; `method` is exact or estimate, `name` tells counters apart whose numbers differ."""
+    """Counts tokens; `method` is exact or estimate, `name` identifies the counts (`o200k_base`, `o200k_base*130`)."""
 
     method: str
     name: str
@@ -31,25 +30,13 @@ class Tokenizer(Protocol):
         """Count the tokens of a text."""
 
 
-def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
-    """Announce of the texts, given in the order they are tried in, those that so many tokens could have room for."""
-    likely = []
-    left = room * _CHARACTERS_A_TOKEN
-    for text in texts:
-        likely.append(text)
-        left -= len(text)
-        if left < 0:
-            break
-    tokenizer.prepare(likely)
-
-
 class ScaledTokenizer:
-    """Counts for a model whose encoding is not public: so many tokens of it for each of a known one's."""
+    """Counts for a model whose encoding is not public: the counts of another tokenizer times a factor."""
 
     method = "estimate"
 
     def __init__(self, counter: Tokenizer, factor: int, family: str, *, fixed: bool = False) -> None:
-        """Scale by a factor in hundredths, for a family of models; `fixed` is one that a person has set."""
+        """Scale by a factor in hundredths for a family of models; `fixed` means that the user set the factor."""
         self.name = f"{counter.name}*{factor}"
         self.family = family
         self.fixed = fixed
@@ -57,7 +44,7 @@ class ScaledTokenizer:
         self._factor = factor
 
     def over(self, counter: Tokenizer, factor: int | None = None) -> ScaledTokenizer:
-        """Return the same over another counter, or with another factor."""
+        """Return a copy that scales another tokenizer, optionally with another factor."""
         return ScaledTokenizer(counter, factor or self._factor, self.family, fixed=self.fixed)
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -70,29 +57,41 @@ class ScaledTokenizer:
 
 
 class TokenizerChoice(NamedTuple):
-    """A way to count, with what a person should know about it."""
+    """A tokenizer, and notes for the user on how it counts."""
 
     tokenizer: Tokenizer
     notes: tuple[Note, ...]
 
 
-def choose_tokenizer(places: RankFilePaths, model: Model | None = None, *, strict: bool = False) -> TokenizerChoice:
-    """Choose how to count for a model; without one as o200k does.
+def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict: bool = False) -> TokenizerChoice:
+    """Return the tokenizer for a model, or for o200k if there is no model.
 
     Raises:
-        Refused: `strict`, and there are no exact numbers to be had.
+        Refused: `strict` is set and counts can only be estimated.
     """
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
-    vocabulary, notes = find_vocabulary(places, encoding)
+    vocabulary, notes = find_vocabulary(paths, encoding)
     factor = 100 if model is None else model.factor
-    counter = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
-    if strict and (counter is None or factor != 100):
+    exact = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
+    if strict and (exact is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
-    if counter is None:
+    if exact is None:
         notes += (Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT),)
-    known = counter or EstimatingTokenizer()
+    tokenizer = exact or EstimatingTokenizer()
     if model is None or factor == 100:
-        return TokenizerChoice(known, notes)
-    said = Note(f"tokens are estimated: those of {model.name} are taken as {factor / 100:g} of {known.name}'s")
-    return TokenizerChoice(ScaledTokenizer(known, factor, model.name, fixed=model.fixed), (*notes, said))
+        return TokenizerChoice(tokenizer, notes)
+    note = Note(f"tokens are estimated: {factor / 100:g} {model.name} tokens for each {tokenizer.name} token")
+    return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
+
+
+def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
+    """Announce the first texts, up to about `room` tokens; the others will not be counted."""
+    announced = []
+    characters_left = room * _CHARACTERS_PER_TOKEN
+    for text in texts:
+        announced.append(text)
+        characters_left -= len(text)
+        if characters_left < 0:
+            break
+    tokenizer.prepare(announced)

@@ -1,4 +1,4 @@
-"""Counts that were made before, so that an encoding need not be loaded to make them again."""
+"""Cache of token counts between processes, so that an encoding is not loaded to count the same texts again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from hashlib import sha256
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from scopes.loading import load
 from scopes.tokens.choose import ScaledTokenizer, Tokenizer, TokenizerChoice
@@ -18,26 +18,13 @@ FILE = "counts.sqlite"
 KEY_BYTES = 16
 
 
-class CountCache(Protocol):
-    """A memory of counts, by a key of 16 bytes."""
-
-    def find(self, key: bytes) -> int | None:
-        """Return a count, where it is known."""
-
-    def remember(self, key: bytes, tokens: int) -> None:
-        """Note a count."""
-
-    def save(self) -> None:
-        """Keep what was noted, as far as that is possible."""
-
-
-class FileCountCache:
-    """Counts in a file of the cache directory, opened by the first `find` if it exists; a context manager closes it."""
+class CountCache:
+    """Counts by key (16 bytes) in an SQLite file; opened by the first `find` if it exists, closed on exit of `with`."""
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, FILE)
         self._file: CountFile | None = None
-        self._looked = False
+        self._is_opened = False
         self._new: dict[bytes, int] = {}
 
     def __enter__(self) -> Self:
@@ -50,20 +37,20 @@ class FileCountCache:
             self._file.close()
 
     def find(self, key: bytes) -> int | None:
-        """Return a count, where it is known."""
-        if not self._looked:
-            self._looked = True
+        """Return a count; None if it is not cached."""
+        if not self._is_opened:
+            self._is_opened = True
             if os.path.lexists(self._path):
                 self._file = _open(self._path)
-        known = self._new.get(key)
-        return self._file.find(key) if known is None and self._file is not None else known
+        count = self._new.get(key)
+        return self._file.find(key) if count is None and self._file is not None else count
 
-    def remember(self, key: bytes, tokens: int) -> None:
-        """Note a count."""
+    def add(self, key: bytes, tokens: int) -> None:
+        """Add a count; `save` writes it to the file."""
         self._new[key] = tokens
 
     def save(self) -> None:
-        """Keep what was noted; where that is not possible, it is counted again the next time."""
+        """Write added counts to the file; a file that cannot be written is ignored."""
         if self._new:
             self._file = self._file or _open(self._path)
             self._file.add(self._new)
@@ -71,40 +58,40 @@ class FileCountCache:
 
 
 class CachingTokenizer:
-    """Counts as another tokenizer does, and only what was not counted before."""
+    """Counts with another tokenizer, but only texts whose count is not cached."""
 
-    def __init__(self, tokenizer: Tokenizer, counts: CountCache) -> None:
+    def __init__(self, tokenizer: Tokenizer, cache: CountCache) -> None:
         self.method = tokenizer.method
         self.name = tokenizer.name
         self._tokenizer = tokenizer
-        self._counts = counts
+        self._cache = cache
 
     def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted, as far as they were not counted before."""
-        self._tokenizer.prepare([text for text in texts if self._counts.find(self._key(text)) is None])
+        """Announce texts that will be counted; cached ones are skipped."""
+        self._tokenizer.prepare([text for text in texts if self._cache.find(self._key(text)) is None])
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
         key = self._key(text)
-        known = self._counts.find(key)
-        if known is None:
-            known = self._tokenizer.count(text)
-            self._counts.remember(key, known)
-        return known
+        tokens = self._cache.find(key)
+        if tokens is None:
+            tokens = self._tokenizer.count(text)
+            self._cache.add(key, tokens)
+        return tokens
 
     def _key(self, text: str) -> bytes:
-        """Name a text as this tokenizer counts it; no name of a tokenizer has a zero byte in it."""
+        """Hash a text with the tokenizer's name, which never contains a zero byte."""
         return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
-def with_cache(chosen: TokenizerChoice, counts: CountCache) -> TokenizerChoice:
-    """Let a way to count remember; of one that scales another, it is the other's counts that are kept."""
-    tokenizer = chosen.tokenizer
+def with_cache(choice: TokenizerChoice, cache: CountCache) -> TokenizerChoice:
+    """Put a cache in front of a tokenizer; of a scaled tokenizer the unscaled counts are cached."""
+    tokenizer = choice.tokenizer
     if isinstance(tokenizer, ScaledTokenizer):
-        return chosen._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, counts)))
-    return chosen._replace(tokenizer=CachingTokenizer(tokenizer, counts))
+        return choice._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, cache)))
+    return choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
 
 
 def _open(path: str) -> CountFile:
-    opened: CountFile = load("scopes.index.token_counts:CountFile")(path)
-    return opened
+    count_file: CountFile = load("scopes.index.token_counts:CountFile")(path)
+    return count_file

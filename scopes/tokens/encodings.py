@@ -1,6 +1,6 @@
-"""The encodings that are counted exactly: where their rank files come from, and how text is cut before it is ranked.
+"""The encodings that can be counted exactly: download address, hashes and split pattern of each.
 
-Patterns and hashes are those that tiktoken ships.
+Patterns and hashes are copied from tiktoken.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]
 
 
 class Encoding(NamedTuple):
-    """One encoding; `pattern` cuts a text into what is ranked.
+    """One encoding; `pattern` is the regular expression that splits a text before byte pair encoding.
 
-    `sha256` is that of the plain rank file, `decoded_sha256` that of its tokens in the form that we keep.
+    `sha256` is the hash of the rank file, `decoded_sha256` the hash of its decoded tokens as we cache them.
     """
 
     name: str

@@ -1,7 +1,12 @@
-"""Counting as the models do, by tiktoken, which is loaded at the first text that has to be counted.
+"""Exact token counts with tiktoken, which is imported when the first text is counted.
 
-Building an encoding with all of its tokens takes longer than everything else that a command does. It is built with
-those alone that the texts to be counted can be made of, and with all of them only where that is a lot of text.
+Building an encoding with all of its 200,000 tokens takes longer than the rest of a command. It is therefore built with
+only those tokens that can occur in the texts to be counted, and with all of them only if that is a lot of text.
+
+Why a part of the vocabulary is enough: a tokenizer cuts a text into pieces, and byte pair encoding looks up nothing
+but substrings of a piece. `chunks_of` cuts a text into chunks so large that every piece lies within one chunk, so
+every substring that can be looked up is a substring of a chunk. With all tokens among those substrings (`parts_of`)
+a text is encoded exactly as with the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -13,22 +18,38 @@ from typing import TYPE_CHECKING
 from scopes.errors import Inaccessible
 from scopes.loading import load
 from scopes.tokens.encodings import Encoding
-from scopes.tokens.partial_vocabulary import chunks_of, parts_of
-from scopes.tokens.vocabulary import Vocabulary
+from scopes.tokens.rank_files import Vocabulary
 
 if TYPE_CHECKING:
     import tiktoken
 
-_LONGEST_BLANK = 500_000  # tiktoken panics on longer runs of white space
-_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}")
+MAX_TOKEN_BYTES = 128
+_MAX_BLANK = 500_000  # characters; tiktoken panics on longer runs of white space
+_BLANK = re.compile(rf"\s{{{_MAX_BLANK}}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MOST_BUILDS = 4  # of part of an encoding, which together take as long as building the whole
+_MAX_PARTIAL_BUILDS = 4  # together they take as long as one build with the whole vocabulary
+_MAX_PARTIAL_CHARACTERS = 500_000  # of text; searching more for chunks takes longer than a whole build
+_MAX_PARTS = 600_000
 _NUMBERS = frozenset(f"{n:0{width}}".encode() for width in (1, 2, 3) for n in range(10**width))  # of headings
-_MOST_CHARACTERS = 500_000  # of texts that are worth the search for their parts
+_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode white space
+_OTHER = (  # neither white space nor ASCII
+    r"\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
+    r"\u3001-\U0010ffff"
+)
+_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
+_CHUNKS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"[^\r\nA-Za-z0-9]?[A-Za-z'{_OTHER}]+",  # a word with one character before it and contractions after it
+        rf" ?[{_PUNCTUATION}{_OTHER}\r\n]+",
+        rf"[0-9{_OTHER}]+",
+        rf"[{_SPACE}]+",
+    )
+)
 
 
 class ExactTokenizer:
-    """Counts with an encoding's ranks; special tokens in a text count as the plain text that they are."""
+    """Counts with an encoding's vocabulary; special tokens in a text are counted as plain text."""
 
     method = "exact"
 
@@ -39,73 +60,96 @@ class ExactTokenizer:
         self._tokens: Sequence[bytes] = ()
         self._built: tiktoken.Encoding | None = None
         self._builds = 0
-        self._whole = False
+        self._is_whole = False
         self._chunks: set[str] = set()
         self._parts = set(_NUMBERS)
         self._announced: list[str] = []
 
     def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted, so that an encoding can be built for all of them at once."""
+        """Announce texts that will be counted, so that one build of the encoding covers all of them."""
         self._announced += texts
 
     def count(self, text: str) -> int:
-        """Count the tokens of a text; half of a surrogate pair counts as the replacement character."""
+        """Count the tokens of a text; an unpaired surrogate is counted as the replacement character."""
         if not text:
             return 0
-        encoding = self._load(text)
-        return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(_well_formed(text)))
+        encoding = self._encoding_for(text)
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_blanks(_replace_surrogates(text)))
 
-    def _load(self, text: str) -> tiktoken.Encoding:
-        """Return the encoding with all the tokens that this text can be made of."""
-        if self._whole and self._built is not None:
+    def _encoding_for(self, text: str) -> tiktoken.Encoding:
+        """Return the encoding with at least the tokens that can occur in this text."""
+        if self._is_whole and self._built is not None:
             return self._built
-        texts = [_well_formed(each) for each in (text, *self._announced)]
+        texts = [_replace_surrogates(each) for each in (text, *self._announced)]
         self._announced.clear()
-        fresh = self._fresh_parts(texts)
-        if fresh is not None and self._built is not None and fresh <= self._parts:
+        new_parts = self._find_new_parts(texts)
+        if new_parts is not None and self._built is not None and new_parts <= self._parts:
             return self._built
         self._tokens = self._tokens or self._vocabulary.load()
         self._builds += 1
-        self._whole = fresh is None or self._builds > _MOST_BUILDS
-        self._parts |= fresh or set()
-        wanted = self._tokens if self._whole else filter(self._parts.__contains__, self._tokens)
+        self._is_whole = new_parts is None or self._builds > _MAX_PARTIAL_BUILDS
+        self._parts |= new_parts or set()
+        tokens = self._tokens if self._is_whole else filter(self._parts.__contains__, self._tokens)
         built: tiktoken.Encoding = _load_tiktoken()(
             self.name,
             pat_str=self._encoding.pattern,
-            mergeable_ranks={token: rank for rank, token in enumerate(wanted)},
+            mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
             special_tokens={},
         )
         self._built = built
         return built
 
-    def _fresh_parts(self, texts: list[str]) -> set[bytes] | None:
-        """Return the parts of the texts' chunks that were not met before; None where there are too many."""
-        if sum(map(len, texts)) > _MOST_CHARACTERS:
+    def _find_new_parts(self, texts: list[str]) -> set[bytes] | None:
+        """Return the parts of chunks that were not seen before; None if there are too many."""
+        if sum(map(len, texts)) > _MAX_PARTIAL_CHARACTERS:
             return None
         chunks = set().union(*map(chunks_of, texts)) - self._chunks
         self._chunks |= chunks
         return parts_of(chunks)
 
 
+def chunks_of(text: str) -> set[str]:
+    """Return substrings of a text such that every piece that an encoding cuts it into lies within one of them."""
+    return {chunk for pattern in _CHUNKS for chunk in pattern.findall(text)}
+
+
+def parts_of(chunks: Iterable[str]) -> set[bytes] | None:
+    """Return every substring of the chunks that is short enough to be a token; None if there are too many."""
+    parts: set[bytes] = set()
+    considered = 0
+    for chunk in chunks:
+        data = chunk.encode()
+        length = len(data)
+        considered += length * min(length, MAX_TOKEN_BYTES)
+        if considered > _MAX_PARTS:
+            return None
+        parts.update(
+            data[start:end]
+            for start in range(length)
+            for end in range(start + 1, min(length, start + MAX_TOKEN_BYTES) + 1)
+        )
+    return parts
+
+
 def _load_tiktoken() -> Callable[..., tiktoken.Encoding]:
     try:
-        made: Callable[..., tiktoken.Encoding] = load("tiktoken:Encoding")
+        encoding_class: Callable[..., tiktoken.Encoding] = load("tiktoken:Encoding")
     except (ImportError, OSError) as error:
         raise Inaccessible(
-            f"tiktoken cannot be loaded: {error}", hint="install it again, or take its data away"
+            f"tiktoken cannot be loaded: {error}", hint="reinstall it, or remove its rank files to get estimates"
         ) from error
-    return made
+    return encoding_class
 
 
-def _well_formed(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a text inside every run of white space that tiktoken could not take."""
+def _split_long_blanks(text: str) -> Iterator[str]:
+    """Split a text inside every run of white space that is too long for tiktoken."""
     start = 0
-    if len(text) > _LONGEST_BLANK:
-        for found in _BLANK.finditer(text):
-            yield text[start : found.end()]
-            start = found.end()
+    if len(text) > _MAX_BLANK:
+        for match in _BLANK.finditer(text):
+            yield text[start : match.end()]
+            start = match.end()
     yield text[start:]

@@ -1,7 +1,7 @@
-"""How much each model takes in and how its tokens are counted: a table that settings extend.
+"""Table of models: context window, encoding and token factor of each; settings extend it.
 
-`scopes.model.<name>.window`, `.encoding` and `.factor` add a row or change one; a name stands for every model that
-begins with it, and the longest one counts. Windows are those that the providers publish.
+A name in the table stands for every model whose name begins with it; the longest match wins. The settings
+`scopes.model.<name>.window`, `.encoding` and `.factor` change a row or add one. Windows are as published by providers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from scopes.errors import Invalid
 from scopes.store.config import MODEL_SETTING, Setting
 from scopes.tokens.encodings import DEFAULT_ENCODING, ENCODINGS
 
+_NUMBER_HINT = "for example: 200000 or 1.2"
+
 
 class Model(NamedTuple):
-    """A family of models; `factor` is how many of its tokens one of the encoding stands for, in hundredths.
+    """A family of models.
 
-    Only a factor of 100 can be counted exactly: other providers do not publish their encodings. A factor that is not
-    `fixed` gives way to what a conversation records.
+    `factor` is the number of the model's tokens for 100 tokens of `encoding`. Counts are exact only if it is 100: other
+    providers do not publish their encodings. A factor that is not `fixed` (set by the user) is replaced by the one that
+    is measured from a conversation, if any.
     """
 
     name: str
@@ -46,35 +49,37 @@ MODELS = (
 
 
 def find_model(name: str, settings: Iterable[Setting] = ()) -> Model:
-    """Return the row that a model falls under; `openai/gpt-4o` is looked up without the provider.
+    """Return the row for a model name; a provider prefix, as in `openai/gpt-4o`, is ignored.
 
     Raises:
-        Invalid: no row fits, or a setting of the row means nothing.
+        Invalid: no row matches, or a setting has an invalid value.
     """
     table = {model.name: model for model in MODELS}
     for setting in settings:
-        found = MODEL_SETTING.fullmatch(setting.key)
-        if found is not None:
-            table[found["name"].lower()] = _changed(table, found["name"].lower(), found["field"].lower(), setting)
-    wanted = name.rpartition("/")[2].lower()
-    fitting = [known for known in table if wanted.startswith(known) and table[known].window]
-    if wanted and fitting:
-        return table[max(fitting, key=len)]
-    near = difflib.get_close_matches(wanted, table, n=3) or sorted(table)
-    hint = f"known: {', '.join(near)}; add it: scopes config set scopes.model.{wanted or 'NAME'}.window 200000"
-    raise Invalid(f"{name!a} is no model whose window is known", hint=hint)
+        match = MODEL_SETTING.fullmatch(setting.key)
+        if match is not None:
+            family = match["name"].lower()
+            table[family] = _with_setting(table.get(family) or Model(family, 0), match["field"].lower(), setting)
+    model = name.rpartition("/")[2].lower()
+    matching = [family for family in table if model.startswith(family) and table[family].window]
+    if model and matching:
+        return table[max(matching, key=len)]
+    similar = difflib.get_close_matches(model, table, n=3) or sorted(table)
+    hint = f"known: {', '.join(similar)}; add it: scopes config set scopes.model.{model or 'NAME'}.window 200000"
+    raise Invalid(f"{name!a} is not a model with a known window", hint=hint)
 
 
-def _changed(table: dict[str, Model], name: str, field: str, setting: Setting) -> Model:
-    row = table.get(name) or Model(name, 0)
+def _with_setting(row: Model, field: str, setting: Setting) -> Model:
     if field == "encoding":
         if setting.value not in ENCODINGS:
-            raise Invalid(f"{setting.value!a} is no encoding ({setting.key})", hint=f"known: {', '.join(ENCODINGS)}")
+            raise Invalid(
+                f"{setting.value!a} is not a known encoding ({setting.key})", hint=f"known: {', '.join(ENCODINGS)}"
+            )
         return row._replace(encoding=setting.value)
     try:
         number = round(float(setting.value) * 100) if field == "factor" else int(setting.value)
     except (ValueError, OverflowError) as error:
-        raise Invalid(f"{setting.value!a} is no number ({setting.key})", hint="for example: 200000 or 1.2") from error
+        raise Invalid(f"{setting.value!a} is not a number ({setting.key})", hint=_NUMBER_HINT) from error
     if not 0 < number < 10**12:
-        raise Invalid(f"{setting.value!a} is out of range ({setting.key})", hint="for example: 200000 or 1.2")
+        raise Invalid(f"{setting.value!a} is out of range ({setting.key})", hint=_NUMBER_HINT)
     return row._replace(factor=number, fixed=True) if field == "factor" else row._replace(window=number)

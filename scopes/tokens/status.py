@@ -1,4 +1,4 @@
-"""`tokens status`: which encodings can be counted exactly here, and from which file."""
+"""`tokens status`: list the encodings that can be counted exactly, with the rank files that were found for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scopes.tokens.rank_files import RankFilePaths, walk_rank_files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankFileRow:
-    """One rank file that was looked at; `origin` is tiktoken, cache or carrier, `right` whether its hash is."""
+    """One rank file; `origin` is tiktoken, cache or carrier (a package); `right` is True if its hash is right."""
 
     path: str
     origin: str
@@ -20,31 +20,31 @@ class RankFileRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodingRow:
-    """One encoding, with the files that there are for it; the first right one is used."""
+    """One encoding and its rank files; the first with the right hash is used."""
 
     name: str
     files: tuple[RankFileRow, ...]
 
     @property
     def exact(self) -> bool:
-        """Whether there is a right one."""
+        """Return True if one of the files can be used, so that counts are exact."""
         return any(file.right for file in self.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenStatus(Result):
-    """Every encoding."""
+    """One row for each known encoding."""
 
     encodings: tuple[EncodingRow, ...]
 
 
-def tokens_status(places: RankFilePaths) -> TokenStatus:
-    """Look for the rank files of every encoding."""
+def tokens_status(paths: RankFilePaths) -> TokenStatus:
+    """Look for the rank files of every known encoding."""
     rows = []
     for encoding in ENCODINGS.values():
-        found = walk_rank_files(places, encoding)
         files = tuple(
-            RankFileRow(path=f.candidate.path, origin=f.candidate.origin, right=f.data is not None) for f in found
+            RankFileRow(path=file.path, origin=file.origin, right=file.data is not None)
+            for file in walk_rank_files(paths, encoding)
         )
         rows.append(EncodingRow(name=encoding.name, files=files))
     return TokenStatus(encodings=tuple(rows))

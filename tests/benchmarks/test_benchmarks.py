@@ -26,6 +26,7 @@ def test_a_row_stands_beside_its_reference_and_all_samples_are_written(tmp_path,
     assert first["met"] is (first["ratio"] <= first["budget"])
 
 
+@pytest.mark.sweep
 def test_an_import_stands_beside_git_with_its_size_and_memory(tmp_path, capsys):
     samples = tmp_path / "samples.json"
     assert main(["import", "--quick", "--megabytes", "1", "--json", str(samples)]) == 0
@@ -38,6 +39,7 @@ def test_an_import_stands_beside_git_with_its_size_and_memory(tmp_path, capsys):
     assert all(row["ours"]["best"] > 0 < row["reference"]["best"] for row in [first, *others])
 
 
+@pytest.mark.sweep
 def test_a_search_is_measured_with_its_index(tmp_path, capsys):
     samples = tmp_path / "samples.json"
     assert main(["search", "--quick", "--megabytes", "1", "--messages", "100", "--json", str(samples)]) == 0
@@ -68,6 +70,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(capsys):
     assert "append" in capsys.readouterr().err
 
 
+@pytest.mark.sweep
 def test_contexts_are_measured_cold_and_cached(capsys):
     assert main(["context", "--quick"]) == 0
     shown = capsys.readouterr().out

@@ -15,7 +15,7 @@ from scopes import errors
 from scopes.cli.input import open_input
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command, Group, Table
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.result import Result
 
 HERE = "tests.cli.sample"

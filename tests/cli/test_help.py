@@ -7,16 +7,16 @@ import io
 import pytest
 
 from scopes.cli.command_line import split_words
-from scopes.cli.description import describe
 from scopes.cli.help import (
-    answer_without_verb,
+    answer_without_command,
     explain,
-    explained,
+    format_command,
     format_group,
     format_reference,
-    format_verb,
+    parameter_text,
     terminal_width,
 )
+from scopes.cli.inspect_command import inspect_command
 from scopes.cli.invocation import Invocation
 from scopes.cli.reference import EXIT_CODES
 from scopes.cli.table import TABLE
@@ -44,8 +44,8 @@ examples:
   scopes conv state conv-001 "hello"
   scopes conv state conv-001 --kind decision
 
-options of every command (see: scopes help): -C --store -c --json --quiet
---verbose --color --no-pager --no-hints --no-input --yes --help
+global options (see: scopes help): -C --store -c --json --quiet --verbose
+--color --no-pager --no-hints --no-input --yes --help
 """
 
 
@@ -61,12 +61,12 @@ def explanation(*words, table=SAMPLE):
     return run.stdout.getvalue()
 
 
-def test_the_help_of_a_verb_is_exactly_this():
-    assert format_verb(describe(SAMPLE, SAMPLE.commands["conversations", "state"]), 80) == STATE
+def test_the_help_of_a_command_is_exactly_this():
+    assert format_command(inspect_command(SAMPLE, SAMPLE.commands["conversations", "state"]), 80) == STATE
 
 
 @pytest.mark.parametrize("words", [("state",), ("conv", "state"), ("conversations", "state"), ("ai", "conv", "state")])
-def test_help_finds_a_verb_under_every_name(words):
+def test_help_finds_a_command_by_every_name(words):
     assert explanation(*words) == STATE
 
 
@@ -80,14 +80,14 @@ def test_the_help_of_a_group_lists_its_commands_only():
     text = explanation("conv", table=TABLE)
     assert "operations show" in text
     assert "doctor" not in text
-    assert "In full: scopes ai conversations COMMAND" in text
+    assert "Long form: scopes ai conversations COMMAND" in text
 
 
-def test_the_help_of_an_inner_group_names_it_in_full():
+def test_the_help_of_a_nested_group_has_its_full_name():
     assert explanation("operations", table=TABLE).startswith("usage: scopes conv operations COMMAND [ARGUMENTS]\n")
 
 
-def test_help_for_nothing_we_know_suggests_the_nearest():
+def test_help_for_an_unknown_command_suggests_the_nearest():
     with pytest.raises(Invalid) as refusal:
         explanation("conv", "stat")
     assert refusal.value.hint == "did you mean scopes conv state?"
@@ -105,15 +105,15 @@ def test_no_help_text_holds_a_color_or_control_character():
 
 def test_the_root_alone_is_help_and_a_group_alone_is_a_usage_error():
     run = invocation()
-    assert answer_without_verb(TABLE, split_words(TABLE, []), run) == 0
+    assert answer_without_command(TABLE, split_words(TABLE, []), run) == 0
     assert run.stdout.getvalue().startswith("usage: scopes")
     with pytest.raises(Invalid, match="'scopes conv' needs a command"):
-        answer_without_verb(TABLE, split_words(TABLE, ["conv"]), run)
+        answer_without_command(TABLE, split_words(TABLE, ["conv"]), run)
 
 
 def test_a_group_with_the_help_option_is_help():
     run = invocation()
-    assert answer_without_verb(TABLE, split_words(TABLE, ["conv", "--help"]), run) == 0
+    assert answer_without_command(TABLE, split_words(TABLE, ["conv", "--help"]), run) == 0
     assert run.stdout.getvalue() == format_group(TABLE, ("conversations",), 80)
 
 
@@ -122,11 +122,11 @@ def test_every_exit_code_is_explained():
     assert [code for code, _ in EXIT_CODES if f"\n  {code} " not in text] == []
 
 
-def test_what_is_known_of_an_option_stands_behind_its_text():
-    branch = describe(SAMPLE, SAMPLE.commands["conversations", "state"]).options[0]
-    assert explained(branch) == "Which branch (default: main)"
+def test_choices_and_default_follow_the_help_text_of_an_option():
+    branch = inspect_command(SAMPLE, SAMPLE.commands["conversations", "state"]).options[0]
+    assert parameter_text(branch) == "Which branch (default: main)"
 
 
 @pytest.mark.parametrize(("columns", "width"), [("120", 100), ("72", 72), ("8", 40), ("no", 80), ("0", 80), ("", 80)])
-def test_the_width_is_the_terminals_within_reason(columns, width):
+def test_the_width_is_the_terminals_within_limits(columns, width):
     assert terminal_width({"COLUMNS": columns}) == width

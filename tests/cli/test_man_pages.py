@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from scopes.cli.description import describe
-from scopes.cli.man_pages import page_name, root_page, verb_page
+from scopes.cli.inspect_command import inspect_command
+from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command
@@ -28,18 +28,18 @@ def tricky() -> None:
 
     Examples:
       scopes conv tricky -- '.x' "a\\b"
-    """  # noqa: D301  the backspace is meant
+    """  # noqa: D301  the backspace is intended
 
 
 TRICKY = Command(("conversations", "tricky"), "", "Survive", "tests.cli.test_man_pages:tricky")
 
 
 def pages():
-    verbs = {page_name(TABLE, path): describe(TABLE, command) for path, command in TABLE.commands.items()}
-    made = {name: verb_page(name, verb) for name, verb in verbs.items()}
+    verbs = {page_name(TABLE, path): inspect_command(TABLE, command) for path, command in TABLE.commands.items()}
+    made = {name: command_page(name, verb) for name, verb in verbs.items()}
     return made | {
         "scopes": root_page(PRODUCT, SETTINGS.items()),
-        "scopes-tricky": verb_page("scopes-tricky", describe(TABLE, TRICKY)),
+        "scopes-tricky": command_page("scopes-tricky", inspect_command(TABLE, TRICKY)),
     }
 
 
@@ -69,13 +69,13 @@ def shown(page, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "page"), pages().items(), ids=pages())
-def test_man_has_nothing_to_complain_about(name, page, tmp_path):
+def test_the_pages_have_no_roff_warnings(name, page, tmp_path):
     text, complaints = shown(page, tmp_path)
     assert complaints == ""
     assert text.startswith(name.upper() + "(1)")
 
 
-def test_what_roff_would_eat_is_shown_as_it_was_written(tmp_path):
+def test_characters_special_to_roff_are_escaped(tmp_path):
     text, _ = shown(pages()["scopes-tricky"], tmp_path)
     assert "  'kept  as    it is'" in text
     words = " ".join(text.split())
@@ -88,7 +88,7 @@ def test_what_roff_would_eat_is_shown_as_it_was_written(tmp_path):
         assert line in words
 
 
-def test_a_page_says_what_the_help_says(tmp_path):
+def test_a_page_has_the_texts_of_the_help(tmp_path):
     text, _ = shown(pages()["scopes-state"], tmp_path)
     words = " ".join(text.split())
     assert "scopes-state - print the settings of this run" in words
@@ -103,7 +103,7 @@ def test_the_page_of_the_program_explains_exit_codes_environment_files_and_setti
     assert [term for term in terms if f"\\fB{term}\\fR" not in page.replace("\\&", "")] == []
 
 
-def test_the_page_of_the_program_names_the_page_of_every_command():
+def test_the_page_of_the_program_refers_to_the_page_of_every_command():
     page = root_page(PRODUCT, ()).replace("\\-", "-")
     assert [path for path in PRODUCT.commands if f"{page_name(PRODUCT, path)}(1)" not in page] == []
 

@@ -1,4 +1,4 @@
-"""Summary, files and turns share a budget, and together never exceed it."""
+"""Summary, files and turns share a budget and never exceed it together."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.assemble import TIGHT_BELOW, Wanted, assemble
+from scopes.context.assemble import assemble
 from scopes.context.collect import Collected
 from scopes.context.files import Project, TouchedFile
+from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
 from tests.context.test_turns import content, head, text
 
 
 class Words:
-    """Counts words, and notes what it was told to prepare for."""
+    """A tokenizer that counts words and records the texts it was asked to prepare."""
 
     method, name = "exact", "words"
 
@@ -32,7 +33,7 @@ def turn(number, words, session="conv-001"):
     return Turn(number, session, head(), content(text("x")), "User", "word " * words)
 
 
-def material(*lengths, summary=None, files=()):
+def collected(*lengths, summary=None, files=()):
     turns = [turn(number, words) for number, words in enumerate(lengths, start=1)]
     return Collected(turns=turns, messages=len(turns), summary=summary, files=list(files), sessions=["conv-001"])
 
@@ -41,8 +42,9 @@ def file(name, words):
     return TouchedFile(name, 1, None, "word " * words)
 
 
-def made(found, tokens, title="conv-001/main", tokenizer=None, **wanted):
-    return assemble(found, title, Wanted(tokens, **wanted), Project("/nowhere"), tokenizer or Words())
+def assembled(material, tokens, title="conv-001/main", tokenizer=None, **options):
+    request = check_request(Request(max_tokens=tokens, **options))
+    return assemble(material, title, request, Project("/nowhere"), tokenizer or Words())
 
 
 @given(
@@ -52,75 +54,75 @@ def made(found, tokens, title="conv-001/main", tokenizer=None, **wanted):
     st.integers(0, 2500),
     st.sampled_from([{}, {"mode": "files"}, {"mode": "relevance", "task": "word"}]),
 )
-def test_whatever_there_is_the_whole_never_exceeds_the_budget(lengths, sizes, summary, tokens, wanted):
+def test_a_context_never_exceeds_the_budget(lengths, sizes, summary, tokens, options):
     """S1-5."""
     files = [file(f"{number}.py", size) for number, size in enumerate(sizes)]
     words = None if summary is None else "sum " * summary
-    seen = made(material(*lengths, summary=words, files=files), tokens, **wanted)
-    assert len(seen.text.split()) <= seen.tokens <= tokens
+    result = assembled(collected(*lengths, summary=words, files=files), tokens, **options)
+    assert len(result.text.split()) <= result.tokens <= tokens
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.integers(0, 2500))
 def test_every_turn_is_kept_or_dropped_with_a_reason(lengths, tokens):
-    seen = made(material(*lengths), tokens)
-    assert set(range(len(seen.turns))) == seen.selection.kept.keys() | seen.selection.dropped.keys()
-    assert not seen.selection.kept.keys() & seen.selection.dropped.keys()
+    result = assembled(collected(*lengths), tokens)
+    assert set(range(len(result.turns))) == result.selection.kept.keys() | result.selection.dropped.keys()
+    assert not result.selection.kept.keys() & result.selection.dropped.keys()
 
 
-def test_a_summary_has_a_share_of_its_own_and_is_cut_to_it():
-    seen = made(material(10, 10, summary="sum " * 5000), 1000)
-    assert len(seen.selection.kept) == 2
-    assert seen.summary is not None
-    assert seen.summary.endswith("... [truncated]")
-    assert len(seen.summary.split()) <= 200
+def test_a_summary_is_truncated_to_its_share():
+    result = assembled(collected(10, 10, summary="sum " * 5000), 1000)
+    assert len(result.selection.kept) == 2
+    assert result.summary is not None
+    assert result.summary.endswith("... [truncated]")
+    assert len(result.summary.split()) <= 200
 
 
-def test_the_parts_stand_in_a_fixed_order():
-    seen = made(material(5, summary="in short", files=[file("a.py", 3)]), 1000)
-    places = [seen.text.index(mark) for mark in ("# Context", "## Summary", "## Files", "## Conversation", "### 1.")]
+def test_the_parts_have_a_fixed_order():
+    result = assembled(collected(5, summary="in short", files=[file("a.py", 3)]), 1000)
+    places = [result.text.index(mark) for mark in ("# Context", "## Summary", "## Files", "## Conversation", "### 1.")]
     assert places == sorted(places)
 
 
-def test_a_header_that_would_cost_a_quarter_is_left_out():
-    assert made(material(3), 40).text.startswith("----- recorded history ")
-    assert made(material(3), 1000).text.startswith("# Context of conv-001/main\n")
+def test_a_header_that_costs_a_quarter_of_the_budget_is_left_out():
+    assert assembled(collected(3), 40).text.startswith("----- recorded history ")
+    assert assembled(collected(3), 1000).text.startswith("# Context of conv-001/main\n")
 
 
 @pytest.mark.parametrize("title", ["{0}", "{}", "}{", "%s", "{title!r}"])
-def test_a_title_is_never_a_template(title):
-    header = made(material(3), 1000, title=title).text.splitlines()
+def test_braces_in_a_title_are_not_format_placeholders(title):
+    header = assembled(collected(3), 1000, title=title).text.splitlines()
     assert header[0] == f"# Context of {title.replace('{', '(').replace('}', ')')}"
     assert "Showing 1 of 1 turns" in header[2]
 
 
-def test_what_files_do_not_need_is_the_historys():
+def test_tokens_that_files_do_not_use_go_to_turns():
     """S1-15."""
-    seen = made(material(*[90] * 20, files=[file("a.py", 3)]), 1000)
-    assert seen.tokens >= 850
-    assert len(seen.files.embedded) == 1
+    result = assembled(collected(*[90] * 20, files=[file("a.py", 3)]), 1000)
+    assert result.tokens >= 850
+    assert len(result.files.embedded) == 1
 
 
-def test_what_the_history_does_not_need_is_the_files():
+def test_tokens_that_turns_do_not_use_go_to_files():
     """S1-15: a file that is larger than its share is tried again."""
-    assert [f.path for f in made(material(5, files=[file("a.py", 800)]), 1000).files.embedded] == ["a.py"]
+    assert [f.path for f in assembled(collected(5, files=[file("a.py", 800)]), 1000).files.embedded] == ["a.py"]
 
 
 @pytest.mark.parametrize(("tokens", "files"), [(TIGHT_BELOW - 1, 0), (TIGHT_BELOW, 1)])
-def test_below_the_threshold_there_are_no_files(tokens, files):
+def test_below_the_tight_budget_there_are_no_files(tokens, files):
     """S1-16."""
-    seen = made(material(5, files=[file("a.py", 3)]), tokens)
-    assert len(seen.files.embedded) == files
-    assert any("newest session only" in warning for warning in seen.warnings) == (files == 0)
+    result = assembled(collected(5, files=[file("a.py", 3)]), tokens)
+    assert len(result.files.embedded) == files
+    assert any("newest session only" in warning for warning in result.warnings) == (files == 0)
 
 
-def test_older_sessions_are_named_in_the_warning():
+def test_older_sessions_are_counted_in_the_warning():
     """S1-12."""
     several = Collected(turns=[turn(1, 400, f"conv-{n}") for n in range(4)], messages=4)
-    warnings = made(several, 900).warnings
+    warnings = assembled(several, 900).warnings
     assert "Session history limited: 2 older sessions excluded due to token budget" in warnings
 
 
-def test_only_what_could_fit_is_prepared_for():
+def test_only_turns_that_could_fit_are_prepared():
     tokenizer = Words()
-    made(material(*[200] * 500), 1000, tokenizer=tokenizer)
+    assembled(collected(*[200] * 500), 1000, tokenizer=tokenizer)
     assert 5 <= sum("word word" in prepared for prepared in tokenizer.prepared) <= 15

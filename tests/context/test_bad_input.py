@@ -1,4 +1,4 @@
-"""What nobody should ask or keep, and what becomes of it: a refusal or a note, never a crash and never a wait."""
+"""Invalid requests, files and caches end in a refusal or a note, never in a crash or a block."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
-from tests.context.conftest import INSTALLED
 from tests.support.history import history, say
+from tests.tokens.conftest import INSTALLED
 
 MODES = [{}, {"task": "session cookie"}, {"mode": "files"}]
 
@@ -30,43 +30,43 @@ def test_a_negative_budget_is_refused(repository, exact, tmp_path, tokens, optio
 
 @pytest.mark.parametrize("tokens", range(12))
 @pytest.mark.parametrize("options", MODES)
-def test_a_budget_of_nearly_nothing_is_kept(repository, exact, tmp_path, tokens, options):
-    """S1-5, from nought on."""
+def test_a_tiny_budget_is_not_exceeded(repository, exact, tmp_path, tokens, options):
+    """S1-5, from zero on."""
     new(repository)
     put(tmp_path, "a.py", "word")
     say(repository, "conv-001", "a session " * 50, files=[{"path": "a.py", "op": "edit"}])
-    seen = built(repository, exact, tmp_path, max_tokens=tokens, **options)
-    assert exact.tokenizer.count(seen.formatted_history) == seen.tokens_used <= tokens
+    result = built(repository, exact, tmp_path, max_tokens=tokens, **options)
+    assert exact.tokenizer.count(result.formatted_history) == result.tokens_used <= tokens
 
 
 @pytest.mark.parametrize("tokens", [10**9, 10**15])
-def test_a_budget_beyond_any_is_no_trouble(repository, exact, tmp_path, tokens):
+def test_a_huge_budget_is_accepted(repository, exact, tmp_path, tokens):
     new(repository)
     talk(repository, 5)
     assert numbers(built(repository, exact, tmp_path, max_tokens=tokens)) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\t", " \n", "\u3000", "\xa0"])
-def test_a_million_of_white_space_in_a_turn_are_counted_and_kept_within(repository, exact, tmp_path, blank):
-    """They are more than tiktoken can take, and none of them is cut into a million pieces here either."""
+def test_a_turn_with_a_million_blanks_fits_the_budget(repository, exact, tmp_path, blank):
+    """Tiktoken itself panics on so many."""
     new(repository)
     say(repository, "conv-001", "before" + blank * 1_000_000 + "after")
-    seen = built(repository, exact, tmp_path, max_tokens=900)
-    assert exact.tokenizer.count(seen.formatted_history) <= seen.tokens_used <= 900
+    result = built(repository, exact, tmp_path, max_tokens=900)
+    assert exact.tokenizer.count(result.formatted_history) <= result.tokens_used <= 900
 
 
-def test_a_file_of_a_million_blanks_is_kept_within(repository, exact, tmp_path):
+def test_a_file_of_a_million_blanks_fits_the_budget(repository, exact, tmp_path):
     new(repository)
     put(tmp_path, "blank.txt", " " * 1_000_000)
     say(repository, "conv-001", "look", files=[{"path": "blank.txt", "op": "edit"}])
-    seen = built(repository, exact, tmp_path, max_tokens=2000)
-    assert exact.tokenizer.count(seen.formatted_history) <= 2000
+    result = built(repository, exact, tmp_path, max_tokens=2000)
+    assert exact.tokenizer.count(result.formatted_history) <= 2000
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev/tty", "/proc/self/environ", "/etc/passwd"])
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_device_or_a_file_of_the_system_is_never_read(repository, exact, tmp_path, path, linked):
-    """S1-9: neither by its name nor through a link of the project."""
+def test_a_device_or_system_file_is_never_read(repository, exact, tmp_path, path, linked):
+    """S1-9: neither by its path nor through a link in the project."""
     new(repository)
     name = path
     if linked:
@@ -74,11 +74,11 @@ def test_a_device_or_a_file_of_the_system_is_never_read(repository, exact, tmp_p
         put(tmp_path, "beside", "")
         os.symlink(path, tmp_path / "project" / "link")
     say(repository, "conv-001", "look", files=[{"path": name, "op": "edit"}])
-    seen = built(repository, exact, tmp_path)
-    assert [(file.path, file.reason) for file in seen.files_skipped] == [(name, "outside the project")]
+    result = built(repository, exact, tmp_path)
+    assert [(file.path, file.reason) for file in result.files_skipped] == [(name, "outside the project")]
 
 
-def test_a_socket_a_loop_and_a_file_that_may_not_be_read_are_skipped(repository, exact, tmp_path, monkeypatch):
+def test_a_socket_a_link_loop_and_invalid_paths_are_skipped(repository, exact, tmp_path, monkeypatch):
     """S1-9."""
     new(repository)
     put(tmp_path, "good.py", "word")
@@ -90,13 +90,13 @@ def test_a_socket_a_loop_and_a_file_that_may_not_be_read_are_skipped(repository,
         names = ("socket", "loop", "x" * 300, "good.py/inside", "", ".", "good.py")
         for name in filter(None, names):
             say(repository, "conv-001", "look", files=[{"path": name, "op": "edit"}])
-        seen = built(repository, exact, tmp_path)
-    assert [file.path for file in seen.files_embedded] == ["good.py"]
-    assert {file.path for file in seen.files_skipped} == {"socket", "loop", "x" * 300, "good.py/inside", "."}
-    assert all(file.reason for file in seen.files_skipped)
+        result = built(repository, exact, tmp_path)
+    assert [file.path for file in result.files_embedded] == ["good.py"]
+    assert {file.path for file in result.files_skipped} == {"socket", "loop", "x" * 300, "good.py/inside", "."}
+    assert all(file.reason for file in result.files_skipped)
 
 
-def test_a_file_that_is_larger_than_any_context_is_not_read(repository, exact, tmp_path):
+def test_a_huge_file_is_not_read(repository, exact, tmp_path):
     new(repository)
     with open(put(tmp_path, "huge", b""), "wb") as file:
         file.truncate(1 << 40)
@@ -114,79 +114,79 @@ def test_a_link_inside_the_project_is_followed(repository, exact, tmp_path):
 
 
 def wrong(tmp_path, encoding, data):
-    """Put wrong rank files into every place but the carrier's."""
-    own, theirs = tmp_path / "own", tmp_path / "tiktoken"
+    """Write wrong rank files to every searched path except packages; return the search paths."""
+    own, tiktoken = tmp_path / "own", tmp_path / "tiktoken"
     for path in (
-        theirs / sha1(encoding.url.encode()).hexdigest(),
+        tiktoken / sha1(encoding.url.encode()).hexdigest(),
         own / "tokens" / f"{encoding.name}.tiktoken",
         own / "tokens" / f"{encoding.name}.decoded",
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return RankFilePaths(str(own), str(theirs), ())
+    return RankFilePaths(str(own), str(tiktoken), ())
 
 
 @pytest.mark.parametrize("data", [b"", b"IQ== 0\n", b"\0" * 100, b"not base64 at all\n"])
-def test_wrong_rank_files_are_named_and_an_estimate_is_made(tmp_path, data):
-    """S1-17: it is said which way was taken."""
+def test_wrong_rank_files_are_noted_and_tokens_are_estimated(tmp_path, data):
+    """S1-17: a note says which method was used."""
     encoding = ENCODINGS["o200k_base"]
-    chosen = choose_tokenizer(wrong(tmp_path, encoding, data))
-    assert (chosen.tokenizer.method, chosen.tokenizer.count("two words")) == ("estimate", 3)
-    told = [note.text for note in chosen.notes]
-    assert [text.endswith("is not o200k_base and was not used") for text in told] == [True, True, False]
-    assert told[-1] == "tokens are estimated: there is no data of o200k_base here"
+    choice = choose_tokenizer(wrong(tmp_path, encoding, data))
+    assert (choice.tokenizer.method, choice.tokenizer.count("two words")) == ("estimate", 3)
+    texts = [note.text for note in choice.notes]
+    assert [text.endswith("is not o200k_base and was not used") for text in texts] == [True, True, False]
+    assert texts[-1] == "tokens are estimated: there is no data of o200k_base here"
 
 
-def test_a_right_file_behind_wrong_ones_is_used(tmp_path):
+def test_a_valid_file_after_wrong_ones_is_used(tmp_path):
     """S1-17."""
     pytest.importorskip("bpe_openai")
-    places = wrong(tmp_path, ENCODINGS["o200k_base"], b"wrong")._replace(packages=INSTALLED)
-    chosen = choose_tokenizer(places)
-    assert (chosen.tokenizer.method, chosen.tokenizer.count("two words"), len(chosen.notes)) == ("exact", 2, 2)
+    paths = wrong(tmp_path, ENCODINGS["o200k_base"], b"wrong")._replace(packages=INSTALLED)
+    choice = choose_tokenizer(paths)
+    assert (choice.tokenizer.method, choice.tokenizer.count("two words"), len(choice.notes)) == ("exact", 2, 2)
 
 
-def test_a_session_that_says_nothing_gives_what_there_is_of_it(repository, exact, tmp_path):
+def test_a_conversation_without_messages_gives_its_title(repository, exact, tmp_path):
     """S1-19."""
     new(repository, title="The login of the shop")
-    seen = built(repository, exact, tmp_path)
-    assert seen.summary == "The login of the shop"
-    assert seen.notes[0].text == "conv-001 has no messages: only its title is used"
+    result = built(repository, exact, tmp_path)
+    assert result.summary == "The login of the shop"
+    assert result.notes[0].text == "conv-001 has no messages: only its title is used"
 
 
 @pytest.mark.parametrize("tokens", [1, 250, 499])
-def test_a_very_tight_budget_gives_the_newest_session_alone(repository, exact, tmp_path, tokens):
+def test_a_tight_budget_gives_only_the_newest_session(repository, exact, tmp_path, tokens):
     """S1-16."""
     for conversation in ("conv-001", "conv-002"):
         new(repository)
         talk(repository, 3, conversation=conversation, length=60, work_item="SHOP-1")
-    seen = built(repository, exact, tmp_path, where=None, work_item="SHOP-1", max_tokens=tokens)
-    assert {message.session for message in seen.messages} <= {"conv-002"}
-    assert seen.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
+    result = built(repository, exact, tmp_path, where=None, work_item="SHOP-1", max_tokens=tokens)
+    assert {message.session for message in result.messages} <= {"conv-002"}
+    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
 
 
-def test_every_field_that_scripts_rely_on_is_told(repository, exact, tmp_path):
+def test_the_result_has_counts_files_and_warnings(repository, exact, tmp_path):
     """S1-11."""
     new(repository)
     put(tmp_path, "a.py", "word")
     talk(repository, 30, length=900)
     say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}, {"path": "gone.py", "op": "read"}])
-    seen = built(repository, exact, tmp_path, max_tokens=1500)
-    assert seen.turns_included + seen.turns_excluded == 31
-    assert (seen.sessions_included, seen.sessions_excluded) == (1, 0)
-    assert [file.path for file in seen.files_embedded] == ["a.py"]
-    assert [(file.path, file.reason) for file in seen.files_skipped] == [("gone.py", "missing")]
-    assert f"{seen.turns_excluded} older turns excluded" in seen.warnings[0]
-    assert seen.tokens_used == exact.tokenizer.count(seen.formatted_history)
+    result = built(repository, exact, tmp_path, max_tokens=1500)
+    assert result.turns_included + result.turns_excluded == 31
+    assert (result.sessions_included, result.sessions_excluded) == (1, 0)
+    assert [file.path for file in result.files_embedded] == ["a.py"]
+    assert [(file.path, file.reason) for file in result.files_skipped] == [("gone.py", "missing")]
+    assert f"{result.turns_excluded} older turns excluded" in result.warnings[0]
+    assert result.tokens_used == exact.tokenizer.count(result.formatted_history)
 
 
-def test_every_turn_tells_who_spoke_with_what(repository, exact, tmp_path):
-    """S1-22: any agent may go on from a conversation and a branch, and none loses its name."""
+def test_every_turn_has_its_author(repository, exact, tmp_path):
+    """S1-22: any agent can continue a branch, and every turn keeps the name of its author."""
     new(repository)
     say(repository, "conv-001", "asked", author={"name": "carol", "kind": "human"})
     say(repository, "conv-001", "answered", author={"name": "bot", "kind": "agent"}, model="gpt-4o")
     say(repository, "conv-001", "went on", author={"name": "other", "kind": "agent"}, model="claude")
-    seen = built(repository, exact, tmp_path, where="conv-001/main")
-    assert [(message.role, message.author) for message in seen.messages] == [
+    result = built(repository, exact, tmp_path, where="conv-001/main")
+    assert [(message.role, message.author) for message in result.messages] == [
         ("User", "carol"), ("Assistant", "bot"), ("Assistant", "other"),
     ]  # fmt: skip
-    assert seen.metadata["branch"] == "main"
+    assert result.metadata["branch"] == "main"

@@ -1,4 +1,4 @@
-"""The tokens of a model without a public encoding are told from what its provider recorded."""
+"""The token factor of a model without a public encoding is measured from recorded usage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.models import find_model
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built
-from tests.context.conftest import INSTALLED
 from tests.support.history import say
+from tests.tokens.conftest import INSTALLED
 from tests.tokens.test_models import setting
 
 WORDS = "the login fails because the session cookie is dropped by the browser " * 20
@@ -21,12 +21,12 @@ WORDS = "the login fails because the session cookie is dropped by the browser " 
 
 @pytest.fixture
 def claude(exact, tmp_path):
-    """The way to count for Claude, with the real o200k."""
+    """Return the tokenizer for Claude, with the real o200k."""
     return choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED), find_model("claude-opus-4-5"))
 
 
 def answered(repository, exact, turns=8, *, times=1.5, model="claude-opus-4-5", **usage):
-    """Let a provider count so many times what o200k counts of what was said."""
+    """Append turns with recorded usage: the provider counts `times` as many tokens as o200k."""
     new(repository)
     sent = 10_000.0
     for number in range(turns):
@@ -38,18 +38,18 @@ def answered(repository, exact, turns=8, *, times=1.5, model="claude-opus-4-5", 
         sent += times * exact.tokenizer.count(answer)
 
 
-def name_of(repository, chosen):
-    return calibrate(repository, resolve_revision(repository, "conv-001"), chosen).tokenizer.name
+def name_of(repository, choice):
+    return calibrate(repository, resolve_revision(repository, "conv-001"), choice).tokenizer.name
 
 
-def test_the_factor_is_how_the_providers_count_grew(repository, exact, claude):
-    """Recorded usage comes first, and it is still never called exact."""
+def test_the_factor_is_measured_from_the_growth_of_input_tokens(repository, exact, claude):
+    """It replaces the factor of the table, and the method is still not exact."""
     answered(repository, exact)
-    found = calibrate(repository, resolve_revision(repository, "conv-001"), claude)
-    assert found.tokenizer.name in {"o200k_base*150", "o200k_base*151", "o200k_base*152"}
-    assert found.tokenizer.method == "estimate"
-    assert "as this conversation records" in found.notes[-1].text
-    assert len(found.notes) == len(claude.notes)
+    result = calibrate(repository, resolve_revision(repository, "conv-001"), claude)
+    assert result.tokenizer.name in {"o200k_base*150", "o200k_base*151", "o200k_base*152"}
+    assert result.tokenizer.method == "estimate"
+    assert "as this conversation records" in result.notes[-1].text
+    assert len(result.notes) == len(claude.notes)
 
 
 @pytest.mark.parametrize(
@@ -63,26 +63,26 @@ def test_the_factor_is_how_the_providers_count_grew(repository, exact, claude):
         (8, {"input_uncached": None, "cache_read": None}),
         (8, {"input_uncached": "many", "cache_read": -1}),
     ],
-    ids=["too few", "too small", "too large", "another model", "never grows", "not told", "nonsense"],
+    ids=["too few", "too small", "too large", "another model", "never grows", "no usage", "nonsense"],
 )
-def test_what_tells_too_little_leaves_the_factor_of_the_table(repository, exact, claude, turns, options):
+def test_too_little_or_invalid_usage_keeps_the_factor_of_the_table(repository, exact, claude, turns, options):
     answered(repository, exact, turns, **options)
     assert name_of(repository, claude) == "o200k_base*130"
 
 
-def test_a_step_that_brings_what_is_in_no_record_does_not_count_for_much(repository, exact, claude):
+def test_a_step_with_much_unrecorded_text_hardly_changes_the_factor(repository, exact, claude):
     answered(repository, exact)
     usage = {"input_uncached": 500_000, "cache_read": 0, "output": 1}
     say(repository, "conv-001", "a skill was loaded", model="claude-opus-4-5", usage=usage)
     assert name_of(repository, claude) in {"o200k_base*150", "o200k_base*151", "o200k_base*152"}
 
 
-def test_an_empty_conversation_leaves_it_too(repository, claude):
+def test_an_empty_conversation_keeps_the_factor_of_the_table(repository, claude):
     new(repository)
     assert name_of(repository, claude) == "o200k_base*130"
 
 
-def test_a_factor_that_a_person_has_set_stays(repository, exact, tmp_path):
+def test_a_factor_set_by_the_user_is_kept(repository, exact, tmp_path):
     answered(repository, exact)
     model = find_model("claude-opus-4-5", [setting("scopes.model.claude.factor", "1.2")])
     assert (
@@ -90,13 +90,13 @@ def test_a_factor_that_a_person_has_set_stays(repository, exact, tmp_path):
     )
 
 
-def test_a_model_with_a_public_encoding_is_counted_and_not_calibrated(repository, exact):
+def test_a_model_with_a_public_encoding_is_not_calibrated(repository, exact):
     answered(repository, exact, model="gpt-4o")
     assert name_of(repository, exact) == "o200k_base"
 
 
-def test_what_the_provider_was_not_sent_again_is_not_counted(repository, exact, claude):
-    """After a compaction the next answer was sent less, and that is no step."""
+def test_the_answer_after_a_compaction_is_not_a_step(repository, exact, claude):
+    """Fewer input tokens were sent then, so the growth says nothing about the text."""
     answered(repository, exact, 6)
     say(repository, "conv-001", WORDS * 50, kind="compaction", context_root=True)
     usage = {"input_uncached": 900_000, "cache_read": 0, "output": 1}
@@ -104,27 +104,27 @@ def test_what_the_provider_was_not_sent_again_is_not_counted(repository, exact, 
     assert name_of(repository, claude) in {"o200k_base*150", "o200k_base*151", "o200k_base*152"}
 
 
-def test_it_works_over_an_estimate_too(repository, exact, nowhere):
+def test_an_estimate_is_calibrated_too(repository, exact, nowhere):
     answered(repository, exact)
     name = name_of(repository, choose_tokenizer(nowhere, find_model("claude")))
     assert 120 < int(name.removeprefix("estimate*")) < 150
 
 
-def test_tokens_count_and_context_use_it_and_say_so_from_the_cache_too(repository, exact, claude, tmp_path):
+def test_count_and_context_use_the_measured_factor_and_note_it_also_from_the_cache(repository, exact, claude, tmp_path):
     answered(repository, exact)
     counted = count_conversation(repository, "conv-001", claude, str(tmp_path / "cache"))
-    seen = [built(repository, claude, tmp_path, max_tokens=900) for _ in range(2)]
-    assert seen[0] == seen[1]
-    assert counted.encoding == seen[0].metadata["encoding"] != claude.tokenizer.name
-    assert all("as this conversation records" in each.notes[0].text for each in (counted, *seen))
-    assert seen[0].tokens_used <= 900
+    result = [built(repository, claude, tmp_path, max_tokens=900) for _ in range(2)]
+    assert result[0] == result[1]
+    assert counted.encoding == result[0].metadata["encoding"] != claude.tokenizer.name
+    assert all("as this conversation records" in each.notes[0].text for each in (counted, *result))
+    assert result[0].tokens_used <= 900
 
 
-def test_the_parts_of_a_scaled_count_never_exceed_the_budget(repository, exact, claude, tmp_path):
-    """S1-5: measured with the tokenizer that is reported."""
+def test_a_context_with_scaled_counts_never_exceeds_the_budget(repository, exact, claude, tmp_path):
+    """S1-5: counted with the tokenizer that is reported."""
     answered(repository, exact)
     for tokens in range(0, 3000, 97):
-        found = built(repository, claude, tmp_path, max_tokens=tokens)
+        result = built(repository, claude, tmp_path, max_tokens=tokens)
         recorded = calibrate(repository, resolve_revision(repository, "conv-001"), claude).tokenizer
-        assert recorded.name == found.metadata["encoding"]
-        assert recorded.count(found.formatted_history) <= found.tokens_used <= tokens
+        assert recorded.name == result.metadata["encoding"]
+        assert recorded.count(result.formatted_history) <= result.tokens_used <= tokens

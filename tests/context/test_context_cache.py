@@ -1,4 +1,4 @@
-"""Contexts are kept: by all that they depend on, for a while, and never when they are damaged."""
+"""Contexts are cached by everything that they depend on, for ten minutes; damaged entries are not used."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ import pytest
 
 from scopes.context import context as module
 from scopes.context import context_cache
-from scopes.context.limits import Limits
 from scopes.conversation.new import new
 from tests.context.building import built, put, talk
 from tests.support.history import history, say
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """The number of times that a context was really put together."""
+def builds(monkeypatch):
+    """Return a list that grows with every context that is built and not taken from the cache."""
     calls = []
     original = module.assemble
-    monkeypatch.setattr(module, "assemble", lambda *words: calls.append(1) or original(*words))
+    monkeypatch.setattr(module, "assemble", lambda *arguments: calls.append(1) or original(*arguments))
     return calls
 
 
@@ -32,7 +31,7 @@ def entries(tmp_path):
     return sorted((tmp_path / "cache" / "contexts").iterdir())
 
 
-def test_the_second_time_it_is_taken_from_the_cache_and_equal(repository, exact, tmp_path, made):
+def test_a_second_request_is_answered_from_the_cache(repository, exact, tmp_path, builds):
     """S4-42."""
     new(repository)
     put(tmp_path, "a.py", "word")
@@ -40,24 +39,24 @@ def test_the_second_time_it_is_taken_from_the_cache_and_equal(repository, exact,
     options = {"task": "word", "explain": True}
     first, second = (built(repository, exact, tmp_path, **options) for _ in range(2))
     assert first == second
-    assert made == [1]
+    assert builds == [1]
 
 
-@pytest.mark.parametrize("options", [{"max_tokens": 700}, {"task": "login"}, {"every": True}, {"mode": "files"}])
-def test_another_budget_task_or_option_is_another_context(repository, exact, tmp_path, made, options):
+@pytest.mark.parametrize("options", [{"max_tokens": 700}, {"task": "login"}, {"include_all": True}, {"mode": "files"}])
+def test_another_budget_task_or_option_is_another_entry(repository, exact, tmp_path, builds, options):
     history(repository, "main: a")
     built(repository, exact, tmp_path)
     built(repository, exact, tmp_path, **options)
-    assert made == [1, 1]
+    assert builds == [1, 1]
 
 
-def test_another_way_to_count_is_another_context(repository, exact, estimate, tmp_path, made):
+def test_another_tokenizer_is_another_entry(repository, exact, estimate, tmp_path, builds):
     history(repository, "main: a")
-    methods = {built(repository, chosen, tmp_path).method for chosen in (exact, estimate)}
+    methods = {built(repository, choice, tmp_path).method for choice in (exact, estimate)}
     assert methods == {"exact", "estimate"}
 
 
-def test_a_new_message_and_a_changed_file_are_noticed(repository, exact, tmp_path, made):
+def test_a_new_message_or_a_changed_file_is_a_miss(repository, exact, tmp_path, builds):
     """S4-42."""
     new(repository)
     put(tmp_path, "a.py", "word")
@@ -67,11 +66,11 @@ def test_a_new_message_and_a_changed_file_are_noticed(repository, exact, tmp_pat
     assert "another word" in built(repository, exact, tmp_path).formatted_history
     say(repository, "conv-001", "y")
     assert built(repository, exact, tmp_path).turns_included == 2
-    assert made == [1, 1, 1]
+    assert builds == [1, 1, 1]
 
 
 @pytest.mark.parametrize("damage", [b"", b"x" * 100, "flip", "cut", "json"])
-def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, made, damage):
+def test_a_damaged_entry_is_a_miss_with_a_note(repository, exact, tmp_path, builds, damage):
     """S4-44."""
     history(repository, "main: a")
     first = built(repository, exact, tmp_path)
@@ -84,14 +83,14 @@ def test_a_damaged_entry_is_a_warning_and_a_miss(repository, exact, tmp_path, ma
     }
     entry.write_bytes(damage if isinstance(damage, bytes) else broken[damage])
     again = built(repository, exact, tmp_path)
-    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert [note.text for note in again.notes] == ["the cached context was damaged and was built again"]
     assert replace(again, notes=()) == first
     assert built(repository, exact, tmp_path) == first
-    assert made == [1, 1]
+    assert builds == [1, 1]
 
 
 @pytest.mark.parametrize("document", ['{"context": {}}', "[]", '{"context": []}', '{"context": {"notes": null}}'])
-def test_a_whole_entry_of_another_version_is_a_warning_and_a_miss(repository, exact, tmp_path, document):
+def test_an_entry_of_another_version_is_a_miss_with_a_note(repository, exact, tmp_path, document):
     """S4-44."""
     history(repository, "main: a")
     first = built(repository, exact, tmp_path)
@@ -103,11 +102,11 @@ def test_a_whole_entry_of_another_version_is_a_warning_and_a_miss(repository, ex
     )
     entry.write_bytes(sha256(data).digest() + data)
     again = built(repository, exact, tmp_path)
-    assert [note.text for note in again.notes] == ["the kept context was damaged: it was made anew"]
+    assert [note.text for note in again.notes] == ["the cached context was damaged and was built again"]
     assert replace(again, notes=()) == first
 
 
-def test_an_entry_that_unpacks_to_gigabytes_is_not_unpacked(repository, exact, tmp_path):
+def test_an_entry_with_a_wrong_hash_is_not_decompressed(repository, exact, tmp_path):
     history(repository, "main: a")
     first = built(repository, exact, tmp_path)
     [entry] = entries(tmp_path)
@@ -118,35 +117,35 @@ def test_an_entry_that_unpacks_to_gigabytes_is_not_unpacked(repository, exact, t
 
 
 @pytest.mark.parametrize("seconds", [0, 5])
-def test_how_long_an_entry_is_kept_can_be_said(repository, exact, tmp_path, made, seconds):
+def test_the_cache_time_can_be_set(repository, exact, tmp_path, builds, seconds):
     """S4-42."""
     history(repository, "main: a")
     for _ in range(2):
-        built(repository, exact, tmp_path, limits=Limits(kept_seconds=seconds))
-    assert len(made) == (1 if seconds else 2)
+        built(repository, exact, tmp_path, cache_seconds=seconds)
+    assert len(builds) == (1 if seconds else 2)
 
 
 @pytest.mark.parametrize(("minutes", "times"), [(9, 1), (11, 2)])
-def test_an_entry_is_kept_for_ten_minutes(repository, exact, tmp_path, made, minutes, times):
+def test_an_entry_is_valid_for_ten_minutes(repository, exact, tmp_path, builds, minutes, times):
     """S4-42."""
     history(repository, "main: a")
     built(repository, exact, tmp_path)
     then = time.time() - minutes * 60
     os.utime(entries(tmp_path)[0], (then, then))
     built(repository, exact, tmp_path)
-    assert len(made) == times
+    assert len(builds) == times
 
 
-def test_a_larger_context_that_was_kept_is_not_given_for_a_smaller_budget(repository, exact, tmp_path, made):
+def test_a_cached_larger_context_is_not_used_for_a_smaller_budget(repository, exact, tmp_path, builds):
     """S4-43."""
     new(repository)
     talk(repository, 20)
     assert built(repository, exact, tmp_path, max_tokens=5000).tokens_used > 600
     assert built(repository, exact, tmp_path, max_tokens=600).tokens_used <= 600
-    assert made == [1, 1]
+    assert builds == [1, 1]
 
 
-def test_entries_are_compressed_and_deleting_them_loses_nothing(repository, exact, tmp_path):
+def test_entries_are_compressed_and_can_be_deleted(repository, exact, tmp_path):
     """S4-44."""
     new(repository)
     talk(repository, 20, length=900)
@@ -157,7 +156,7 @@ def test_entries_are_compressed_and_deleting_them_loses_nothing(repository, exac
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_what_is_no_entry_is_neither_waited_for_nor_read(repository, exact, tmp_path, make):
+def test_a_pipe_directory_or_device_in_place_of_an_entry_is_ignored(repository, exact, tmp_path, make):
     history(repository, "main: a")
     first = built(repository, exact, tmp_path)
     [entry] = entries(tmp_path)
@@ -166,8 +165,8 @@ def test_what_is_no_entry_is_neither_waited_for_nor_read(repository, exact, tmp_
     assert replace(built(repository, exact, tmp_path), notes=()) == first
 
 
-def test_an_entry_of_another_key_is_not_taken(repository, exact, tmp_path):
-    """Somebody may have renamed it."""
+def test_an_entry_with_another_key_is_not_used(repository, exact, tmp_path):
+    """An entry may have been renamed."""
     history(repository, "main: a")
     built(repository, exact, tmp_path, max_tokens=700)
     [other] = entries(tmp_path)
@@ -177,34 +176,34 @@ def test_an_entry_of_another_key_is_not_taken(repository, exact, tmp_path):
     assert built(repository, exact, tmp_path, max_tokens=800).max_tokens == 800
 
 
-def test_an_entry_of_last_month_is_too_old(repository, exact, tmp_path, made):
+def test_an_entry_of_last_month_is_not_used(repository, exact, tmp_path, builds):
     history(repository, "main: a")
     built(repository, exact, tmp_path)
     old = time.time() - 31 * 86_400
     os.utime(entries(tmp_path)[0], (old, old))
     built(repository, exact, tmp_path)
-    assert made == [1, 1]
+    assert builds == [1, 1]
 
 
-def test_the_oldest_go_when_there_are_too_many(repository, exact, tmp_path, monkeypatch):
+def test_the_oldest_entries_are_deleted_if_there_are_too_many(repository, exact, tmp_path, monkeypatch):
     history(repository, "main: a")
     for number in range(4):
         built(repository, exact, tmp_path, max_tokens=8000 + number)
         for age, entry in enumerate(entries(tmp_path)):
             os.utime(entry, (time.time() - age, time.time() - age))
     size = max(entry.stat().st_size for entry in entries(tmp_path))
-    monkeypatch.setattr(context_cache, "_LARGEST_BYTES", 2 * size + 10)
+    monkeypatch.setattr(context_cache, "_MAX_BYTES", 2 * size + 10)
     built(repository, exact, tmp_path, max_tokens=9000)
     assert len(entries(tmp_path)) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_no_failure(repository, exact, tmp_path):
+def test_a_cache_that_cannot_be_written_is_ignored(repository, exact, tmp_path):
     history(repository, "main: a")
     (tmp_path / "cache").write_text("a file")
     assert built(repository, exact, tmp_path).turns_included == 1
 
 
-def test_only_the_owner_can_read_what_is_kept(repository, exact, tmp_path):
+def test_entries_are_readable_by_the_owner_only(repository, exact, tmp_path):
     history(repository, "main: a")
     built(repository, exact, tmp_path)
     assert entries(tmp_path)[0].stat().st_mode & 0o077 == 0

@@ -1,4 +1,4 @@
-"""The text that parts of a message are to a model."""
+"""The text of message parts as a model reads it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scopes.model.message import Author, Message, Part
         (Part("text", {"text": 5}), ""),
     ],
 )
-def test_a_part_has_the_text_that_a_model_reads(part, text):
+def test_text_calls_and_results_have_their_text(part, text):
     assert part_text(part) == text
 
 
@@ -31,6 +31,6 @@ def test_empty_and_unknown_parts_have_no_category():
     assert texts_of(Message(id="m", author=Author("a"), parts=parts)) == []
 
 
-def test_a_document_stands_for_a_text_that_is_missing():
+def test_a_payload_is_the_text_of_a_message_without_text():
     message = Message(id="m", author=Author("a"), parts=(), payload={"goal": "ship"})
     assert texts_of(message) == [("text", '{"goal": "ship"}')]

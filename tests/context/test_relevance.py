@@ -1,4 +1,4 @@
-"""What is relevant to a task, and in which order turns are chosen."""
+"""Turns are scored by relevance to a task, and the best ones are selected."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.support.history import say
 
 
 def ranked(texts, task):
-    """Positions, the best first."""
+    """Return the positions, best first."""
     scores = score(texts, task)
     return sorted(range(len(texts)), key=lambda p: (-scores[p][1], -p))
 
 
-def test_what_speaks_of_the_task_comes_first():
+def test_texts_with_words_of_the_task_come_first():
     texts = ["the cookie is lost", "lunch at noon", "Safari drops the cookie", "nothing"]
     assert ranked(texts, "why does Safari drop the cookie")[:2] == [2, 0]
 
@@ -27,12 +27,12 @@ def test_rare_words_weigh_more_than_common_ones():
     assert ranked(texts, "error deadlock")[0] == 3
 
 
-def test_of_two_equals_the_newer_comes_first():
+def test_of_equal_texts_the_newer_comes_first():
     """S4-38."""
     assert ranked(["cookie", "cookie"], "cookie") == [1, 0]
 
 
-def test_a_word_is_found_in_its_longer_forms_and_in_any_case():
+def test_a_word_matches_as_a_prefix_in_any_case():
     assert [pair[0] > 0 for pair in score(["Logins fail", "blogging"], "login")] == [True, False]
 
 
@@ -41,7 +41,7 @@ def test_without_a_match_only_recency_ranks():
     assert [pair[0] for pair in score(["a", "b"], "zebra")] == [0, 0]
 
 
-def test_common_words_count_only_where_there_are_no_others():
+def test_stop_words_are_used_only_if_there_are_no_others():
     assert words_of("Why does the login fail?") == ["fail", "login"]
     assert words_of("to be or not to be") == ["be", "not", "or", "to"]
 
@@ -56,68 +56,68 @@ def test_no_turns_have_no_scores():
     assert score([], "login") == []
 
 
-def test_relevant_turns_are_given_in_their_order(repository, exact, tmp_path):
+def test_relevant_turns_are_in_the_order_of_the_history(repository, exact, tmp_path):
     """S4-41."""
     new(repository)
     for number in range(60):
         say(repository, "conv-001", f"about {'Safari cookies' if number in (5, 20, 40) else 'lunch'} " + "word " * 60)
-    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
-    assert {6, 21, 41} <= set(numbers(seen))
-    assert numbers(seen) == sorted(numbers(seen))
-    assert 0 < (seen.average_relevance or 0) <= 1
+    result = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
+    assert {6, 21, 41} <= set(numbers(result))
+    assert numbers(result) == sorted(numbers(result))
+    assert 0 < (result.average_relevance or 0) <= 1
 
 
-def test_a_turn_that_does_not_fit_is_passed_over(repository, exact, tmp_path):
-    """S4-38, and the second flaw of Zen: one huge turn must not drop everything."""
+def test_a_turn_that_does_not_fit_is_skipped(repository, exact, tmp_path):
+    """S4-38, the second flaw of Zen: one huge turn must not drop everything."""
     new(repository)
     say(repository, "conv-001", "Safari")
     say(repository, "conv-001", "Safari cookie " * 3000)
     say(repository, "conv-001", "lunch")
-    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
-    assert {1, 3} <= set(numbers(seen))
+    result = built(repository, exact, tmp_path, max_tokens=600, task="Safari cookie")
+    assert {1, 3} <= set(numbers(result))
 
 
-def test_it_is_explained_what_was_kept_and_why(repository, exact, tmp_path):
+def test_the_explanation_has_score_tokens_and_reason(repository, exact, tmp_path):
     """S4-40."""
     new(repository)
     for text in ("Safari", "lunch", "x " * 5000):
         say(repository, "conv-001", text)
-    seen = built(repository, exact, tmp_path, max_tokens=600, task="Safari", explain=True)
-    rows = {row.name: row for row in seen.explained}
+    result = built(repository, exact, tmp_path, max_tokens=600, task="Safari", explain=True)
+    rows = {row.name: row for row in result.explained}
     assert (rows["1"].kept, rows["1"].reason, rows["3"].reason) == (True, "fits", "truncated")
     assert (rows["1"].score or 0) > (rows["2"].score or 0)
-    assert all(row.tokens is not None for row in seen.explained if row.kept)
+    assert all(row.tokens is not None for row in result.explained if row.kept)
 
 
-def test_every_turn_is_a_candidate_where_there_is_room(repository, exact, tmp_path):
-    """S4-37: a fixed number of candidates would leave a budget empty that many short turns fit into (S1-28)."""
+def test_every_turn_is_a_candidate_by_default(repository, exact, tmp_path):
+    """S4-37: with a fixed number of candidates, short turns would not fill the budget (S1-28)."""
     new(repository)
     for number in range(200):
         say(repository, "conv-001", f"{number} Safari")
-    seen = built(repository, exact, tmp_path, max_tokens=4000, task="Safari")
-    assert seen.turns_included > 4000 * 8 // 10 // 100
-    assert seen.utilisation >= 0.85
+    result = built(repository, exact, tmp_path, max_tokens=4000, task="Safari")
+    assert result.turns_included > 4000 * 8 // 10 // 100
+    assert result.utilisation >= 0.85
 
 
-def test_of_an_empty_selection_the_relevance_is_nought(repository, exact, tmp_path):
-    """S4-39: never NaN, and none where there is no task."""
+def test_the_average_relevance_of_no_turns_is_zero(repository, exact, tmp_path):
+    """S4-39: never NaN, and None without a task."""
     new(repository)
     say(repository, "conv-001", "Safari")
     assert built(repository, exact, tmp_path, max_tokens=0, task="Safari").average_relevance == 0
     assert built(repository, exact, tmp_path, max_tokens=0).average_relevance is None
 
 
-def test_what_was_filtered_is_told(repository, exact, tmp_path):
+def test_filtered_messages_are_counted(repository, exact, tmp_path):
     """S4-36, S4-39."""
     new(repository)
     say(repository, "conv-001", "Safari")
     say(repository, "conv-001", "set by the host", kind="notice")
-    seen = built(repository, exact, tmp_path, task="Safari")
-    assert (seen.filtered_count, seen.average_relevance, seen.turns_included) == (1, 1.0, 1)
-    assert (seen.summary, seen.metadata["task"]) == (None, "Safari")
+    result = built(repository, exact, tmp_path, task="Safari")
+    assert (result.filtered_count, result.average_relevance, result.turns_included) == (1, 1.0, 1)
+    assert (result.summary, result.metadata["task"]) == (None, "Safari")
 
 
 @pytest.mark.parametrize("task", [".*+?[ word", "aa|bb", r"\b\bww", "naïve Straße", "x" * 5000, "ab" * 2000 + "!"])
-def test_a_task_is_words_and_never_a_pattern(task):
+def test_a_task_is_not_a_regular_expression(task):
     assert [0 <= relevance <= 1 for relevance, _ in score(["something", f"before {task} after"], task)] == [True] * 2
     assert score(["something", f"before {task} after"], task)[1][0] == 1

@@ -1,4 +1,4 @@
-"""Contexts over several conversations: all that was said for one work item."""
+"""Contexts of several conversations for the same work item."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tests.support.history import say
 
 @pytest.fixture
 def three(repository):
-    """Three conversations for one work item, and one for another."""
+    """Return a store with three conversations for one work item, and one for another."""
     for name, item in (("first", "SHOP-1"), ("other", "SHOP-2"), ("second", "SHOP-1"), ("third", "SHOP-1")):
         new(repository, conversation_id=name)
         talk(repository, 3, conversation=name, work_item=item)
     return repository
 
 
-def test_every_session_of_a_work_item_is_in_it_oldest_first(three, exact, tmp_path):
+def test_every_conversation_for_the_work_item_is_included_oldest_first(three, exact, tmp_path):
     """S1-18."""
-    seen = built(three, exact, tmp_path, None, work_item="SHOP-1")
-    assert list(dict.fromkeys(m.session for m in seen.messages)) == ["first", "second", "third"]
-    assert (seen.sessions_included, seen.sessions_excluded) == (3, 0)
-    assert "### first 1. User (carol)" in seen.formatted_history
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert list(dict.fromkeys(m.session for m in result.messages)) == ["first", "second", "third"]
+    assert (result.sessions_included, result.sessions_excluded) == (3, 0)
+    assert "### first 1. User (carol)" in result.formatted_history
 
 
 def test_older_sessions_that_do_not_fit_are_counted_in_the_warning(three, exact, tmp_path):
     """S1-12."""
-    seen = built(three, exact, tmp_path, None, work_item="SHOP-1", max_tokens=250)
-    assert {m.session for m in seen.messages} == {"third"}
-    assert "Session history limited: 2 older sessions excluded due to token budget" in seen.warnings
-    assert seen.sessions_excluded == 2
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1", max_tokens=250)
+    assert {m.session for m in result.messages} == {"third"}
+    assert "Session history limited: 2 older sessions excluded due to token budget" in result.warnings
+    assert result.sessions_excluded == 2
 
 
-def test_a_conversation_that_is_named_comes_last(three, exact, tmp_path):
-    seen = built(three, exact, tmp_path, "first", work_item="SHOP-1")
-    assert seen.messages[-1].session == "first"
-    assert seen.conversation == "first"
+def test_the_given_conversation_comes_last(three, exact, tmp_path):
+    result = built(three, exact, tmp_path, "first", work_item="SHOP-1")
+    assert result.messages[-1].session == "first"
+    assert result.conversation == "first"
 
 
 def test_messages_for_another_work_item_are_left_out(three, exact, tmp_path):
@@ -50,19 +50,19 @@ def test_messages_for_another_work_item_are_left_out(three, exact, tmp_path):
     assert "no item" in texts
 
 
-def test_a_work_item_nobody_speaks_of_is_not_found(three, exact, tmp_path):
+def test_an_unknown_work_item_is_not_found(three, exact, tmp_path):
     with pytest.raises(NotFound):
         built(three, exact, tmp_path, None, work_item="SHOP-9")
 
 
-def test_something_has_to_be_named(three, exact, tmp_path):
+def test_a_conversation_or_a_work_item_is_required(three, exact, tmp_path):
     with pytest.raises(NotFound):
         built(three, exact, tmp_path, None)
 
 
-def test_a_work_item_on_another_branch_than_the_active_one_is_found(three, exact, tmp_path):
+def test_a_work_item_on_an_inactive_branch_is_found(three, exact, tmp_path):
     """S1-18."""
     branch(three, "other", name="side", switch=False)
     say(three, "other/side", "as for SHOP-1", work_item="SHOP-1", time="2030-01-01T00:00:00Z")
-    seen = built(three, exact, tmp_path, None, work_item="SHOP-1")
-    assert seen.messages[-1].text == "as for SHOP-1"
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert result.messages[-1].text == "as for SHOP-1"

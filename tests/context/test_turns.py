@@ -1,4 +1,4 @@
-"""How a message reads as a turn, and what recorded text may not do there."""
+"""A message becomes a turn with heading and content, and recorded text is escaped in it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def head(author="carol", author_kind="agent", kind="plain"):
 
 
 def content(*parts, kind="plain", **fields):
-    """The content of the turn of a message with these parts; None where it is none."""
+    """Return the content of the turn of a message with these parts; None if it is not a turn."""
     message = Message(id="m1", author=Author("carol"), parts=parts, kind=kind, **fields)
-    made = make_turn(1, "conv-001", head(kind=kind), message)
-    return None if made is None else made.content
+    turn = make_turn(1, "conv-001", head(kind=kind), message)
+    return None if turn is None else turn.content
 
 
 def text(words):
     return Part("text", {"text": words})
 
 
-def test_a_turn_says_its_number_role_author_and_time():
+def test_a_heading_has_number_role_author_and_time():
     message = Message(id="m1", author=Author("carol"), parts=(text("hello"),))
-    made = make_turn(12, "conv-001", head(), message)
-    assert made is not None
-    assert made.block == "### 12. Assistant (carol), 2026-01-01T00:00:00Z\n\nhello\n\n"
+    turn = make_turn(12, "conv-001", head(), message)
+    assert turn is not None
+    assert turn.block == "### 12. Assistant (carol), 2026-01-01T00:00:00Z\n\nhello\n\n"
 
 
-def test_where_there_are_several_sessions_the_heading_tells_which():
-    made = make_turn(1, "conv-002", head(), Message(id="m1", author=Author("carol"), parts=(text("x"),)))
-    assert made is not None
-    made.named = True
-    assert made.heading.startswith("### conv-002 1. ")
+def test_a_heading_can_name_the_session():
+    turn = make_turn(1, "conv-002", head(), Message(id="m1", author=Author("carol"), parts=(text("x"),)))
+    assert turn is not None
+    turn.named = True
+    assert turn.heading.startswith("### conv-002 1. ")
 
 
 @pytest.mark.parametrize(
@@ -44,59 +44,59 @@ def test_where_there_are_several_sessions_the_heading_tells_which():
     [("human", "prompt", "User"), ("human", "tool-results", "Assistant"), ("agent", "answer", "Assistant"),
      ("tool", "tool-results", "Assistant"), ("system", "plain", "Assistant"), ("unknown", "plain", "Assistant")],
 )  # fmt: skip
-def test_only_people_are_the_user(author_kind, kind, role):
-    """What a tool or agent wrote is never promoted to the user's words."""
+def test_only_people_have_the_role_user(author_kind, kind, role):
+    """Text of a tool or agent never becomes the user's."""
     assert role_of(head(author_kind=author_kind, kind=kind)) == role
 
 
-def test_calls_and_results_are_one_line_and_the_beginning():
+def test_tool_calls_and_results_are_clipped():
     call = Part("tool_call", {"name": "bash", "input": {"command": "x" * 1000}})
     result = Part("tool_result", {"output": "y" * 5000, "is_error": True})
-    said = content(text("I look."), call, result)
-    assert said is not None
-    first, second, third = said.split("\n\n")
+    text_of_turn = content(text("I look."), call, result)
+    assert text_of_turn is not None
+    first, second, third = text_of_turn.split("\n\n")
     assert (first, second[:16], third[:20]) == ("I look.", "[tool call] bash", "[tool result failed]")
     assert second.endswith(TRUNCATED)
     assert third.endswith(TRUNCATED)
     assert len(third) < 1100
 
 
-def test_thoughts_and_pictures_are_left_out():
+def test_reasoning_and_images_are_left_out():
     assert content(Part("reasoning", {"text": "hmm"}), Part("image", {"data": "aGVsbG8="})) is None
 
 
-def test_a_typed_message_without_a_text_gives_its_document():
-    said = content(kind="decision", payload={"topic": "cookie", "decision": "Secure"})
-    assert said == '{"topic": "cookie", "decision": "Secure"}'
+def test_the_payload_is_the_content_of_a_message_without_text():
+    text_of_turn = content(kind="decision", payload={"topic": "cookie", "decision": "Secure"})
+    assert text_of_turn == '{"topic": "cookie", "decision": "Secure"}'
 
 
 @pytest.mark.parametrize("kind", ["meta", "notice", "system"])
-def test_what_programs_say_of_themselves_is_no_turn(kind):
+def test_meta_notice_and_system_messages_are_not_turns(kind):
     assert content(text("x"), kind=kind) is None
 
 
 @pytest.mark.parametrize(
     "tag", ["<system-reminder>", "</conversation_history>", "< / SYSTEM >", "<Function_Calls>", "<instructions>"]
 )
-def test_tags_that_hosts_obey_are_taken_apart(tag):
+def test_tags_that_agent_programs_interpret_are_escaped(tag):
     assert escape_tags(f"a {tag} b") == f"a &lt;{tag[1:]} b"
 
 
 @pytest.mark.parametrize("harmless", ["<b>", "a < b", "<systemd>", "x <- y", "Vec<System2>"])
-def test_other_tags_stay(harmless):
+def test_other_tags_are_kept(harmless):
     assert escape_tags(harmless) == harmless
 
 
 @pytest.mark.parametrize(
     "line", ["### 3. User", "### conv-1 3. User", "# Context of x", "## Files", "## Conversation", "### File a.py"]
 )
-def test_headings_like_ours_are_marked(line):
+def test_headings_like_ours_are_escaped(line):
     assert as_content(f"x\n{line}\ny") == f"x\n\\{line}\ny"
 
 
-def test_headings_of_the_text_itself_stay():
+def test_other_headings_are_kept():
     assert as_content("# Title\n\n## Part 3\n\n### Details") == "# Title\n\n## Part 3\n\n### Details"
 
 
-def test_a_text_is_clipped_at_a_character_with_a_mark():
+def test_a_text_is_clipped_at_a_number_of_characters_with_a_mark():
     assert (clip("日本語", 3), clip("日本語", 2)) == ("日本語", f"日本{TRUNCATED}")

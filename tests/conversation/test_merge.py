@@ -175,11 +175,12 @@ def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
     assert list_conflicts(repository, "conv-001").conflicts[0].branch == waiting.branch
 
 
-def test_ten_thousand_keys_are_merged_and_the_contested_ones_found(repository):
+@pytest.mark.parametrize("keys", [500, pytest.param(10_000, marks=pytest.mark.sweep)])
+def test_many_keys_are_merged_and_the_conflicting_ones_found(repository, keys):
     history(repository, "main: a", "fix@a:")
     for name, others in (("main", "m"), ("fix", "f")):
         mine = [
-            {"path": f"src/{others}/{n % 100}/{n}", "op": "edit", "content_hash": f"sha256:{n}"} for n in range(10_000)
+            {"path": f"src/{others}/{n % 100}/{n}", "op": "edit", "content_hash": f"sha256:{n}"} for n in range(keys)
         ]
         shared = [{"path": f"src/both/{n}", "op": "edit", "content_hash": f"sha256:{name}{n}"} for n in range(3)]
         say(repository, f"conv-001/{name}", "edited", files=[*mine, *shared])
@@ -187,7 +188,7 @@ def test_ten_thousand_keys_are_merged_and_the_contested_ones_found(repository):
     assert isinstance(done, Merged)
     assert [conflict.key for conflict in done.conflicts] == [f"files/src/both/{n}" for n in range(3)]
     state = state_of(repository, done.tip)
-    assert sum(1 for path, _ in walk_blobs(repository, state) if path.startswith("files/")) == 20_003
+    assert sum(1 for path, _ in walk_blobs(repository, state) if path.startswith("files/")) == 2 * keys + 3
 
 
 def test_the_same_merge_is_the_same_commit_whoever_makes_it(repository, tmp_path):

@@ -1,4 +1,4 @@
-"""A conversation to remember, in a store of its own."""
+"""Fixture: a store with one conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saying things in the conversation that the tests remember."""
+"""Helpers: append messages to the conversation of the tests, and count words as tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decide(repository, topic, decision, author="lead"):
 
 
 def words(text):
-    """Count tokens for a test: words are as good as any."""
+    """Count the words of a text, as its tokens."""
     return len(text.split())
 
 

@@ -1,10 +1,10 @@
-"""What says that something was decided, and what denies, asks or supposes it."""
+"""Sentences that state a decision, and sentences that negate, question or suppose one."""
 
 from __future__ import annotations
 
 import pytest
 
-from scopes.memory.extract import says_decided
+from scopes.memory.extract import states_decision
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from scopes.memory.extract import says_decided
         "We agreed that nothing is logged.",
     ],
 )  # fmt: skip
-def test_a_decision_may_be_against_something(sentence):
-    assert says_decided(sentence)
+def test_a_stated_decision_is_recognized(sentence):
+    assert states_decision(sentence)
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ def test_a_decision_may_be_against_something(sentence):
         "We decided whether", "Suppose they agreed to it.", "We should have decided that earlier.",
     ],
 )  # fmt: skip
-def test_what_is_denied_asked_or_supposed_is_not_decided(sentence):
-    assert not says_decided(sentence)
+def test_a_negated_questioned_or_conditional_decision_is_not(sentence):
+    assert not states_decision(sentence)
 
 
 @pytest.mark.parametrize("text", ["not decided " * 20_000, ", we " * 50_000, "decided nothing " * 20_000])
-def test_a_sentence_without_end_is_read_at_once(text):
-    assert not says_decided(text)
+def test_a_very_long_sentence_takes_linear_time(text):
+    assert not states_decision(text)

@@ -1,4 +1,4 @@
-"""Entries as they are stored."""
+"""The stored form of entries."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LEAST = {"id": "x", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00
 
 @given(ENTRIES)
 @settings(max_examples=100)
-def test_what_is_written_is_read_back(entry):
+def test_decoding_an_encoded_entry_returns_it(entry):
     assert decode_entry(encode_entry(entry)) == entry
 
 
-def test_an_entry_is_json_that_people_can_read():
+def test_an_entry_is_indented_json():
     """S0-12."""
     text = encode_entry(Entry(id="x", agent="a", summary="Über\ud800", time="t")).decode()
     assert '\n  "summary": "Über\\ud800",\n' in text
@@ -48,7 +48,7 @@ def test_an_entry_is_json_that_people_can_read():
     assert (document["topics"], document["decisions"], document["action_items"]) == ([], [], [])
 
 
-def test_absent_lists_are_empty_and_an_unknown_field_stays():
+def test_missing_lists_are_empty_and_unknown_fields_are_kept():
     """S0-14."""
     entry = decode_entry(json.dumps(LEAST | {"decisions": "none", "topics": None, "later": 1}).encode())
     assert (entry.decisions, entry.topics, entry.action_items, entry.extra) == ((), (), (), {"later": 1})
@@ -56,7 +56,7 @@ def test_absent_lists_are_empty_and_an_unknown_field_stays():
 
 
 @pytest.mark.parametrize(("stored", "read"), [(0, 1), (-3, 1), (10, 10), (99, 10), ("high", 3), (None, 3)])
-def test_an_importance_out_of_range_is_the_nearest_one(stored, read):
+def test_an_importance_out_of_range_is_clamped(stored, read):
     """S0-13."""
     assert decode_entry(json.dumps(LEAST | {"importance": stored}).encode()).importance == read
 
@@ -64,6 +64,6 @@ def test_an_importance_out_of_range_is_the_nearest_one(stored, read):
 @pytest.mark.parametrize(
     "data", [b"[]", b'{"id": "x"}', b'{"id": 1, "agent": "", "summary": "", "timestamp": ""}', b"{", b"\xff"]
 )
-def test_what_is_no_entry_is_refused(data):
+def test_damaged_data_is_refused(data):
     with pytest.raises(Corrupt):
         decode_entry(data)

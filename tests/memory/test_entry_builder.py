@@ -1,4 +1,4 @@
-"""Entries whose summary the user's own command writes."""
+"""Entries with a summary by the user's command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on Same
 
 
 def with_summarizer(repository, command, seconds=20, origin="flag"):
-    """Open the store again, with a command to write summaries."""
+    """Open the store with a summarizer command in its settings."""
     values = {"scopes.summarizer": command, "scopes.summarizerTimeout": str(seconds)}
     settings = {key: Setting(key, value, origin) for key, value in values.items()}
     return open_repository(repository.path, FAST | settings, Caller("carol", "test"))
@@ -26,7 +26,7 @@ def with_summarizer(repository, command, seconds=20, origin="flag"):
 
 @pytest.fixture
 def script(tmp_path):
-    """Write a program that summarizes and notes how often it was asked."""
+    """Write a summarizer program that counts its runs."""
 
     def write(body):
         program, calls = tmp_path / "my model.sh", tmp_path / "calls"
@@ -37,7 +37,7 @@ def script(tmp_path):
     return write
 
 
-def test_the_users_command_writes_the_summary_and_rules_tell_the_rest(repository, script):
+def test_the_command_writes_the_summary_and_rules_everything_else(repository, script):
     command, calls = script('grep -c "the cookie" | sed "s/$/ line about cookies/"')
     say(repository, *FOUR)
     (entry,) = update(with_summarizer(repository, command)).entries
@@ -49,8 +49,8 @@ def test_the_users_command_writes_the_summary_and_rules_tell_the_rest(repository
 
 
 @pytest.mark.parametrize("body", ["exit 3", "true", "sleep 60", "kill -9 $$", "yes"])
-def test_where_the_command_fails_there_are_entries_all_the_same(repository, script, body):
-    """S0-22; a model that is not there is asked once, not for every branch."""
+def test_entries_are_made_by_rules_if_the_command_fails(repository, script, body):
+    """S0-22; a failing command is run once, not for every branch."""
     new(repository)
     for where in ("conv-001", "conv-002"):
         say(repository, *FOUR, where=where)
@@ -65,7 +65,7 @@ def test_where_the_command_fails_there_are_entries_all_the_same(repository, scri
     assert "stored" not in note.text
 
 
-def test_what_a_model_has_written_is_kept_when_a_later_one_is_broken_off(repository, script):
+def test_entries_by_a_command_are_stored_before_the_next_is_interrupted(repository, script):
     new(repository)
     for where in ("conv-001", "conv-002"):
         say(repository, *FOUR, where=where)
@@ -74,8 +74,8 @@ def test_what_a_model_has_written_is_kept_when_a_later_one_is_broken_off(reposit
     assert len(git(repository, "log", "--format=%h", "refs/scopes/memory").split()) == 2
 
 
-def test_a_command_may_itself_write_into_the_store(repository, script):
-    """It is asked without the store's lock; what was said meanwhile is for the next time."""
+def test_a_command_can_write_to_the_store_while_it_runs(repository, script):
+    """It runs without the store's lock; messages appended meanwhile are left for the next update."""
     say(repository, *FOUR)
     opened = with_summarizer(repository, script("echo short")[0])
     other = open_store(repository.path, actor="somebody else")
@@ -92,7 +92,7 @@ def test_a_command_may_itself_write_into_the_store(repository, script):
     assert len(update(repository, at_once=True).entries[0].sources.messages) == 1
 
 
-def test_the_command_is_not_asked_where_it_is_not_wanted_or_not_the_users(repository, script):
+def test_the_command_is_not_run_with_builtin_or_from_other_settings(repository, script):
     command, calls = script("echo evil")
     say(repository, *FOUR)
     git(repository, "config", "scopes.summarizer", command)
@@ -102,7 +102,7 @@ def test_the_command_is_not_asked_where_it_is_not_wanted_or_not_the_users(reposi
     assert calls() == 0
 
 
-def test_a_summary_of_pages_is_cut(repository, script):
+def test_a_very_long_summary_is_cut(repository, script):
     say(repository, *FOUR)
     (entry,) = update(with_summarizer(repository, script("head -c 9000 /dev/zero | tr '\\0' x")[0])).entries
     assert (len(entry.summary), entry.summary[-1]) == (4000, "…")

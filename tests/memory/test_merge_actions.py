@@ -1,4 +1,4 @@
-"""Things to do over several entries of one conversation."""
+"""Action items across the entries of a conversation."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from scopes.memory.update import update
 from tests.memory.talking import say
 
 
-def left(repository):
-    """What is left to do."""
+def open_items(repository):
+    """Return the texts of the open action items."""
     return [row.item.text for row in list_actions(repository).actions]
 
 
 def remember(repository, *texts, where="conv-001"):
-    """Say something and make an entry of it."""
+    """Append texts and make an entry of them."""
     say(repository, *texts, where=where)
     return update(repository, where, at_once=True).entries[0]
 
 
-def test_what_is_checked_later_is_done_in_the_entry_that_knew_of_it(repository):
+def test_an_item_checked_later_is_closed_in_its_older_entry(repository):
     """S0-20."""
     remember(repository, "- [ ] test it\n- [ ] ship it")
     remember(repository, "- [x] Test  it")
-    assert left(repository) == ["ship it"]
+    assert open_items(repository) == ["ship it"]
     undo(repository)
-    assert left(repository) == ["test it", "ship it"]
+    assert open_items(repository) == ["test it", "ship it"]
 
 
-def test_what_is_said_again_is_known_once(repository):
+def test_a_repeated_item_is_kept_once(repository):
     remember(repository, "- [ ] test it")
     assert remember(repository, "- [ ] test it\n- [ ] ship it").action_items[0].text == "ship it"
-    assert sorted(left(repository)) == ["ship it", "test it"]
+    assert sorted(open_items(repository)) == ["ship it", "test it"]
 
 
-def test_what_was_done_by_hand_may_come_up_again(repository):
+def test_an_item_closed_by_hand_can_be_added_again(repository):
     entry = remember(repository, "- [ ] test it")
     done(repository, entry.action_items[0].id)
     remember(repository, "- [ ] test it")
-    assert left(repository) == ["test it"]
+    assert open_items(repository) == ["test it"]
 
 
-def test_another_conversation_closes_nothing(repository):
+def test_another_conversation_does_not_close_items(repository):
     new(repository)
     remember(repository, "- [ ] test it")
     remember(repository, "- [x] test it", where="conv-002")
-    assert left(repository) == ["test it"]
+    assert open_items(repository) == ["test it"]
 
 
 ITEMS = st.lists(
@@ -62,7 +62,7 @@ ITEMS = st.lists(
 
 
 def entry(name, uuid, items):
-    """An entry with things to do."""
+    """Return an entry with action items."""
     return Entry(
         id=name, agent="a", summary="s", time="2026-01-01T00:00:00Z", uuid=uuid, action_items=number_items(items, name)
     )
@@ -70,9 +70,9 @@ def entry(name, uuid, items):
 
 @given(st.lists(st.tuples(st.sampled_from(["u", "w", None]), ITEMS), max_size=4), ITEMS)
 @settings(max_examples=150)
-def test_settling_closes_and_never_opens_or_loses(older, items):
+def test_merging_closes_items_and_never_opens_or_loses_any(older, items):
     before = [entry(f"e{number}", uuid, found) for number, (uuid, found) in enumerate(older)]
-    settled, changed = merge_actions(entry("new", "u", items), before)
+    merged, changed = merge_actions(entry("new", "u", items), before)
     by_id = {each.id: each for each in before}
     for each in changed:
         old = by_id[each.id]
@@ -80,6 +80,6 @@ def test_settling_closes_and_never_opens_or_loses(older, items):
         assert [item.text for item in each.action_items] == [item.text for item in old.action_items]
         assert all(new.done or not was.done for new, was in zip(each.action_items, old.action_items, strict=True))
     now = [{each.id: each for each in (*before, *changed)}[each.id] for each in before]
-    assert merge_actions(settled, now) == (settled, [])
-    known = {" ".join(i.text.lower().split()) for each in (*now, settled) for i in each.action_items}
+    assert merge_actions(merged, now) == (merged, [])
+    known = {" ".join(i.text.lower().split()) for each in (*now, merged) for i in each.action_items}
     assert {" ".join(text.lower().split()) for text, _ in items} <= known

@@ -1,4 +1,4 @@
-"""The law of the memory: whatever was said is remembered, and once, however histories branch, merge and are rewritten."""
+"""Every message is in exactly one entry, however histories branch, merge and are rewritten."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ STEPS = st.lists(
 
 
 def remembered(repository):
-    """The messages of all entries, with repetitions."""
+    """Return the source messages of all entries, with repetitions."""
     return [source for entry in list_memory(repository).entries for source in entry.sources.messages]
 
 
-def spoken(repository):
-    """The ids of everything that says something."""
+def all_sources(repository):
+    """Return the ids of all source messages of the conversation."""
     return {
         each.head.id
         for each in read_source_messages(
@@ -46,7 +46,7 @@ def spoken(repository):
 
 @given(STEPS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_ids, steps):
+def test_every_message_is_in_exactly_one_entry(tmp_path_factory, spread_ids, steps):
     """S0-10."""
     repository = fresh(tmp_path_factory)
     branches = ["main"]
@@ -61,9 +61,9 @@ def test_every_message_is_remembered_exactly_once(tmp_path_factory, spread_ids, 
             where = f"{CONVERSATION}/{place}" if step == "update-branch" else None
             update(repository, where, at_once=step == "now")
     update(repository, at_once=True)
-    told = remembered(repository)
-    assert len(told) == len(set(told))
-    assert set(told) == spoken(repository)
+    covered = remembered(repository)
+    assert len(covered) == len(set(covered))
+    assert set(covered) == all_sources(repository)
 
 
 def fresh(tmp_path_factory):
@@ -73,25 +73,25 @@ def fresh(tmp_path_factory):
     return made
 
 
-def test_a_merge_brings_no_message_twice(repository):
+def test_a_merge_adds_no_message_twice(repository):
     drawn = history(repository, "main: a b", "fix@b: c d", "main: e", conversation="conv-009")
     update(repository, "conv-009", at_once=True)
     update(repository, "conv-009/fix", at_once=True)
     merge(repository, "conv-009", "fix", target="main")
     update(repository, "conv-009", at_once=True)
-    told = remembered(repository)
-    assert len(told) == len(set(told))
-    assert set(told) >= set(drawn.ids.values())
+    covered = remembered(repository)
+    assert len(covered) == len(set(covered))
+    assert set(covered) >= set(drawn.ids.values())
 
 
-def test_a_message_that_was_picked_is_not_told_again(repository):
+def test_a_cherry_picked_message_is_not_new(repository):
     drawn = history(repository, "main: a b", "fix@a: c", conversation="conv-009")
     update(repository, at_once=True)
     cherry_pick(repository, "conv-009", [drawn.ids["c"]], branch="main")
     assert update(repository, at_once=True).entries == ()
 
 
-def test_what_was_rewound_and_said_anew_is_new(repository):
+def test_a_message_appended_after_a_rewind_is_new(repository):
     say(repository, "One.", "Two.")
     update(repository, at_once=True)
     rewind(repository, CONVERSATION, count=1)
@@ -100,7 +100,7 @@ def test_what_was_rewound_and_said_anew_is_new(repository):
     assert update(repository, at_once=True).entries[0].sources.messages == (again,)
 
 
-def test_an_amended_message_is_new_by_its_new_text_and_a_retraction_says_nothing(repository):
+def test_an_amendment_is_new_and_a_retraction_is_not(repository):
     first, second = say(repository, "It is port 80.", "Forget this.")
     update(repository, at_once=True)
     retract(repository, CONVERSATION, second, "", author="planner")
@@ -109,17 +109,17 @@ def test_an_amended_message_is_new_by_its_new_text_and_a_retraction_says_nothing
     assert update(repository, at_once=True).entries[0].summary == "It is port 8080."
 
 
-def test_a_rebased_branch_is_known(repository):
+def test_a_rebased_branch_has_no_new_messages(repository):
     history(repository, "main: a b", "fix@a: c d", conversation="conv-009")
     update(repository, at_once=True)
     rebase(repository, "conv-009", branch="fix", onto="main")
     assert update(repository, at_once=True).entries == ()
 
 
-@pytest.mark.parametrize("most", [0, 1])
-def test_what_was_forgotten_stays_forgotten_on_every_branch(repository, most):
+@pytest.mark.parametrize("limit", [0, 1])
+def test_pruned_messages_are_not_new_on_any_branch(repository, limit):
     history(repository, "main: a b c d", "fix@b: e f g h", conversation="conv-009")
     assert len(update(repository).entries) == 2
-    prune(repository, most=most)
+    prune(repository, max_entries=limit)
     assert update(repository, at_once=True).entries == ()
-    assert len(list_memory(repository).entries) == most
+    assert len(list_memory(repository).entries) == limit

@@ -1,4 +1,4 @@
-"""The rules for decisions, on sentences of real conversations with agents, each judged by hand."""
+"""The rules for decisions, on hand-labelled sentences of real conversations with agents."""
 
 from __future__ import annotations
 
@@ -50,28 +50,28 @@ OF_NOBODY = [
 
 
 def decided(text, kind):
-    """What the rules find in a sentence of a person or an agent."""
+    """Return the decisions in a sentence of a person or an agent."""
     return decisions_of([SourceMessage(None, plain_message("somebody", text, author_kind=kind))])
 
 
 @pytest.mark.parametrize("text", OF_PEOPLE)
-def test_what_a_person_chooses_is_decided_and_what_an_agent_proposes_is_not(text):
+def test_a_choice_is_a_decision_of_a_person_and_a_proposal_of_an_agent(text):
     assert decided(text, "human") == (text,)
     assert decided(text, "agent") == ()
 
 
 @pytest.mark.parametrize("text", OF_ANYBODY)
-def test_what_says_that_it_is_decided_counts_from_everybody(text):
+def test_a_stated_decision_counts_for_people_and_agents(text):
     assert decided(text, "human") == decided(text, "agent") == (text,)
 
 
 @pytest.mark.parametrize("text", OF_NOBODY)
-def test_talk_about_deciding_is_no_decision(text):
+def test_talk_about_deciding_is_not_a_decision(text):
     assert decided(text, "human") == decided(text, "agent") == ()
 
 
 @pytest.mark.parametrize(
     "text", ["x" * 100_000, "yes " * 30_000, "let's " * 30_000, "we decided " * 10_000, "decid" * 30_000]
 )
-def test_a_text_without_end_is_read_at_once(text):
+def test_a_very_long_text_takes_linear_time(text):
     assert all(len(found) <= 500 for found in decided(text, "human"))

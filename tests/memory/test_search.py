@@ -1,4 +1,4 @@
-"""The laws of searching the memory."""
+"""Properties of the memory search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthChec
 
 @pytest.fixture
 def fill(tmp_path_factory, spread_ids):
-    """Make a store with the drawn entries."""
+    """Make a store with generated entries."""
 
     def make(entries):
         repository = make_store(tmp_path_factory.mktemp("search") / "store.git")
@@ -38,15 +38,15 @@ def fill(tmp_path_factory, spread_ids):
 
 
 def everything(entry):
-    """All words of an entry, in one case."""
+    """Return all texts of an entry, case-folded."""
     actions = [item.text for item in entry.action_items]
     return "\n".join([entry.summary, *entry.topics, *entry.decisions, *actions, entry.agent]).casefold()
 
 
 @few
 @given(ENTRIES, TEXTS)
-def test_exactly_the_entries_with_every_word_are_found(fill, entries, query):
-    """S0-15: over all text fields, in upper or lower case."""
+def test_entries_with_every_word_are_found_and_no_others(fill, entries, query):
+    """S0-15: over all text fields, in any case."""
     repository = fill(entries)
     expected = {
         entry.id
@@ -59,7 +59,7 @@ def test_exactly_the_entries_with_every_word_are_found(fill, entries, query):
 
 @few
 @given(ENTRIES, TEXTS)
-def test_the_order_is_by_score_importance_and_age_and_always_the_same(fill, entries, query):
+def test_hits_are_ordered_by_score_importance_and_age(fill, entries, query):
     """S0-15: ranked, stable."""
     repository = fill(entries)
     hits = search(repository, query).hits
@@ -71,7 +71,7 @@ def test_the_order_is_by_score_importance_and_age_and_always_the_same(fill, entr
 
 @few
 @given(ENTRIES, TEXTS, st.sampled_from(KINDS), st.integers(1, 10))
-def test_a_filter_only_takes_away(fill, entries, query, kind, least):
+def test_a_filter_only_removes_hits(fill, entries, query, kind, least):
     """S0-15."""
     repository = fill(entries)
     whole = {hit.entry.id for hit in search(repository, query).hits}
@@ -82,7 +82,7 @@ def test_a_filter_only_takes_away(fill, entries, query, kind, least):
     assert all(hit.entry.importance >= least for hit in important)
 
 
-def test_a_word_that_is_found_in_more_telling_fields_comes_first(fill):
+def test_a_word_in_a_field_of_greater_weight_ranks_higher(fill):
     repository = fill(
         [("nothing", [], [], ["cookie"], 3), ("nothing", [], ["cookie"], [], 3), ("nothing", ["cookie"], [], [], 3)]
     )

@@ -1,4 +1,4 @@
-"""Sentences of prose, lists, headings, code and scripts without blanks."""
+"""Splitting prose, lists, headings, code and scripts without spaces into sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scopes.memory.sentences import split_sentences, walk_lines
         ("「終わり。」次です。", ["「終わり。」", "次です。"]),
     ],
 )
-def test_a_text_is_split_where_its_sentences_end(text, sentences):
+def test_a_text_is_split_at_sentence_ends(text, sentences):
     assert split_sentences(text) == sentences
 
 
@@ -40,33 +40,33 @@ def test_code_is_left_out():
     assert split_sentences(text) == ["Before.", "After.", "End."]
 
 
-def test_links_and_bold_words_are_their_words_and_directives_nothing():
+def test_links_and_bold_text_become_words_and_directives_are_removed():
     text = 'See [sync.go](/home/carol/sync.go:12) and **this** one.\n::git-commit{cwd="/home"}\n2 ** 3 ** 4'
     assert split_sentences(text) == ["See sync.go and this one.", "2 ** 3 ** 4"]
 
 
-def test_marks_without_end_are_read_at_once():
+def test_very_many_punctuation_marks_take_linear_time():
     for mark in ("[", "[a", "**a", "[a](", "* ", "::a"):
         assert split_sentences(mark * 100_000) != [""]
 
 
-def test_an_open_fence_hides_the_rest_only():
+def test_an_open_fence_hides_only_what_follows():
     assert split_sentences("Said before.\n```\ncode. More") == ["Said before."]
 
 
-def test_an_indented_list_is_no_code():
+def test_an_indented_list_is_not_code():
     assert split_sentences("Plan:\n\n    - deeper item") == ["Plan:", "deeper item"]
 
 
-def test_a_million_blanks_are_one():
+def test_a_million_spaces_become_one():
     assert split_sentences("a" + " " * 1_000_000 + "b.") == ["a b."]
     assert split_sentences("." * 1_000_000) == ["." * 1_000_000]
 
 
 @given(st.text(alphabet="ab A.!? \n-`1。", max_size=200))
 @settings(max_examples=150)
-def test_no_word_is_lost_and_none_is_made_up(text):
-    """What is kept is what stands outside of code, in order."""
+def test_no_word_is_lost_or_added(text):
+    """The sentences contain everything outside of code, in order."""
     sentences = split_sentences(text)
     kept = "".join("".join(walk_lines(text)).split())
     position = 0

@@ -1,4 +1,4 @@
-"""Which messages are new, also after a merge and a rebase."""
+"""New messages since a summary, after merges and rebases too."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def tip_of(repository, name="main"):
 
 
 def new_ids(repository, name="main"):
-    """What was said since the last summary, as ids."""
+    """Return the ids of the messages since the last summary."""
     return [
         each.head.id
         for each in read_source_messages(repository, heads_since_summary(repository, tip_of(repository, name)))
     ]
 
 
-def test_a_merge_brings_in_what_the_summary_did_not_see(repository):
+def test_merged_messages_that_the_summary_did_not_cover_are_new(repository):
     say(repository, "Before.")
     branch(repository, CONVERSATION, name="fix")
     (aside,) = say(repository, "On the branch.", branch="fix")
@@ -35,7 +35,7 @@ def test_a_merge_brings_in_what_the_summary_did_not_see(repository):
     assert len(new_ids(repository)) <= 2  # the branch's message, and what the merge itself says
 
 
-def test_a_rebase_gives_new_commits_and_nothing_new_to_remember(repository):
+def test_rebased_messages_are_not_new(repository):
     say(repository, "Before.")
     branch(repository, CONVERSATION, name="fix")
     say(repository, "One on the branch.", "Two on the branch.", branch="fix")
@@ -46,7 +46,7 @@ def test_a_rebase_gives_new_commits_and_nothing_new_to_remember(repository):
     assert entry.sources.messages == (later,)
 
 
-def test_beyond_nothing_known_is_everything_in_order(repository):
+def test_without_known_commits_all_messages_are_listed_in_order(repository):
     ids = say(repository, "One.", "Two.")
     assert [head.id for head in heads_beyond(repository, tip_of(repository), ())] == ids
     assert heads_beyond(repository, tip_of(repository), [tip_of(repository)]) == []

@@ -1,4 +1,4 @@
-"""The memory's ref: what plain git, another program or an accident may put there."""
+"""The memory's ref with content by plain git, other programs or accidents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAST = {"id": "k3x9", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00
 
 
 def put(repository, path, content):
-    """Commit a file to the memory's ref, whatever it holds."""
+    """Commit a file with any content to the memory's ref."""
     with exclusive_write(repository):
         change_memory(repository, Memory(repository), {path: content}, "foreign")
 
@@ -44,47 +44,47 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_file_that_is_no_entry_is_told_and_left_alone(repository, content):
+def test_a_file_that_is_not_an_entry_is_noted_and_kept(repository, content):
     kept = add(repository, "Kept.", agent="a").entry
     put(repository, "entries/k3x9.json", content)
     listed = list_memory(repository)
     assert [entry.id for entry in listed.entries] == [kept.id]
-    assert [note.text for note in listed.notes] == ["in the memory 1 file is no entry, left alone: entries/k3x9.json"]
+    assert [note.text for note in listed.notes] == [
+        "in the memory, 1 file is not an entry and was ignored: entries/k3x9.json"
+    ]
     add(repository, "More.", agent="a")
-    prune(repository, most=0)
+    prune(repository, max_entries=0)
     assert "entries/k3x9.json" in git(repository, "ls-tree", "-r", "--name-only", "refs/scopes/memory")
     assert stats(repository).total == 0
 
 
-def test_every_way_of_reading_tells_of_it(repository):
+def test_every_reading_command_notes_files_that_are_not_entries(repository):
     for number in range(5):
         put(repository, f"entries/bad{number}.json", b"{}")
     add(repository, "Kept.", agent="a", actions=["this"])
     found = [
-        list_memory(repository), search(repository, "kept"), context(repository, neutralise=str),
-        stats(repository), list_actions(repository), prune(repository, most=9),
+        list_memory(repository), search(repository, "kept"), context(repository),
+        stats(repository), list_actions(repository), prune(repository, max_entries=9),
     ]  # fmt: skip
-    text = (
-        "in the memory 5 files are no entries, left alone: entries/bad0.json, entries/bad1.json, entries/bad2.json, ..."
-    )
+    text = "in the memory, 5 files are not entries and were ignored: entries/bad0.json, entries/bad1.json, entries/bad2.json, ..."
     assert [[note.text for note in result.notes] for result in found] == [[text]] * 6
 
 
-def test_the_newest_are_read_and_no_others(repository):
-    """However much is remembered."""
+def test_only_the_newest_entries_are_read(repository):
+    """However many entries there are."""
     put(repository, "entries/2000-01/01T000000.000000000-old.json", b"{}")
     newest = [add(repository, f"entry {number}", agent="a").entry for number in range(3)][-1]
     listed = list_memory(repository, limit=3)
     assert (listed.entries[0], len(listed.entries), listed.notes) == (newest, 3, ())
-    assert context(repository, neutralise=str, limit=3).notes == ()
+    assert context(repository, limit=3).notes == ()
     assert show_memory(repository, newest.id[:8]).notes == ()
     assert len(list_memory(repository).notes) == 1
 
 
 @given(st.lists(st.tuples(st.sampled_from(TIMES), st.booleans()), max_size=12))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_the_order_is_that_of_time_wherever_an_entry_lies(repository, times):
-    """Other programs put entries elsewhere, and no clock writes times as another does."""
+def test_entries_are_ordered_by_time_whatever_their_path(repository, times):
+    """Other programs use other paths and other time formats."""
     entries = [
         decode_entry(json.dumps(LEAST | {"id": f"e{n}", "timestamp": t}).encode()) for n, (t, _) in enumerate(times)
     ]
@@ -96,7 +96,7 @@ def test_the_order_is_that_of_time_wherever_an_entry_lies(repository, times):
     assert list(list_memory(repository).entries) == sorted(entries, key=lambda e: e.age_key, reverse=True)
 
 
-def test_what_else_lies_there_does_no_harm(repository):
+def test_other_files_and_directories_are_ignored(repository):
     say(repository, "One.", "Two.", "Three.", "Four.")
     for path in ("README", "covered/stray", "covered/u/main", "entries/deep/x.json"):
         put(repository, path, b"no commit")
@@ -105,7 +105,7 @@ def test_what_else_lies_there_does_no_harm(repository):
     assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
 
 
-def test_an_entry_of_another_program_is_read_and_its_things_to_do_are_named_by_it(repository):
+def test_an_entry_of_another_program_is_read_and_its_items_get_ids(repository):
     """S0-13: clamped on import."""
     items = [{"id": "1", "text": "rotate the keys"}, {"id": "x"}, "none"]
     put(repository, "entries/k3x9.json", json.dumps(LEAST | {"action_items": items, "importance": 99}).encode())
@@ -115,7 +115,7 @@ def test_an_entry_of_another_program_is_read_and_its_things_to_do_are_named_by_i
 
 
 @pytest.mark.parametrize("target", ["blob", "tree", "missing"])
-def test_a_ref_that_is_no_commit_is_refused(repository, target):
+def test_a_ref_to_something_other_than_a_commit_is_refused(repository, target):
     add(repository, "Kept.", agent="a")
     oid = {
         "blob": lambda: git(repository, "rev-parse", "refs/scopes/memory^{tree}").strip(),
@@ -124,12 +124,12 @@ def test_a_ref_that_is_no_commit_is_refused(repository, target):
     }[target]()
     with open(f"{repository.path}/refs/scopes/memory", "w", encoding="ascii") as file:
         file.write(f"{oid}\n")
-    with pytest.raises(ScopesError) as refusal:
+    with pytest.raises(ScopesError) as error:
         tuple(Memory(repository).walk())
-    assert "\n" not in refusal.value.message
+    assert "\n" not in error.value.message
 
 
-def test_the_start_of_an_id_must_be_typed(repository):
+def test_an_empty_prefix_matches_no_entry(repository):
     add(repository, "Kept.", agent="a")
     with pytest.raises(NotFound):
         show_memory(repository, "")

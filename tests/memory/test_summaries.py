@@ -1,4 +1,4 @@
-"""Which summaries there are, and which of them are stale."""
+"""The list of summaries, and which of them are stale."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.memory.talking import CONVERSATION, WORDS, decide, say
 
 
 def newer(repository, name):
-    """How many messages the message itself says to be newer."""
+    """Return the number of newer messages that `cat` shows for a summary."""
     return cat(repository, name).newer
 
 
-def test_there_may_be_none(repository):
+def test_a_branch_without_summaries_has_an_empty_list(repository):
     say(repository, "One.")
     listed = list_summaries(repository, CONVERSATION)
     assert (listed.summaries, listed.uncovered) == ((), 1)
@@ -39,7 +39,7 @@ def test_there_may_be_none(repository):
         ("plain", "injected", "A reminder.", False), ("error", "agent", "It broke.", True),
     ],
 )  # fmt: skip
-def test_only_what_somebody_says_makes_a_summary_stale(repository, kind, author_kind, text, stale):
+def test_only_messages_of_people_and_agents_make_a_summary_stale(repository, kind, author_kind, text, stale):
     """S4-47."""
     say(repository, "One thing.")
     name = summarize(repository, CONVERSATION, WORDS).id
@@ -57,8 +57,8 @@ def test_a_decision_makes_a_summary_stale(repository):
     assert newer(repository, name) == 1
 
 
-def test_a_compaction_is_listed_and_what_follows_it_is_its_continuation(repository):
-    """A context begins there and has what came after, so that only the list marks it."""
+def test_messages_after_a_compaction_count_only_in_the_list(repository):
+    """A context starts at it and contains the later messages, so it is not marked elsewhere."""
     say(repository, "One thing.")
     name = compact(repository, CONVERSATION, WORDS).id
     say(repository, "Later.")
@@ -78,7 +78,7 @@ def test_a_merge_makes_a_summary_stale(repository):
     assert newer(repository, name) >= 3
 
 
-def test_a_rebased_summary_is_marked_where_it_now_stands(repository):
+def test_a_rebased_summary_counts_messages_at_its_new_position(repository):
     say(repository, "Before.")
     branch(repository, CONVERSATION, name="fix")
     say(repository, "Aside.", branch="fix")
@@ -99,7 +99,7 @@ def test_a_summary_on_a_renamed_branch_counts_on_the_active_one(repository):
     assert newer(repository, name) == 1
 
 
-def test_a_branch_counts_its_own_summary_and_not_that_of_its_trunk(repository):
+def test_a_branch_counts_its_own_summary_only(repository):
     say(repository, "Before.")
     summarize(repository, CONVERSATION, WORDS)
     branch(repository, CONVERSATION, name="fix")
@@ -109,8 +109,8 @@ def test_a_branch_counts_its_own_summary_and_not_that_of_its_trunk(repository):
     assert {each.name: each.newer for each in show(repository, CONVERSATION).branches} == {"main": 0, "fix": 0}
 
 
-def test_a_log_marks_summaries_only_where_it_knows(repository):
-    """A log that begins before the tip has not seen what is newer."""
+def test_a_log_marks_summaries_only_from_the_tip(repository):
+    """A log from an earlier message does not know the newer ones."""
     say(repository, "One thing.")
     name = summarize(repository, CONVERSATION, WORDS).id
     say(repository, "Later.", "Still later.")
@@ -122,7 +122,7 @@ def test_a_log_marks_summaries_only_where_it_knows(repository):
 
 
 @pytest.mark.parametrize("summarizes", [None, "x", {}, {"branch": 7}, {"branch": "gone"}, {"messages": [1, None]}])
-def test_a_summary_of_another_program_is_marked_all_the_same(repository, summarizes):
+def test_a_summary_of_another_program_is_marked_as_stale(repository, summarizes):
     message = plain_message("other", "In short.", kind="summary")
     extra = {} if summarizes is None else {"summarizes": summarizes}
     name = append(repository, CONVERSATION, type(message)(**_fields(message) | {"extra": extra})).id
@@ -136,8 +136,8 @@ def _fields(message):
     return {name: getattr(message, name) for name in message.__slots__}
 
 
-def test_what_a_summary_stands_for_is_in_its_message(repository):
-    """S4-45: branch, sources, both counts and their ratio, for whoever reads the store with plain git."""
+def test_a_summary_message_stores_its_sources_and_counts(repository):
+    """S4-45: branch, sources, both counts and their ratio, readable with plain git."""
     branch(repository, CONVERSATION, name="fix")
     ids = say(repository, "The login form fails on Safari.", "Safari blocks the cookie of the form.", branch="fix")
     done = summarize(repository, "conv-001/fix", WORDS, ratio=0.5)
@@ -150,5 +150,5 @@ def test_what_a_summary_stands_for_is_in_its_message(repository):
 
 
 def stored_text(stored):
-    """The text of a stored message."""
+    """Return the text of a stored message."""
     return "".join(part["text"] for part in stored["parts"])

@@ -1,4 +1,4 @@
-"""Summaries as messages: what they cover, whether they still hold, and that a failure stores nothing."""
+"""Summary messages: what they cover, when they are stale, and that a failure stores nothing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import read_message
 from scopes.history.revparse import list_branch_tips
-from scopes.memory.amended_sources import source_ids
 from scopes.memory.compact import compact
-from scopes.memory.source_messages import SourceMessage
+from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
-from scopes.memory.summarize import summarize
-from scopes.memory.summarizer import summarize_built_in
+from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.conversation.stores import FAST, git
@@ -35,13 +33,13 @@ TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the logi
 
 
 def with_summarizer(repository, command, origin="flag"):
-    """Open the store again, with a command to write summaries."""
+    """Open the store with a summarizer command in its settings."""
     setting = Setting("scopes.summarizer", command, origin)
     return open_repository(repository.path, FAST | {"scopes.summarizer": setting}, Caller("carol", "test"))
 
 
 def texts(repository):
-    """Every text of main, oldest first."""
+    """Return the texts on main, oldest first."""
     return [entry.message.text for entry in log(repository, CONVERSATION, oldest_first=True).items]
 
 
@@ -65,11 +63,11 @@ def test_the_next_summary_covers_only_what_is_new(repository):
     (new,) = say(repository, "The database needs an index.")
     second = summarize(repository, CONVERSATION, WORDS)
     assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [new]
-    assert summarize(repository, CONVERSATION, WORDS, every=True).messages == 4
+    assert summarize(repository, CONVERSATION, WORDS, include_all=True).messages == 4
 
 
-def test_there_is_nothing_to_summarize_twice(repository):
-    with pytest.raises(Refused, match="nothing was said on conv-001/main"):
+def test_a_branch_without_new_messages_is_refused(repository):
+    with pytest.raises(Refused, match="no new messages on conv-001/main"):
         summarize(repository, CONVERSATION, WORDS)
     say(repository, "One thing.")
     summarize(repository, CONVERSATION, WORDS)
@@ -77,14 +75,14 @@ def test_there_is_nothing_to_summarize_twice(repository):
         summarize(repository, CONVERSATION, WORDS)
 
 
-def test_of_code_alone_there_is_no_summary(repository):
+def test_messages_of_code_only_are_refused(repository):
     say(repository, "```\nx = 1\n```")
     with pytest.raises(Refused, match="nothing but code"):
         summarize(repository, CONVERSATION, WORDS)
     assert len(texts(repository)) == 1
 
 
-def test_what_programs_put_in_is_not_summarized(repository):
+def test_messages_of_programs_are_not_summarized(repository):
     for kind in ("system", "tool-results", "notice", "meta"):
         say(repository, "Machine words of the login form.", kind=kind)
     say(repository, "An injected reminder.", author_kind="injected")
@@ -93,7 +91,7 @@ def test_what_programs_put_in_is_not_summarized(repository):
     assert source_ids(read_message(repository, done.oid).extra["summarizes"]) == [only]
 
 
-def test_an_amended_message_counts_by_its_new_text_and_a_retracted_one_not(repository):
+def test_amended_text_is_summarized_and_retracted_text_is_not(repository):
     first, second = say(repository, "It is port 80.", "Forget this.")
     amend(repository, CONVERSATION, first, "It is port 8080.", author="planner")
     retract(repository, CONVERSATION, second, "", author="planner")
@@ -109,14 +107,14 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
     listed = list_summaries(repository, CONVERSATION)
     assert set(listed.summaries[0].changed) == {first, second}
     assert listed.uncovered == 1
-    summarize(repository, CONVERSATION, WORDS, every=True)
+    summarize(repository, CONVERSATION, WORDS, include_all=True)
     assert [bool(row.changed) for row in list_summaries(repository, CONVERSATION).summaries] == [False, True]
 
 
 @given(st.lists(st.sampled_from(TALK), min_size=1, max_size=8), st.floats(0.01, 1))
 @settings(max_examples=60)
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
-    """S4-46: at least one word, which is all that may be too much."""
+    """S4-46: except that it has at least one word."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     target = int(sum(words(text) for text in texts) * ratio)
     made = summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
@@ -144,7 +142,7 @@ def test_a_summary_is_stale_once_its_branch_has_newer_messages(repository):
 
 
 def marks(repository, name):
-    """How the list of summaries, the log and the message itself mark a summary of main."""
+    """Return how the list of summaries, the log and `cat` mark a summary on main."""
     row = next(row for row in list_summaries(repository, "conv-001/main").summaries if row.head.id == name)
     entry = next(e for e in log(repository, "conv-001/main", only=LogFilter(kind="summary")).items if e.head.id == name)
     return [(row.stale, row.newer), *((bool(newer), newer) for newer in (entry.newer, cat(repository, name).newer))]
@@ -169,12 +167,12 @@ def test_a_dry_run_stores_nothing(repository):
 
 
 @pytest.mark.parametrize("ratio", [0, -0.5, 1.01, float("nan"), float("inf")])
-def test_a_ratio_is_a_share(repository, ratio):
+def test_a_ratio_out_of_range_is_refused(repository, ratio):
     with pytest.raises(Invalid, match="the ratio is"):
         summarize(repository, CONVERSATION, WORDS, ratio=ratio)
 
 
-def test_a_compaction_is_where_a_context_begins_and_the_long_form_stays(repository):
+def test_a_compaction_keeps_the_messages_before_it(repository):
     say(repository, *TALK)
     done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
     message = read_message(repository, done.oid)
@@ -185,7 +183,7 @@ def test_a_compaction_is_where_a_context_begins_and_the_long_form_stays(reposito
 
 
 @pytest.mark.parametrize("write", [summarize, compact])
-def test_undo_takes_a_summary_back_and_nothing_else(repository, write):
+def test_undo_removes_a_summary_and_nothing_else(repository, write):
     say(repository, *TALK)
     done = write(repository, CONVERSATION, WORDS)
     assert undo(repository).target.id == done.operation
@@ -195,8 +193,8 @@ def test_undo_takes_a_summary_back_and_nothing_else(repository, write):
     assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
 
 
-def test_what_is_said_while_a_summary_is_written_is_no_trouble(repository):
-    """The user's command may take its time; it is the store that says something here."""
+def test_a_message_appended_while_a_summary_is_written_counts_as_new(repository):
+    """The command itself appends the message; a compaction is refused then."""
     say(repository, *TALK)
     command = f"{sys.executable} -m scopes --store {repository.path} conv append {CONVERSATION} Meanwhile. >/dev/null; echo short"
     summarize(with_summarizer(repository, command), CONVERSATION, WORDS)
@@ -208,8 +206,8 @@ def test_what_is_said_while_a_summary_is_written_is_no_trouble(repository):
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0])
-def test_a_compaction_goes_on_from_the_one_before(repository, ratio):
-    """What it stands for is the whole history behind it."""
+def test_a_compaction_continues_from_the_previous_one(repository, ratio):
+    """It represents the whole history before it."""
     say(repository, "ALPHA is the name of the server.")
     first = compact(repository, CONVERSATION, WORDS, ratio=ratio)
     (later,) = say(repository, "BETA is the name of the client.")
@@ -221,13 +219,13 @@ def test_a_compaction_goes_on_from_the_one_before(repository, ratio):
 
 
 def compacted_by_cat(repository):
-    """Compact with a command that answers with what it is asked."""
+    """Compact with a command that returns its prompt."""
     say(repository, "GAMMA.")
     return compact(with_summarizer(repository, "cat"), CONVERSATION, WORDS).text
 
 
-def test_a_compaction_needs_nothing_new_after_a_summary(repository):
-    """A summary is none with which a context begins."""
+def test_a_compaction_includes_messages_that_a_summary_covers(repository):
+    """A context does not start at a summary."""
     say(repository, *TALK)
     summarize(repository, CONVERSATION, WORDS)
     assert compact(repository, CONVERSATION, WORDS, ratio=1.0).text == "\n".join(TALK[:2])
@@ -237,7 +235,7 @@ def test_a_compaction_needs_nothing_new_after_a_summary(repository):
     assert last.text == "\n".join([*TALK[:2], "The server is slow today."])
 
 
-def test_a_compaction_does_not_go_on_from_one_whose_sources_changed(repository):
+def test_a_compaction_does_not_continue_from_one_with_changed_sources(repository):
     first, _ = say(repository, "ALPHA is the server.", "BETA is the client.")
     compact(repository, CONVERSATION, WORDS, ratio=1.0)
     say(repository, "GAMMA is new.")
@@ -251,8 +249,8 @@ def test_a_compaction_does_not_go_on_from_one_whose_sources_changed(repository):
     assert not list_summaries(repository, CONVERSATION).summaries[0].stale
 
 
-def test_a_compaction_from_elsewhere_counts_what_is_behind_it(repository):
-    """A program that compacts tells no numbers."""
+def test_tokens_before_a_compaction_of_another_program_are_counted(repository):
+    """It stores no number of tokens."""
     say(repository, *TALK)
     say(repository, "They talked about a form.", kind="compaction", author_kind="system")
     say(repository, "One more thing.")
@@ -261,14 +259,14 @@ def test_a_compaction_from_elsewhere_counts_what_is_behind_it(repository):
     assert done.summary_tokens <= 0.4 * 20
 
 
-def test_a_typed_message_without_words_is_summarized_by_its_document(repository):
+def test_a_typed_message_without_text_is_summarized_by_its_payload(repository):
     payload = {"options": ["files", "SQLite"], "title": "Use SQLite for the index"}
     for kind, document in (("proposal", payload), ("decision", {"topic": "db", "decision": "SQLite"})):
         append(repository, CONVERSATION, replace(plain_message("lead", "", kind=kind), payload=document))
     done = summarize(repository, CONVERSATION, WORDS, ratio=1.0)
     assert done.messages == 2
     assert done.text == 'options: ["files", "SQLite"]\ntitle: Use SQLite for the index\ndb: SQLite'
-    assert summarize(repository, CONVERSATION, WORDS, ratio=0.3, every=True).text.splitlines()[-1] == "db: SQLite"
+    assert summarize(repository, CONVERSATION, WORDS, ratio=0.3, include_all=True).text.splitlines()[-1] == "db: SQLite"
 
 
 def test_the_users_own_command_writes_the_summary(repository):
@@ -290,15 +288,15 @@ def test_a_command_that_fails_stores_nothing(repository):
     assert list_branch_tips(repository, CONVERSATION) == before
 
 
-def test_a_store_or_the_environment_cannot_name_the_command(repository):
-    """A store may come from somebody else."""
+def test_a_command_in_the_store_or_environment_is_not_run(repository):
+    """A store may come from another person."""
     say(repository, *TALK)
     git(repository, "config", "scopes.summarizer", "echo evil")
     opened = with_summarizer(repository, "echo evil", origin="environment")
     assert summarize(opened, CONVERSATION, WORDS).method == "textrank"
 
 
-def test_another_branch_is_named_as_everywhere(repository):
+def test_a_branch_is_named_with_its_conversation(repository):
     say(repository, *TALK)
     with pytest.raises(NotFound):
         summarize(repository, "conv-001/nowhere", WORDS)
@@ -306,5 +304,5 @@ def test_another_branch_is_named_as_everywhere(repository):
 
 
 @pytest.mark.parametrize("value", [None, {}, {"messages": "x"}, []])
-def test_a_summary_of_somebody_else_may_name_no_sources(value):
+def test_an_unknown_form_of_sources_is_empty(value):
     assert source_ids(value) == []

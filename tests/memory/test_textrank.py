@@ -1,4 +1,4 @@
-"""Choosing sentences: only such as were there, in order, the same every time, in bounded work."""
+"""Ranking sentences: deterministic, in order, in bounded time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.memory.textrank import MOST_SENTENCES, choose_sentences, rank_sentences
+from scopes.memory.textrank import MAX_SENTENCES, choose_sentences, rank_sentences
 
 WORDS = ["login", "cookie", "form", "redirect", "safari", "database", "index", "the", "of", "and"]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=0, max_size=7).map(" ".join), max_size=14)
@@ -24,7 +24,7 @@ TALK = [
 
 @given(SENTENCES, st.integers(-1, 20))
 @settings(max_examples=100)
-def test_a_summary_is_sentences_of_its_text_in_order(sentences, count):
+def test_chosen_sentences_are_in_the_order_of_the_text(sentences, count):
     chosen = choose_sentences(sentences, count)
     rest = iter(sentences)
     assert all(sentence in rest for sentence in chosen)  # consumes: in order
@@ -32,32 +32,32 @@ def test_a_summary_is_sentences_of_its_text_in_order(sentences, count):
     assert len(chosen) == len(set(chosen))
 
 
-def test_what_hangs_together_is_chosen():
+def test_connected_sentences_are_chosen():
     assert choose_sentences(TALK, 1) == [TALK[2]]
     assert TALK[1] not in choose_sentences(TALK, 3)
 
 
-def test_a_sentence_that_repeats_another_is_left_out():
+def test_a_sentence_with_the_same_words_is_left_out():
     assert choose_sentences([TALK[0], TALK[0], TALK[2]], 3) == [TALK[0], TALK[2]]
 
 
-def test_short_ones_count_only_where_there_is_nothing_else():
+def test_short_sentences_are_ranked_only_without_others():
     assert choose_sentences(["Yes.", "ok"], 1) == ["Yes."]
     assert "Yes." not in choose_sentences(["Yes.", *TALK], 5)
     assert choose_sentences([], 3) == []
 
 
-def test_a_sentence_of_a_page_is_not_chosen():
+def test_a_very_long_sentence_is_not_chosen():
     endless = "login cookie form safari " * 100
     assert endless not in choose_sentences([endless, *TALK], 5)
 
 
-def test_of_a_long_history_only_the_telling_sentences_take_part():
-    noise = [f"unique{i} lonely{i} single{i}." for i in range(3 * MOST_SENTENCES)]
+def test_only_sentences_with_frequent_words_are_ranked_in_a_long_text():
+    noise = [f"unique{i} lonely{i} single{i}." for i in range(3 * MAX_SENTENCES)]
     assert choose_sentences([*noise, *TALK], 1) == [TALK[2]]
 
 
-def test_the_choice_does_not_hang_on_the_order_of_sets():
+def test_the_choice_does_not_depend_on_hash_seeds():
     program = f"from scopes.memory.textrank import choose_sentences; print(choose_sentences({TALK!r}, 3))"
     found = {
         subprocess.run(
@@ -69,7 +69,7 @@ def test_the_choice_does_not_hang_on_the_order_of_sets():
     assert len(found) == 1
 
 
-def test_a_sentence_whose_words_a_better_one_has_comes_last():
+def test_a_near_duplicate_of_a_better_sentence_comes_last():
     repeated = ["The login form cookie fails on Safari today.", "The login form cookie fails on Safari."]
     ranked = rank_sentences(
         [*repeated, "The database index is slow on Linux.", "The index of the database login grows."]
@@ -108,7 +108,7 @@ def test_every_script_has_a_summary(sentences):
 
 @given(st.lists(st.text(max_size=30), max_size=12), st.integers(0, 5))
 @settings(max_examples=100)
-def test_any_text_is_ranked_each_place_once(sentences, count):
+def test_every_index_is_ranked_once(sentences, count):
     ranked = rank_sentences(sentences)
     assert len(ranked) == len(set(ranked)) <= len(sentences)
     assert choose_sentences(sentences, count) == [sentences[place] for place in sorted(ranked[:count])]

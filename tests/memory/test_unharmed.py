@@ -1,4 +1,4 @@
-"""The memory on a full disk, and under the hands of others."""
+"""The memory on a full disk, and with concurrent writers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.conversation.stores import open_store, overtake
 from tests.memory.talking import say
 
 
-def narrow():
-    """Let this process write no file at all."""
+def forbid_writes():
+    """Set the file size limit of this process to zero."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
@@ -30,7 +30,7 @@ def test_a_full_disk_changes_nothing(repository, words):
     say(repository, "One.", "Two.")
     line = command_line("--store", repository.path, "memory", *(w.format(kept.id) for w in words), table=PRODUCT)
     done = subprocess.run(
-        line, env=environment(), preexec_fn=narrow, capture_output=True, text=True, check=False, timeout=60
+        line, env=environment(), preexec_fn=forbid_writes, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (8, ""), done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
@@ -40,23 +40,23 @@ def test_a_full_disk_changes_nothing(repository, words):
     assert len(update(reopened, at_once=True).entries) == 1
 
 
-def test_what_somebody_else_adds_meanwhile_is_kept(repository):
+def test_an_entry_added_concurrently_is_kept(repository):
     say(repository, "One.", "Two.", "Three.", "Four.")
     overtake(repository, lambda other: add(other, "From elsewhere.", agent="b"))
     update(repository)
     assert sorted(entry.agent for entry in list_memory(repository).entries) == ["b", "planner"]
 
 
-def test_what_somebody_else_forgets_meanwhile_is_not_forgotten_twice(repository):
+def test_an_entry_pruned_concurrently_is_not_pruned_twice(repository):
     for text in ("One.", "Two.", "Three."):
         add(repository, text, agent="a")
-    overtake(repository, lambda other: prune(other, most=1))
-    assert prune(repository, most=1).entries == ()
+    overtake(repository, lambda other: prune(other, max_entries=1))
+    assert prune(repository, max_entries=1).entries == ()
     assert len(list_memory(repository).entries) == 1
 
 
-def test_a_part_that_somebody_else_remembers_meanwhile_waits_for_the_next_time(repository):
-    """Of an entry that overlaps nothing is stored; what is left is new at the next update."""
+def test_messages_covered_concurrently_are_not_covered_twice(repository):
+    """An entry that overlaps is not stored; its other messages are new at the next update."""
     first = say(repository, "One.", "Two.")
 
     def act(other):

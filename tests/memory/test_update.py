@@ -1,4 +1,4 @@
-"""Remembering what is new, on a ref that plain git reads and undo moves."""
+"""Making entries of new messages, on a ref that plain git reads and undo restores."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on Same
 
 
 def with_every(repository, number):
-    """Open the store again with another number of messages."""
+    """Open the store with another scopes.memoryEvery."""
     setting = {"scopes.memoryEvery": Setting("scopes.memoryEvery", str(number), "flag")}
     return open_repository(repository.path, FAST | setting, Caller("carol", "test"))
 
 
-def test_an_entry_is_made_every_four_messages_and_covers_only_new_ones(repository):
+def test_an_entry_is_made_every_four_messages_and_covers_new_ones_only(repository):
     """S0-10, S0-12, S0-22."""
     ids = say(repository, *FOUR[:3])
     assert update(repository).entries == ()
@@ -50,7 +50,7 @@ def test_an_entry_is_made_every_four_messages_and_covers_only_new_ones(repositor
 
 
 @pytest.mark.parametrize(("number", "made"), [(0, 0), (1, 1), (2, 1), (5, 0)])
-def test_how_many_is_a_setting(repository, number, made):
+def test_the_number_of_messages_is_a_setting(repository, number, made):
     say(repository, *FOUR)
     other = with_every(repository, number)
     done = update(other)
@@ -59,7 +59,7 @@ def test_how_many_is_a_setting(repository, number, made):
     assert len(update(other, at_once=True).entries) == 1 - made
 
 
-def test_a_branch_does_not_tell_again_what_its_trunk_told(repository):
+def test_an_entry_of_a_branch_covers_only_its_own_messages(repository):
     say(repository, *FOUR)
     update(repository)
     branch(repository, CONVERSATION, name="fix")
@@ -68,7 +68,7 @@ def test_a_branch_does_not_tell_again_what_its_trunk_told(repository):
     assert (entry.branch, entry.sources.messages) == ("fix", (only,))
 
 
-def test_every_branch_is_looked_at_and_each_message_is_remembered_once(repository):
+def test_every_branch_is_read_and_each_message_covered_once(repository):
     """S0-10."""
     trunk = say(repository, *FOUR)
     branch(repository, CONVERSATION, name="fix")
@@ -85,7 +85,7 @@ def test_every_branch_is_looked_at_and_each_message_is_remembered_once(repositor
     assert len(update(repository, "conv-001/gone").entries) == 1
 
 
-def test_messages_that_wait_on_their_branch_do_not_count_for_another(repository):
+def test_messages_that_wait_on_one_branch_do_not_count_for_another(repository):
     say(repository, *FOUR[:3])
     branch(repository, CONVERSATION, name="fix")
     say(repository, "One.", branch="fix")
@@ -93,7 +93,7 @@ def test_messages_that_wait_on_their_branch_do_not_count_for_another(repository)
     assert (update(repository).entries, update(repository).waiting) == ((), 2)
 
 
-def test_every_conversation_is_looked_at_in_one_operation(repository):
+def test_all_conversations_are_updated_in_one_operation(repository):
     new(repository)
     for where in ("conv-001", "conv-002"):
         say(repository, *FOUR, where=where)
@@ -105,10 +105,10 @@ def test_every_conversation_is_looked_at_in_one_operation(repository):
     assert len(list_memory(repository).entries) == 2
 
 
-def test_what_was_forgotten_is_not_remembered_again(repository):
+def test_pruned_messages_get_no_new_entry(repository):
     say(repository, *FOUR)
     update(repository)
-    prune(repository, most=0)
+    prune(repository, max_entries=0)
     assert update(repository, at_once=True).entries == ()
 
 
@@ -121,15 +121,15 @@ def test_plain_git_reads_an_entry(repository):
     assert document["timestamp"] == entry.time
 
 
-def test_an_entry_is_as_old_as_what_was_said(repository):
-    """An old transcript that came in today is not what was said last."""
+def test_an_entry_has_the_time_of_its_messages(repository):
+    """An old transcript imported today is not the most recent memory."""
     said = replace(plain_message("planner", "Long ago."), time="2020-05-01T10:00:00Z")
     append(repository, CONVERSATION, said)
     (entry,) = update(repository, at_once=True).entries
     assert entry.time == "2020-05-01T10:00:00Z"
 
 
-def test_the_store_stays_sound(repository):
+def test_the_store_verifies_after_an_update(repository):
     say(repository, *FOUR)
     update(repository)
     assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
@@ -142,26 +142,26 @@ def test_tool_results_and_system_texts_do_not_count(repository):
     assert update(repository, at_once=True).entries == ()
 
 
-def test_two_that_update_at_once_remember_it_once(repository):
+def test_concurrent_updates_make_one_entry(repository):
     say(repository, *FOUR)
     overtake(repository, update)
     assert update(repository).entries == ()
     assert len(list_memory(repository).entries) == 1
 
 
-def test_saying_something_makes_no_entry(repository):
+def test_appending_makes_no_entry(repository):
     """S0-11: nothing waits for the memory."""
     say(repository, *FOUR * 3)
     assert repository.find_ref(MEMORY) is None
 
 
-def test_an_entry_of_messages_without_a_time_has_the_time_of_its_making(repository):
+def test_an_entry_of_messages_without_a_time_has_the_current_time(repository):
     append(repository, CONVERSATION, replace(plain_message("planner", "Whenever."), time=None))
     (entry,) = update(repository, at_once=True).entries
     assert entry.time.startswith("2026-01-01T")
 
 
-def test_the_memory_outlives_gc(repository):
+def test_gc_keeps_the_memory(repository):
     say(repository, *FOUR)
     update(repository)
     before = list_memory(repository).entries

@@ -56,7 +56,7 @@ from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
-from scopes.memory.context import choose
+from scopes.memory.context import write_context
 from scopes.memory.entry import ActionItem, Entry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
@@ -236,9 +236,9 @@ IMPORTED = Imported(
         ),
         ConversationImported(id="conv-002", uuid=UUID, title=None, messages=2, new_messages=0, branches=1),
     ),
-    skipped=(Skipped(path="notes.json", reason="is in no format that scopes reads"),),
+    skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
-    notes=(Note("session s9 was deleted here and stays so", "bring it back with --again"),),
+    notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
 )  # fmt: skip
 
 CREATE = Operation(
@@ -445,9 +445,9 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": choose([REMEMBERED, ADDED], 8192, str),
-    "context-without-room": choose([REMEMBERED, ADDED], 280, str),
-    "no-context": choose([], 8192, str),
+    "context": write_context([REMEMBERED, ADDED], 8192),
+    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
     ),
@@ -499,7 +499,7 @@ SAMPLES = {
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
     },
-    "lifecycle": {
+    "conversation": {
         "new": ConversationCreated(
             id=CONVERSATION, uuid=UUID, branch="main", title="Login fails", participants=("planner",), operation=OPERATION
         ),

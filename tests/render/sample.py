@@ -6,10 +6,9 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scopes.render.dispatch import render_text, to_wire
 from scopes.render.output import Output, OutputSettings
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import Column
-from scopes.render.wire.dispatch import to_wire
 from scopes.result import Result, Stream
 
 

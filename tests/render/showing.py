@@ -6,11 +6,10 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from scopes.render.dispatch import load_renderings
+from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
 from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView, View
 from scopes.render.view_options import ViewOptions
 from scopes.result import Result
@@ -44,7 +43,6 @@ def seen_lines(result: Result | Shown, width: int = 80, **options: bool) -> list
 
 
 def _shown(result: Result, view: View, pieces: list[str]) -> str:
-    load_renderings("text", type(result))
     render_text(result, view)
     return "".join(pieces)
 
@@ -57,7 +55,6 @@ def document(sample: Result | Shown) -> dict[str, Any]:
 def json_text(sample: Result | Shown) -> str:
     """Return the line of JSON that a machine reads."""
     result, options = unwrap(sample)
-    load_renderings("wire", type(result))
     return result_line(result, options)
 
 

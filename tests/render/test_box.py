@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from scopes.render.box import cut, draw_box, fit_widths
+from scopes.render.box import draw_box, fit_widths, truncate_spans
 from scopes.render.view import Column, Span
 from tests.render.hostile import OUR_COLOURS, hostile_texts
 
@@ -69,11 +69,11 @@ def test_colours_do_not_move_anything():
 
 
 def test_an_ellipsis_has_the_style_of_what_it_shortens():
-    assert cut((Span("ab", "id"), Span("cdef", "time")), 4) == (Span("ab", "id"), Span("c…", "time"))
+    assert truncate_spans((Span("ab", "id"), Span("cdef", "time")), 4) == (Span("ab", "id"), Span("c…", "time"))
 
 
 def test_a_wide_character_is_not_halved():
-    shown = "".join(span.text for span in cut((Span("日本語"),), 4))
+    shown = "".join(span.text for span in truncate_spans((Span("日本語"),), 4))
     assert cell_len(shown) <= 4
     assert shown.startswith("日")
     assert shown.endswith("…")

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from scopes.render.text.dispatch import render_text
+from scopes.render import dispatch
+from scopes.render.dispatch import render_text, to_wire
 from scopes.render.view import PlainView
-from scopes.render.wire.dispatch import to_wire
 from scopes.result import Result
 from tests.render.sample import Pet
+
+
+class Puppy(Pet):
+    """A Result without a rendering of its own."""
 
 
 def test_a_registered_result_has_both_renderings():
@@ -21,3 +28,45 @@ def test_an_unknown_result_is_named():
         render_text(Result(), PlainView(print))
     with pytest.raises(TypeError, match="Result has no wire rendering"):
         to_wire(Result())
+
+
+def test_a_subclass_is_rendered_like_its_base():
+    assert to_wire(Puppy(name="Rex")) == {"kind": "pet", "name": "Rex"}
+
+
+def test_the_module_of_a_known_noun_is_imported_when_first_needed(monkeypatch):
+    monkeypatch.setitem(dispatch.NOUN_OF, Puppy.__module__, "fields")
+    monkeypatch.delitem(sys.modules, "scopes.render.wire.fields", raising=False)
+    to_wire(Puppy(name="Rex"))
+    assert "scopes.render.wire.fields" in sys.modules
+
+
+def test_a_noun_that_is_not_known_imports_nothing():
+    before = set(sys.modules)
+    with pytest.raises(TypeError):
+        to_wire.find(Result)
+    assert set(sys.modules) == before
+
+
+def test_every_known_noun_has_both_modules():
+    for noun in set(dispatch.NOUN_OF.values()):
+        __import__(f"scopes.render.text.{noun}")
+        __import__(f"scopes.render.wire.{dispatch.WIRE_OF.get(noun, noun)}")
+
+
+def test_every_exception_for_json_names_a_noun():
+    assert set(dispatch.WIRE_OF) <= set(dispatch.NOUN_OF.values())
+
+
+@pytest.mark.parametrize("package", ["text", "wire"])
+def test_a_renderer_imports_no_module_of_another_result(package):
+    """What `conv append` shows needs neither `cat` nor `amend`, which the same modules render."""
+    program = f"""
+import sys
+from scopes.conversation.append import MessageAppended
+from scopes.render.dispatch import render_text, to_wire
+({{"text": render_text, "wire": to_wire}})["{package}"].find(MessageAppended)
+print(sorted(sys.modules.keys() & {{"scopes.conversation.cat", "scopes.conversation.amend", "scopes.conversation.log"}}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

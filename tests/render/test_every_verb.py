@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from scopes.context.context import context
 from scopes.context.count import count_conversation
-from scopes.context.history_block import history
+from scopes.context.history_block import HistoryRequest, history
+from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append, plain_message
@@ -89,9 +89,9 @@ READS = {
     "config list": lambda repo: list_settings(repo.config),
     "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
-        repo, SAMPLE, estimated(repo), max_tokens=900, cache=repo.path + ".cache", project=repo.path
+        repo, Request(where=SAMPLE, max_tokens=900, project=repo.path), estimated(repo), repo.path + ".cache"
     ),
-    "history": lambda repo: history(repo, SAMPLE, estimated(repo)),
+    "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
@@ -102,18 +102,18 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, every=True),
+    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
     "memory list": list_memory,
     "memory show": lambda repo: show_memory(repo, list_memory(repo).entries[0].id),
     "memory search": lambda repo: search_memory(repo, "monday"),
-    "memory context": partial(memory_context, neutralise=str),
+    "memory context": memory_context,
     "memory stats": memory_stats,
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
-    "memory prune": lambda repo: prune(repo, most=0),
+    "memory prune": lambda repo: prune(repo, max_entries=0),
     "new": lambda repo: new(repo, title="another"),
     "new branch": lambda repo: branch(repo, SAMPLE, name="try"),
     "switch": lambda repo: switch(repo, SAMPLE, "main"),

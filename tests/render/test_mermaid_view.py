@@ -10,8 +10,8 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.show import show
 from scopes.model.message import Part
+from scopes.render.dispatch import render_text
 from scopes.render.mermaid_view import Diagram, as_mermaid
-from scopes.render.text.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.showing import document, piped, seen
 from tests.support.history import history, say

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.render.dispatch import render_text
 from scopes.render.output import Output, OutputSettings
-from scopes.render.text.dispatch import render_text
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note, Result
 from tests.render.results import SAMPLES
@@ -124,7 +124,7 @@ def test_a_view_knows_whether_hints_are_wanted(options, wanted, terminal):
     class Asked(Result):
         pass
 
-    render_text.register(Asked, lambda result, view: seen.append(view.hints))
+    render_text.register(Asked)(lambda result, view: seen.append(view.hints))
     output(terminal=terminal, **options).show(Asked())
     assert seen == [wanted]
 

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.needs_tmux, pytest.mark.skipif(shutil.which("tmux") is
 SHOW = """
 import os, sys
 from scopes.render.output import Output, OutputSettings
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import Column
 from tests.render.sample import Pets, Pet
 settings = OutputSettings()

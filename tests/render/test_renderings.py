@@ -20,9 +20,7 @@ import scopes.importers
 import scopes.memory
 import scopes.search
 import scopes.tokens
-from scopes.render.dispatch import NOUN_OF, load_renderings
-from scopes.render.text.dispatch import render_text
-from scopes.render.wire.dispatch import to_wire
+from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
 from scopes.result import Document, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
@@ -60,9 +58,13 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 @each_kind
 def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
     assert kind.__module__ in NOUN_OF
-    for name, registry in (("text", render_text.registry), ("wire", to_wire.registry)):
-        load_renderings(name, kind)
-        assert registry[kind].__module__ == f"scopes.render.{name}.{NOUN_OF[kind.__module__]}"
+    for package, renderer in (("text", render_text), ("wire", to_wire)):
+        assert renderer.find(kind).__module__ == find_module(package, kind)
+
+
+def test_no_two_results_have_the_same_name():
+    """Renderers are registered by the names of the Result classes."""
+    assert len({kind.__name__ for kind in KINDS}) == len(KINDS)
 
 
 @each_kind
@@ -155,8 +157,7 @@ def test_a_pipe_needs_no_library_of_the_terminal():
     """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
-from scopes.render.dispatch import load_renderings
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
 from tests.render.shown import unwrap
@@ -164,7 +165,6 @@ for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):
             result, options = unwrap(result)
-            load_renderings("text", type(result))
             render_text(result, PlainView(lambda text: None, options=options))
 print({name.partition(".")[0] for name in sys.modules} & {"rich", "markdown_it", "asyncio"} or "none")
 """

@@ -1,4 +1,4 @@
-"""What the tests of this layer share: a store, and the ways to count."""
+"""Fixtures for tests that count tokens: a store, and exact and estimating tokenizers."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from tests.support.random_ids import spread_ids
 __all__ = ["spread_ids"]
 
 INSTALLED = tuple(filter(None, sys.path))
+"""The directories of installed packages, one of which contains the rank files."""
 
 
 @pytest.fixture
 def repository(tmp_path, spread_ids):
-    """A store of its own."""
+    """Return an empty store."""
     return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture
 def nowhere(tmp_path):
-    """Places without any rank file."""
+    """Return search paths without any rank file."""
     return RankFilePaths(str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")
 def exact(tmp_path_factory):
-    """The real o200k, from the carrier that the extra `tokens` installs."""
+    """Return the real o200k tokenizer, with the rank file from the extra `tokens`."""
     pytest.importorskip("bpe_openai")
     return choose_tokenizer(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED))
 
 
 @pytest.fixture
 def estimate(nowhere):
-    """The way to count where there is no data."""
+    """Return the tokenizer that is used without rank files."""
     return choose_tokenizer(nowhere)

@@ -1,4 +1,4 @@
-"""How it is chosen how tokens are counted."""
+"""The tokenizer is exact if the rank file of a model's encoding is found, otherwise an estimate."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scopes.tokens.choose import FETCH_HINT, choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.models import find_model
 from scopes.tokens.rank_files import RankFilePaths
-from tests.context.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED
 
 TEXT = "one two three four five six seven eight nine ten"
 
 
-def test_without_data_it_is_estimated_and_said(nowhere):
-    chosen = choose_tokenizer(nowhere)
-    assert (chosen.tokenizer.method, chosen.tokenizer.name) == ("estimate", "estimate")
-    assert [note.hint for note in chosen.notes] == [FETCH_HINT]
+def test_without_a_rank_file_tokens_are_estimated_with_a_note(nowhere):
+    choice = choose_tokenizer(nowhere)
+    assert (choice.tokenizer.method, choice.tokenizer.name) == ("estimate", "estimate")
+    assert [note.hint for note in choice.notes] == [FETCH_HINT]
 
 
 def test_strict_refuses_an_estimate(nowhere):
@@ -26,30 +26,30 @@ def test_strict_refuses_an_estimate(nowhere):
     assert refusal.value.hint == FETCH_HINT
 
 
-def test_data_with_a_wrong_hash_is_named_and_not_used(nowhere, tmp_path):
+def test_a_rank_file_with_a_wrong_hash_is_not_used_and_noted(nowhere, tmp_path):
     path = nowhere.own_file(ENCODINGS["o200k_base"])
     (tmp_path / "cache" / "tokens").mkdir(parents=True)
     (tmp_path / "cache" / "tokens" / "o200k_base.tiktoken").write_bytes(b"aGVsbG8= 0\n")
-    chosen = choose_tokenizer(nowhere)
-    assert chosen.tokenizer.method == "estimate"
-    assert chosen.notes[0].text == f"{path} is not o200k_base and was not used"
+    choice = choose_tokenizer(nowhere)
+    assert choice.tokenizer.method == "estimate"
+    assert choice.notes[0].text == f"{path} is not o200k_base and was not used"
 
 
-def test_a_model_without_a_public_encoding_is_never_called_exact(exact, tmp_path):
-    places = RankFilePaths(str(tmp_path), None, INSTALLED)
-    chosen = choose_tokenizer(places, find_model("claude-opus-4-5"))
-    assert (chosen.tokenizer.method, chosen.tokenizer.name) == ("estimate", "o200k_base*130")
-    assert (exact.tokenizer.count(TEXT), chosen.tokenizer.count(TEXT)) == (10, 13)
+def test_a_model_without_a_public_encoding_is_never_exact(exact, tmp_path):
+    paths = RankFilePaths(str(tmp_path), None, INSTALLED)
+    choice = choose_tokenizer(paths, find_model("claude-opus-4-5"))
+    assert (choice.tokenizer.method, choice.tokenizer.name) == ("estimate", "o200k_base*130")
+    assert (exact.tokenizer.count(TEXT), choice.tokenizer.count(TEXT)) == (10, 13)
     with pytest.raises(Refused):
-        choose_tokenizer(places, find_model("claude-opus-4-5"), strict=True)
+        choose_tokenizer(paths, find_model("claude-opus-4-5"), strict=True)
 
 
 def test_a_model_counts_with_its_own_encoding(exact, tmp_path):
-    chosen = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), find_model("gpt-4"), strict=True)
-    assert (chosen.tokenizer.name, chosen.notes) == ("cl100k_base", ())
-    assert chosen.tokenizer.count("日本語") != exact.tokenizer.count("日本語")
+    choice = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), find_model("gpt-4"), strict=True)
+    assert (choice.tokenizer.name, choice.notes) == ("cl100k_base", ())
+    assert choice.tokenizer.count("日本語") != exact.tokenizer.count("日本語")
 
 
-def test_without_data_a_factor_still_holds(nowhere):
+def test_the_factor_of_a_model_also_scales_an_estimate(nowhere):
     plain, scaled = (choose_tokenizer(nowhere, find_model(name)).tokenizer for name in ("gpt-4o", "gemini-2.5-pro"))
     assert scaled.count(TEXT) == -(-plain.count(TEXT) * 110 // 100)

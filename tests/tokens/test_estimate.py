@@ -1,4 +1,4 @@
-"""The estimate: near the truth, and rather above it."""
+"""The estimate is close to the exact count, and more often above it."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.tokens.estimate import EstimatingTokenizer
-from tests.context.real import TRANSCRIPTS, texts_of
+from tests.tokens.transcripts import TRANSCRIPTS, texts_of
 
 count = EstimatingTokenizer().count
 
 
 @given(st.lists(st.text(max_size=30), max_size=4))
-def test_pieces_that_end_in_a_newline_never_cost_more_together(texts):
+def test_a_text_never_costs_more_than_its_pieces(texts):
     pieces = [f"#{text}\n\n" for text in texts]
     assert count("".join(pieces)) <= sum(map(count, pieces))
 
 
 @given(st.text(max_size=200))
-def test_every_text_costs_something_and_no_more_than_its_bytes(text):
+def test_an_estimate_lies_between_one_and_a_few_tokens_a_byte(text):
     assert bool(text) <= count(text) <= 3 * len(text.encode("utf-8", "surrogatepass")) + 2
 
 
 @pytest.mark.parametrize(
     "text", ["\n " * 5000, " \t" * 5000, "é" * 5000, "ж" * 5000, "x" * 5000, "_" * 5000, "1" * 5000]
 )
-def test_what_nobody_writes_is_not_estimated_too_low_either(exact, text):
+def test_unusual_texts_are_not_estimated_too_low(exact, text):
     assert exact.tokenizer.count(text) <= count(text)
 
 
-def test_a_million_blanks_take_no_time_and_few_tokens():
+def test_a_million_blanks_have_few_tokens():
     assert 0 < count(" " * 1_000_000) < 20_000
 
 

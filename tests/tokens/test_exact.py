@@ -1,7 +1,8 @@
-"""Counting with the real encoding."""
+"""Exact counts with tiktoken, also with only a part of the vocabulary."""
 
 from __future__ import annotations
 
+import string
 import subprocess
 import sys
 
@@ -10,13 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Inaccessible
+from scopes.loading import load
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.rank_files import RankFilePaths, walk_rank_files
+from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
+from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
 from tests.cli.running import environment
-from tests.context.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED
+from tests.tokens.transcripts import TRANSCRIPTS, texts_of
 
 lasting = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(quick, max_examples=25)
+AWKWARD = "aZ09 '\"_-/!\n\r\t²½\u0661é\u0301\u017f—─中日привет\u3000\xa0\x85\x1c\x7f\u2028😀sReLlD"
+texts = st.text(max_size=40) | st.text(AWKWARD, max_size=40) | st.text(string.printable, max_size=60)
 
 
 @pytest.mark.parametrize(
@@ -28,22 +36,22 @@ def test_known_texts_have_known_counts(exact, text, tokens):
     assert exact.tokenizer.method == "exact"
 
 
-def test_a_special_token_in_a_text_is_plain_text(exact):
+def test_a_special_token_is_counted_as_plain_text(exact):
     assert exact.tokenizer.count("<|endoftext|>") > 1
 
 
 def test_a_million_blanks_are_counted(exact):
-    """They are more than tiktoken can take."""
+    """Tiktoken itself panics on so many."""
     assert 0 < exact.tokenizer.count(" " * 1_000_000 + "x" + "\n" * 600_000) < 1_000_000
 
 
-def test_half_a_surrogate_pair_is_counted_as_what_replaces_it(exact):
+def test_an_unpaired_surrogate_is_counted_as_the_replacement_character(exact):
     assert exact.tokenizer.count("a\ud800b") == exact.tokenizer.count("a\ufffdb")
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_the_ranks_of_a_file_are_its_order(name):
-    """What spares reading them."""
+def test_ranks_are_the_order_of_the_lines(name):
+    """The reason why the ranks in a file are not parsed."""
     pytest.importorskip("bpe_openai")
     found = next(
         each for each in walk_rank_files(RankFilePaths("/nowhere", None, INSTALLED), ENCODINGS[name]) if each.data
@@ -53,13 +61,13 @@ def test_the_ranks_of_a_file_are_its_order(name):
 
 @lasting
 @given(st.lists(st.text(max_size=30), max_size=4))
-def test_pieces_that_end_in_a_newline_and_begin_with_a_mark_add_up(exact, texts):
-    """What lets a context be counted piece by piece."""
+def test_counts_add_up_for_pieces_that_begin_with_a_mark_and_end_in_a_blank_line(exact, texts):
+    """The reason why a context can be counted piece by piece."""
     pieces = [f"#{text}\n\n" for text in texts]
     assert exact.tokenizer.count("".join(pieces)) == sum(map(exact.tokenizer.count, pieces))
 
 
-def test_nothing_is_loaded_before_the_first_text():
+def test_tiktoken_is_not_imported_before_the_first_text():
     program = """
 import sys
 from scopes.tokens.rank_files import RankFilePaths
@@ -75,8 +83,8 @@ print("tiktoken" in sys.modules)
 
 
 @pytest.mark.parametrize("text", ["0", "007", "12", "999 of 123", "41: 5"])
-def test_numbers_of_headings_never_take_another_build(exact, text):
-    """Which turns are shown is known only after they were counted."""
+def test_numbers_in_headings_need_no_second_build(exact, text):
+    """The number of turns in the header is known only after the turns were counted."""
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
     tokenizer.count("1 of : 0")
     tokenizer.count(text)
@@ -84,22 +92,148 @@ def test_numbers_of_headings_never_take_another_build(exact, text):
     assert tokenizer.count(text) == exact.tokenizer.count(text)
 
 
-def test_what_was_announced_and_never_counted_costs_nothing(exact):
+def test_announced_texts_are_not_processed_before_the_first_count(exact):
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
     tokenizer.prepare(["x" * 10_000_000])
     assert tokenizer._builds == 0
     assert tokenizer.count("two words") == exact.tokenizer.count("two words")
 
 
-def test_no_text_has_no_tokens_and_loads_nothing():
+def test_an_empty_text_has_no_tokens_and_builds_nothing():
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
     assert (tokenizer.count(""), tokenizer._builds) == (0, 0)
 
 
-def test_a_tiktoken_that_cannot_be_loaded_is_named_with_its_cure(tmp_path, monkeypatch):
+def test_an_error_of_importing_tiktoken_has_a_hint(tmp_path, monkeypatch):
     pytest.importorskip("bpe_openai")
     chosen = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED))
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(Inaccessible, match="tiktoken cannot be loaded") as refusal:
         chosen.tokenizer.count("hello")
     assert refusal.value.hint
+
+
+class LoadedVocabulary:
+    """A vocabulary in memory that counts its loads."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.loads = 0
+
+    def load(self):
+        self.loads += 1
+        return self.tokens
+
+
+@pytest.fixture(scope="module", params=ENCODINGS)
+def both(request, tmp_path_factory):
+    """Return a factory of our tokenizers, and a function that counts with tiktoken and the whole vocabulary."""
+    pytest.importorskip("bpe_openai")
+    row = ENCODINGS[request.param]
+    vocabulary, _ = find_vocabulary(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED), row)
+    tokens = vocabulary.load()
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    whole = load("tiktoken:Encoding")(row.name, pat_str=row.pattern, mergeable_ranks=ranks, special_tokens={})
+    return (lambda: ExactTokenizer(row, LoadedVocabulary(tokens))), (lambda text: len(whole.encode_ordinary(text)))
+
+
+@pytest.fixture
+def builds(monkeypatch):
+    """Return a list with the vocabulary size of each build."""
+    sizes = []
+    encoding = load("tiktoken:Encoding")
+
+    def build(name, *, mergeable_ranks, **options):
+        sizes.append(len(mergeable_ranks))
+        return encoding(name, mergeable_ranks=mergeable_ranks, **options)
+
+    monkeypatch.setattr("tiktoken.Encoding", build)
+    return sizes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x'y'll",
+        "don'rE it'S",
+        "²\n/!!",
+        "1²½\u0663 12345678",
+        "e\u0301lan",
+        "a—b─c",
+        "!\n\n//x",
+        "\u3000foo",
+        " \t\n \x1c!",
+        "'\u017f",
+    ],
+)
+def test_awkward_texts_count_the_same(both, text):
+    tokenizer, whole = both
+    assert tokenizer().count(text) == whole(text)
+
+
+@slow
+@given(drawn=st.lists(texts, max_size=5))
+def test_any_texts_count_the_same(both, drawn):
+    make, whole = both
+    tokenizer = make()
+    tokenizer.prepare(drawn[:2])
+    assert [tokenizer.count(text) for text in drawn] == [whole(text) for text in drawn]
+
+
+@pytest.mark.skipif(not TRANSCRIPTS, reason="SCOPES_TEST_TRANSCRIPTS names no transcripts")
+@pytest.mark.parametrize("name", ["claude-code/v2.0.76_compact_small.jsonl", "codex/v0.118_exec.jsonl"])
+def test_real_transcripts_count_the_same(both, name):
+    make, whole = both
+    tokenizer = make()
+    found = [text[:20_000] for text in texts_of(name)][:200]
+    tokenizer.prepare(found)
+    assert [tokenizer.count(text) for text in found] == [whole(text) for text in found]
+
+
+@quick
+@given(text=texts)
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_piece_of_a_text_lies_within_a_chunk(name, text):
+    """The reason why a part of the vocabulary is enough: merging looks up only substrings of pieces."""
+    pieces = pytest.importorskip("regex").findall(ENCODINGS[name].pattern, text)
+    chunks = chunks_of(text)
+    assert all(any(piece in chunk for chunk in chunks) for piece in pieces)
+
+
+def test_parts_are_all_substrings_that_can_be_a_token():
+    assert parts_of({"abc", "é"}) == {b"a", b"b", b"c", b"ab", b"bc", b"abc", b"\xc3", b"\xa9", b"\xc3\xa9"}
+    assert max(map(len, parts_of({"-" * 300}) or ())) == MAX_TOKEN_BYTES
+
+
+def test_a_megabyte_without_a_space_has_too_many_parts():
+    assert parts_of({"x" * 1_000_000}) is None
+
+
+def test_no_token_is_longer_than_the_longest_part(both):
+    make, _ = both
+    assert max(map(len, make()._vocabulary.load())) == MAX_TOKEN_BYTES
+
+
+def test_announced_texts_need_one_build(both, builds):
+    tokenizer = both[0]()
+    announced = [f"word{number} of turn {'x' * number}" for number in range(20)]
+    tokenizer.prepare(announced)
+    for text in (*announced, "word3 of", "word"):
+        tokenizer.count(text)
+    assert len(builds) == 1
+    assert builds[0] < 2_000
+
+
+def test_after_four_partial_builds_the_whole_encoding_is_built(both, builds):
+    tokenizer = both[0]()
+    for text in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"):
+        tokenizer.count(text)
+    assert len(builds) == 5
+    assert builds[-1] > 100_000
+
+
+def test_a_lot_of_text_is_counted_with_the_whole_encoding(both, builds):
+    tokenizer, whole = both
+    text = "some words and 12 numbers, " * 30_000
+    assert tokenizer().count(text) == whole(text)
+    assert builds[0] > 100_000

@@ -1,4 +1,4 @@
-"""Which row of the table a model falls under, and how settings extend it."""
+"""A model name matches the longest row of the table; settings change and add rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def setting(key, value):
         ("gpt-4-turbo-2024", "gpt-4-turbo"), ("gpt-5.4", "gpt-5"),
     ],
 )  # fmt: skip
-def test_the_longest_name_that_begins_a_model_counts(name, row):
+def test_the_longest_matching_prefix_wins(name, row):
     assert find_model(name).name == row
 
 
 @pytest.mark.parametrize("name", ["", "gtp-4o", "llama-3", "/"])
-def test_an_unknown_model_is_refused_with_the_way_to_add_it(name):
+def test_an_unknown_model_is_refused_with_a_hint_how_to_add_it(name):
     with pytest.raises(Invalid) as refusal:
         find_model(name)
     assert "scopes config set scopes.model." in (refusal.value.hint or "")
 
 
-def test_a_near_miss_is_named():
+def test_the_hint_names_similar_models():
     with pytest.raises(Invalid) as refusal:
         find_model("gtp-4o")
     assert "gpt-4o" in (refusal.value.hint or "")
@@ -59,22 +59,22 @@ def test_a_setting_changes_a_model():
         ("encoding", "morse"),
     ],
 )
-def test_a_setting_that_means_nothing_is_refused_by_name(field, value):
+def test_an_invalid_setting_is_refused_with_its_key(field, value):
     with pytest.raises(Invalid, match=rf"scopes\.model\.x\.{field}"):
         find_model("x", [setting(f"scopes.model.x.{field}", value)])
 
 
-def test_a_factor_alone_does_not_make_a_window():
+def test_a_row_without_a_window_does_not_match():
     with pytest.raises(Invalid):
         find_model("x", [setting("scopes.model.x.factor", "2")])
 
 
-def test_no_row_is_shadowed_by_a_shorter_one():
+def test_every_row_matches_its_own_name():
     assert [row for row in MODELS if find_model(row.name) != row] == []
 
 
 @pytest.mark.parametrize("key", ["scopes.model.gpt-4.1.window", "scopes.model.x.factor", "SCOPES.MODEL.x.Encoding"])
-def test_the_rows_are_settings(key):
+def test_keys_of_models_are_valid_settings(key):
     assert check_key(key) == key
 
 
@@ -82,7 +82,7 @@ def test_the_rows_are_settings(key):
     ("key", "value"),
     [("scopes.model.x.window", "0"), ("scopes.model.x.factor", "a"), ("scopes.model.x.encoding", "morse")],
 )
-def test_a_row_that_means_nothing_is_not_written(key, value):
+def test_an_invalid_value_is_not_written(key, value):
     with pytest.raises(Invalid) as refusal:
         check_value(key, value)
     assert (refusal.value.hint or "").startswith("it is ")

@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.abandon import abandon as mark
+from scopes.conversation.abandon import abandon as run_abandon
 
 
 def abandon(
@@ -23,5 +23,5 @@ def abandon(
       scopes conv abandon conv-001 try-sqlite
       scopes conv abandon conv-001 try-sqlite --revive
     """
-    call: Invocation = context.obj
-    return call.show(mark(call.repository(), conversation, branch, revive=revive))
+    invocation: Invocation = context.obj
+    return invocation.show(run_abandon(invocation.repository(), conversation, branch, revive=revive))

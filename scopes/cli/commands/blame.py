@@ -8,25 +8,25 @@ import typer
 
 from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.blame import blame as trace
+from scopes.conversation.blame import blame as run_blame
 
 
 def blame(
     context: typer.Context,
     where: ConversationOrBranch,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="What is said: decisions/auth, methods")
+        str | None, typer.Option("--key", metavar="KEY", help="A key of the state: decisions/auth, methods")
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="A file that messages wrote")] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="A file")] = None,
 ) -> int:
-    """Show which message decided something or wrote a file.
+    """Show which message made a decision or wrote a file.
 
-    Merges and rebases are looked through: the message that said it is named, not the one that brought it in.
+    Follows merges and rebases back to the original message. Give either --key or --file.
 
     Examples:
       scopes conv blame conv-001 --key decisions/auth
       scopes conv blame conv-001/main --key decisions
       scopes conv blame conv-001 --file src/app.py
     """
-    call: Invocation = context.obj
-    return call.show(trace(call.repository(), where, key=key, file=file))
+    invocation: Invocation = context.obj
+    return invocation.show(run_blame(invocation.repository(), where, key=key, file=file))

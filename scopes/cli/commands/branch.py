@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.branch import branch as create
+from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.branch import list_branches
 from scopes.errors import Invalid
 
@@ -16,7 +16,7 @@ from scopes.errors import Invalid
 def branch(
     context: typer.Context,
     conversation: Conversation,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The branch's name")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
     purpose: Annotated[
         str | None,
         typer.Option(
@@ -25,38 +25,40 @@ def branch(
             help="analysis, alternative-solution, verification, collaboration or conflict-resolution",
         ),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Whose branch it is")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent that owns the branch")] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MESSAGE", help="Where it begins: a branch, main~2, an id")
+        str | None, typer.Option("--from", metavar="MESSAGE", help="Where it starts: a branch, main~2 or a message id")
     ] = None,
-    named: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The branch's name, as an option")] = None,
-    no_switch: Annotated[bool, typer.Option("--no-switch", help="Leave the active branch as it is")] = False,
-    abandoned: Annotated[bool, typer.Option("--abandoned", help="List abandoned branches too")] = False,
+    name_option: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="The name, given as an option")
+    ] = None,
+    no_switch: Annotated[bool, typer.Option("--no-switch", help="Do not make it the active branch")] = False,
+    abandoned: Annotated[bool, typer.Option("--abandoned", help="Include abandoned branches in the list")] = False,
 ) -> int:
     """Create a branch, or list the branches.
 
-    It begins at the tip of the active branch, or at any message, and becomes the active branch. Without a name it is
-    called after its purpose and agent. Without name, purpose, agent and start, the branches are listed.
+    The new branch starts at the tip of the active branch, or at --from, and becomes the active branch. Without a name
+    it is named after its purpose and agent. With none of name, --purpose, --agent and --from, the branches are listed.
 
     Examples:
       scopes conv branch conv-001
       scopes conv branch conv-001 --purpose alternative-solution --agent general-purpose
       scopes conv branch conv-001 try-sqlite --from main~2
     """
-    call: Invocation = context.obj
-    if named is not None and name is not None:
-        raise Invalid("the branch is named twice", hint="leave out NAME or --name")
-    chosen = named if named is not None else name
-    if chosen is None and purpose is None and agent is None and start is None:
-        return call.show(list_branches(call.repository(), conversation, abandoned=abandoned))
-    return call.show(
-        create(
-            call.repository(),
+    invocation: Invocation = context.obj
+    if name is not None and name_option is not None:
+        raise Invalid("the branch name is given twice", hint="leave out NAME or --name")
+    branch_name = name if name is not None else name_option
+    if branch_name is None and purpose is None and agent is None and start is None:
+        return invocation.show(list_branches(invocation.repository(), conversation, abandoned=abandoned))
+    return invocation.show(
+        run_branch(
+            invocation.repository(),
             conversation,
             purpose=purpose,
             agent=agent,
             start=start,
-            name=chosen,
+            name=branch_name,
             switch=not no_switch,
         )
     )

@@ -14,8 +14,8 @@ from scopes.errors import Invalid
 
 def budget(
     context: typer.Context,
-    window: Annotated[int | None, typer.Option("--window", metavar="TOKENS", help="What the model takes in")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model whose window it is")] = None,
+    window: Annotated[int | None, typer.Option("--window", metavar="TOKENS", help="Size of the context window")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Take the window of this model")] = None,
     preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="How to divide: default or zen")] = PRESETS[0],
 ) -> int:
     """Divide a model's context window.
@@ -29,10 +29,10 @@ def budget(
       scopes conv budget --model claude-sonnet-4-5
       scopes conv budget --window 1000000 --preset zen --json
     """
-    call: Invocation = context.obj
-    row = known_model(call, model)
+    invocation: Invocation = context.obj
+    row = known_model(invocation, model)
     if window is None and row is not None:
         window = row.window
     if window is None:
-        raise Invalid("no window is named", hint="for example: --window 200000, or --model gpt-4o")
-    return call.show(plan_budget(window, preset, model=model, default=budget_shares(call)))
+        raise Invalid("no window is given", hint="for example: --window 200000, or --model gpt-4o")
+    return invocation.show(plan_budget(window, preset, model=model, default=budget_shares(invocation)))

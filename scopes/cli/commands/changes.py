@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import Conversation, Since
 from scopes.cli.invocation import Invocation
-from scopes.conversation.changes import changes as derive
+from scopes.conversation.changes import changes as run_changes
 
 
 def changes(
@@ -16,24 +16,30 @@ def changes(
     conversation: Conversation,
     since: Since = None,
     field: Annotated[
-        str | None, typer.Option("--field", metavar="PATH", help="messages, branches.main, title, participants, ...")
+        str | None,
+        typer.Option(
+            "--field", metavar="PATH", help="Only this field: messages, branches.main, title, participants, ..."
+        ),
     ] = None,
     cause: Annotated[
-        str | None, typer.Option("--cause", metavar="CAUSE", help="user, agent, system or agent:NAME")
+        str | None, typer.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
     ] = None,
     operation: Annotated[
-        str | None, typer.Option("--operation", "--op", metavar="OP", help="CREATE, APPEND, UPDATE, DELETE or MERGE")
+        str | None,
+        typer.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
     ] = None,
 ) -> int:
-    """List every change of a conversation, with its cause.
+    """List every change of a conversation and its cause.
 
-    Derived from the history itself, oldest first: messages, branches, title, tags, the active branch.
+    Oldest first: messages, branches, title, tags and the active branch, as the history records them.
 
     Examples:
       scopes conv changes conv-001
       scopes conv changes conv-001 --field branches --since yesterday
       scopes conv changes conv-001 --cause agent:reviewer --json
     """
-    call: Invocation = context.obj
-    found = derive(call.repository(), conversation, since=since, field=field, cause=cause, operation=operation)
-    return call.show(found)
+    invocation: Invocation = context.obj
+    result = run_changes(
+        invocation.repository(), conversation, since=since, field=field, cause=cause, operation=operation
+    )
+    return invocation.show(result)

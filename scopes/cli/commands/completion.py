@@ -13,12 +13,12 @@ from scopes.cli.table import TABLE
 
 def completion(
     context: typer.Context,
-    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="The shell to complete in")],
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="The shell")],
 ) -> int:
-    """Print the completion script of a shell.
+    """Print a completion script for a shell.
 
-    Commands, options, conversations and branches complete. Packages install the scripts where the shell looks for
-    them; where that did not happen, load the script when the shell starts.
+    It completes commands, options, conversations and branches. Packages install the scripts where the shell looks for
+    them; if yours did not, load the script when the shell starts.
 
     Examples:
       eval "$(scopes completion bash)"        # in ~/.bashrc

@@ -2,71 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.config import get_setting as read
-from scopes.conversation.config import list_settings as collect
-from scopes.conversation.config import set_setting as write
+from scopes.conversation.config import get_setting, list_settings, set_setting
 from scopes.render.view_options import ViewOptions
 
-LEVEL = Annotated[str | None, typer.Option("--level", metavar="LEVEL", help="store (where there is one) or user")]
-KEY = Annotated[str, typer.Argument(metavar="KEY", help="The setting, for example scopes.author")]
+Level: TypeAlias = Annotated[
+    str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
+]
+Key: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="The setting, for example scopes.author")]
 
 
-def get_setting(context: typer.Context, key: KEY) -> int:
+def config_get(context: typer.Context, key: Key) -> int:
     """Print the value of a setting.
 
     Examples:
       scopes config get scopes.author
     """
-    call: Invocation = context.obj
-    return call.show(read(call.config(), key))
+    invocation: Invocation = context.obj
+    return invocation.show(get_setting(invocation.config(), key))
 
 
-def set_setting(
+def config_set(
     context: typer.Context,
-    key: KEY,
+    key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="The value")],
-    level: LEVEL = None,
+    level: Level = None,
 ) -> int:
-    """Give a setting a value.
+    """Change a setting.
 
-    Settings are git configuration: `git config` reads and writes the same files. A setting that names a command is read
-    from your own level only.
+    Settings are git configuration: `git config` reads and writes the same files. A setting that names a command, such
+    as the pager, is read from the user level only.
 
     Examples:
       scopes config set scopes.author carol --level user
       scopes config set scopes.durability fast
     """
-    call: Invocation = context.obj
-    repository = call.find_repository()
+    invocation: Invocation = context.obj
+    repository = invocation.find_repository()
     where = level or ("store" if repository is not None else "user")
-    return call.show(write(repository, call.home, key, value, level=where))
+    return invocation.show(set_setting(repository, invocation.home, key, value, level=where))
 
 
-def unset_setting(context: typer.Context, key: KEY, level: LEVEL = None) -> int:
+def config_unset(context: typer.Context, key: Key, level: Level = None) -> int:
     """Remove a setting.
 
     Examples:
       scopes config unset scopes.durability
     """
-    call: Invocation = context.obj
-    repository = call.find_repository()
+    invocation: Invocation = context.obj
+    repository = invocation.find_repository()
     where = level or ("store" if repository is not None else "user")
-    return call.show(write(repository, call.home, key, None, level=where))
+    return invocation.show(set_setting(repository, invocation.home, key, None, level=where))
 
 
-def list_settings(
+def config_list(
     context: typer.Context,
-    show_origin: Annotated[bool, typer.Option("--show-origin", help="Say which level each comes from")] = False,
+    show_origin: Annotated[
+        bool, typer.Option("--show-origin", help="Print the level that each value comes from")
+    ] = False,
 ) -> int:
-    """List every setting, with its origin if asked.
+    """List all settings, with their origin if asked.
 
     Examples:
       scopes config list --show-origin
     """
-    call: Invocation = context.obj
-    return call.show(collect(call.config()), options=ViewOptions(show_origin=show_origin))
+    invocation: Invocation = context.obj
+    return invocation.show(list_settings(invocation.config()), options=ViewOptions(show_origin=show_origin))

@@ -1,4 +1,4 @@
-"""`scopes conflicts list`."""
+"""`scopes conflicts list`, `show`, `resolve`, `intervene` and `escalate`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import AuthorKind, AuthorName, Conflict, Conversation, NulRows, Template, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.resolve_input import Edit, Reason, Take, Value, decide
+from scopes.cli.resolve_input import Edit, Reason, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.resolve_conflict import escalate_conflict
 
@@ -16,41 +16,44 @@ from scopes.conversation.resolve_conflict import escalate_conflict
 def conflicts_list(
     context: typer.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="The conversation; all of them if not given")
+        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
     ] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated or resolved")
+        str | None,
+        typer.Option("--status", metavar="STATUS", help="Only conflicts that are open, debate, escalated or resolved"),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", "-a", help="Also what is resolved and not yet continued")] = False,
+    include_all: Annotated[
+        bool, typer.Option("--all", "-a", help="Include resolved conflicts of merges that have not continued yet")
+    ] = False,
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """List what branches disagree on.
+    """List the conflicts between branches.
 
-    A conflict is open, under debate once somebody talks on its branch, escalated, or resolved.
+    A conflict is open, in debate (messages were added to its branch), escalated, or resolved.
 
     Examples:
       scopes conflicts list
       scopes conflicts list conv-001 --status escalated
       scopes conflicts list conv-001 --all --json
     """
-    call: Invocation = context.obj
-    found = list_conflicts(call.repository(), conversation, status=status, every=every)
-    return call.show(found, nul=nul, template=template)
+    invocation: Invocation = context.obj
+    result = list_conflicts(invocation.repository(), conversation, status=status, every=include_all)
+    return invocation.show(result, nul=nul, template=template)
 
 
 def conflicts_show(context: typer.Context, conversation: Conversation, conflict: Conflict) -> int:
     """Show both sides of a conflict.
 
-    What each side says, who said it, how sure they are, in which message; what was there before, and what has been said
-    on the branch since.
+    For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
+    messages that were added to the conflict-resolution branch.
 
     Examples:
       scopes conflicts show conv-001 1
       scopes conflicts show conv-001 3f2a --json
     """
-    call: Invocation = context.obj
-    return call.show(show_conflict(call.repository(), conversation, conflict))
+    invocation: Invocation = context.obj
+    return invocation.show(show_conflict(invocation.repository(), conversation, conflict))
 
 
 def conflicts_resolve(
@@ -64,10 +67,11 @@ def conflicts_resolve(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
-    """Decide a conflict.
+    """Resolve a conflict.
 
-    Take what one side says, both, or what was there before; or say something else. The decision is a message on the
-    branch of the conflict, with who, why, and what was rejected. When none is left, continue the merge.
+    Take the value of one side, of both, or of the merge base; or give another value. The resolution becomes a message
+    on the conflict-resolution branch, with author, reason and the rejected values. When no conflict is open, run
+    `scopes conv merge CONV --continue`.
 
     Examples:
       scopes conflicts resolve conv-001 1 --take source --reason "measured twice"
@@ -75,9 +79,9 @@ def conflicts_resolve(
       scopes conflicts resolve conv-001 1 --edit
       scopes conv merge conv-001 --continue
     """
-    call: Invocation = context.obj
-    return decide(
-        call,
+    invocation: Invocation = context.obj
+    return resolve_from_options(
+        invocation,
         conversation,
         conflict,
         take=take,
@@ -100,17 +104,17 @@ def conflicts_intervene(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
-    """Decide a conflict over the heads of those who disagree.
+    """Override both sides of a conflict.
 
-    As resolve, and recorded as an intervention, which needs a reason.
+    Like resolve, but recorded as an intervention. It needs a reason.
 
     Examples:
       scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
       scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
     """
-    call: Invocation = context.obj
-    return decide(
-        call,
+    invocation: Invocation = context.obj
+    return resolve_from_options(
+        invocation,
         conversation,
         conflict,
         take=take,
@@ -127,20 +131,28 @@ def conflicts_escalate(
     context: typer.Context,
     conversation: Conversation,
     conflict: Conflict,
-    to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who is to decide")],
+    to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who should resolve it")],
     reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
-    """Hand a conflict to somebody who is to decide it.
+    """Assign a conflict to someone else.
+
+    Records who should resolve it, and why.
 
     Examples:
       scopes conflicts escalate conv-001 1 --to carol --reason "it concerns the budget"
     """
-    call: Invocation = context.obj
-    repository = call.repository()
-    who = author_of(call, author, author_kind)
-    done = escalate_conflict(
-        repository, conversation, conflict, to=to, reason=reason, author=who.name, author_kind=who.kind
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    message_author = author_of(invocation, author, author_kind)
+    result = escalate_conflict(
+        repository,
+        conversation,
+        conflict,
+        to=to,
+        reason=reason,
+        author=message_author.name,
+        author_kind=message_author.kind,
     )
-    return call.show(done)
+    return invocation.show(result)

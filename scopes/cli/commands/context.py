@@ -11,13 +11,14 @@ from scopes.cli.token_options import (
     ModelName,
     Strict,
     budget_for,
+    budget_shares,
     cache_directory,
-    context_limits,
     project_directory,
     tokenizer_for,
 )
 from scopes.context.context import check_layout
-from scopes.context.context import context as build
+from scopes.context.context import context as run_context
+from scopes.context.request import CACHE_SECONDS, TIGHT_BELOW, Request
 from scopes.render.view_options import ViewOptions
 
 
@@ -29,7 +30,7 @@ def context(
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            "--max-tokens", metavar="N", help="At most so many; 8000, 4000 for a task, or the model's content"
+            "--max-tokens", metavar="N", help="At most so many (8000; 4000 for a task; or the model's content)"
         ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
@@ -41,22 +42,22 @@ def context(
     work_item: Annotated[
         str | None, typer.Option("--work-item", metavar="ID", help="Every conversation for this work item as well")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also what came before the last compaction")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show instead what was kept or dropped, and why")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show instead how the budget is used")] = False,
-    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: an id, main~2")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
-        int | None, typer.Option("--candidates", metavar="N", help="Weigh at most so many turns for the task (all)")
+        int | None, typer.Option("--candidates", metavar="N", help="Consider at most so many turns for the task (all)")
     ] = None,
     strict: Strict = False,
 ) -> int:
-    """Give what fits into a number of tokens.
+    """Build context within a token budget.
 
-    The newest turns in one piece, oldest first, from the last compaction on; and the files that they touched, as they
-    are now in the project around the current directory, from a share of their own. With --task the most relevant turns
-    instead. At an earlier message files are as the tools of the conversation recorded them by then, never as they are
-    today. What was left out is said. Recorded text is data: it is marked as such, and its tags are taken apart. Files
-    that may hold secrets by their names are never in it.
+    Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
+    current content in the project around the current directory. Files have a share of the budget. With --task the most
+    relevant turns are chosen instead. At an earlier message, files have the content that the tools of the conversation
+    recorded, never the current one. Notes say what was left out. Recorded text is marked as data, and tags in it are
+    escaped. Files that may hold secrets, by their names, are left out.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
@@ -64,12 +65,19 @@ def context(
       scopes conv context --work-item SHOP-12 --model gpt-4o --format messages
       scopes conv context conv-001/main --json
     """
-    call: Invocation = context.obj
-    found = build(
-        call.repository(), conversation, tokenizer_for(call, model, strict=strict),
-        max_tokens=budget_for(call, max_tokens, model, task), cache=cache_directory(call),
-        project=project_directory(call), mode=mode, task=task, work_item=work_item, every=every, at=at, explain=explain,
-        limits=context_limits(call, candidates),
+    invocation: Invocation = context.obj
+    config = invocation.config()
+    request = Request(
+        where=conversation, max_tokens=budget_for(invocation, max_tokens, model, task), mode=mode, task=task, at=at,
+        work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
+        project=project_directory(invocation),
+        file_share=budget_shares(invocation).content["files"] if config.find("scopes.budgetContent") else None,
+        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
+        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
+        tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
+        cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
     )  # fmt: skip
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
-    return call.show(found, options=options)
+    tokenizer = tokenizer_for(invocation, model, strict=strict)
+    result = run_context(invocation.repository(), request, tokenizer, cache_directory(invocation))
+    return invocation.show(result, options=options)

@@ -6,17 +6,17 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.decisions import decisions as collect
+from scopes.conversation.decisions import decisions as run_decisions
 
 
 def decisions(context: typer.Context, conversation: Conversation) -> int:
-    """List what was decided.
+    """List the decisions of a conversation.
 
-    Each with its message, date and agent; a decision stands while the active branch holds it.
+    Each with its message, date and agent, and whether it is in effect on the active branch.
 
     Examples:
       scopes conv decisions conv-001
       scopes conv decisions conv-001 --json
     """
-    call: Invocation = context.obj
-    return call.show(collect(call.repository(), conversation))
+    invocation: Invocation = context.obj
+    return invocation.show(run_decisions(invocation.repository(), conversation))

@@ -6,17 +6,18 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.delete import delete as remove
+from scopes.conversation.delete import delete as run_delete
 
 
 def delete(context: typer.Context, conversation: Conversation) -> int:
     """Delete a conversation.
 
-    It goes to the trash with all its branches, and undo brings it back until `scopes gc --expire`.
+    It moves to the trash with all its branches. `scopes undo` restores it, until `scopes gc --expire` empties the
+    trash.
 
     Examples:
       scopes conv delete conv-001
       scopes undo
     """
-    call: Invocation = context.obj
-    return call.show(remove(call.repository(), conversation))
+    invocation: Invocation = context.obj
+    return invocation.show(run_delete(invocation.repository(), conversation))

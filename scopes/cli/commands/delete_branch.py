@@ -8,22 +8,24 @@ import typer
 
 from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.delete import delete_branch as remove
+from scopes.conversation.delete import delete_branch as run_delete_branch
 
 
 def delete_branch(
     context: typer.Context,
     conversation: Conversation,
     branch: Branch,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Also when no other branch has its messages")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Delete it even if no other branch contains its messages")
+    ] = False,
 ) -> int:
     """Delete a branch.
 
-    It goes to the trash, and undo brings it back. The branch main and the active branch are not deleted.
+    It moves to the trash; `scopes undo` restores it. The branch main and the active branch cannot be deleted.
 
     Examples:
       scopes conv delete-branch conv-001 analysis/security-review
       scopes conv delete-branch conv-001 try-sqlite --force
     """
-    call: Invocation = context.obj
-    return call.show(remove(call.repository(), conversation, branch, force=force))
+    invocation: Invocation = context.obj
+    return invocation.show(run_delete_branch(invocation.repository(), conversation, branch, force=force))

@@ -7,28 +7,29 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.diff import diff as compare
+from scopes.conversation.diff import diff as run_diff
 from scopes.render.view_options import ViewOptions
 
 
 def diff(
     context: typer.Context,
-    left: Annotated[str, typer.Argument(metavar="CONV", help="The conversation, or the first place to compare")],
+    left: Annotated[str, typer.Argument(metavar="CONV", help="The conversation, or the first of two revisions")],
     right: Annotated[
-        str | None, typer.Argument(metavar="A..B", help="Two places in it, or the second place", show_default=False)
+        str | None,
+        typer.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
     ] = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Only count what differs")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Only count the differences")] = False,
 ) -> int:
     """Compare two branches, messages or conversations.
 
-    Shown is what each side has alone, and what they say differently.
-    Messages are compared by id and content, then the claims: decisions, proposals, findings, files. A...B begins at
-    the merge base. The exit code is 0 when nothing differs and 1 when something does.
+    Shows the messages that only one side has, and the values that differ. Messages are compared by id and content; then
+    decisions, proposals, findings and files are compared. A...B compares B with the merge base. The exit code is 0 if
+    nothing differs, and 1 otherwise.
 
     Examples:
       scopes conv diff conv-001 main..analysis/security-review
       scopes conv diff conv-001 conv-002 --stat
       scopes conv diff conv-001 main~5..main
     """
-    call: Invocation = context.obj
-    return call.show(compare(call.repository(), left, right), options=ViewOptions(stat=stat))
+    invocation: Invocation = context.obj
+    return invocation.show(run_diff(invocation.repository(), left, right), options=ViewOptions(stat=stat))

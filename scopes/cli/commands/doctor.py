@@ -5,15 +5,17 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.doctor import doctor as examine
+from scopes.conversation.doctor import doctor as run_doctor
 
 
 def doctor(context: typer.Context) -> int:
-    """Check that scopes and its surroundings work.
+    """Check the installation and the store.
+
+    Checks versions, git, permissions, locks and leftover files. Changes nothing.
 
     Examples:
       scopes doctor
       scopes doctor --json
     """
-    call: Invocation = context.obj
-    return call.show(examine(call.store_path, call.repository_or_refusal()))
+    invocation: Invocation = context.obj
+    return invocation.show(run_doctor(invocation.store_path, invocation.repository_or_error()))

@@ -10,7 +10,7 @@ from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
-from scopes.exporters.export import export as write_out
+from scopes.exporters.export import export as run_export
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
 _STANDARD_OUTPUT = "-"
@@ -21,27 +21,31 @@ def export(
     where: ConversationOrBranch,
     form: Annotated[
         Literal["markdown", "json", "jsonl", "openai", "original"] | None,
-        typer.Option("--format", metavar="FORM", help="The form to write; markdown if not given, with --json json"),
+        typer.Option("--format", metavar="FORM", help="Default: markdown; with --json: json"),
     ] = None,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output"),
     ] = _STANDARD_OUTPUT,
-    every: Annotated[bool, typer.Option("--all", help="Every branch, not only the one that is meant")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="Which original file, where there are several")
+        str | None, typer.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file")] = False,
 ) -> int:
-    """Write a conversation out: Markdown, JSON or original.
+    """Export a conversation as Markdown, JSON or original.
 
     markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. json is one document with
-    everything that is stored, jsonl its messages one a line, as append --jsonl takes them. openai is one branch as chat
-    completion messages, as it is to be read now: amended texts are new, retracted messages and reasoning left out. A
-    branch that was imported from such messages keeps their names, developers, images and arguments; elsewhere what
-    agents were told is system, images not from users are named only, and tools that take text are custom ones.
-    original is what was imported, to the byte, in files named so that they can be imported again. A file is complete
-    or absent, and never overwritten without --force.
+    everything that is stored; jsonl is one message per line, as append --jsonl reads them.
+
+    openai is one branch as chat completion messages: amended messages with their new text, without retracted messages
+    and reasoning. A branch that was imported from such messages keeps their names, developer messages, images and
+    arguments. In other branches instructions to agents become system messages, images that are not from users become
+    their names, and tools whose input is text become custom tools.
+
+    original is the imported data, byte for byte, in files that can be imported again.
+
+    A file is written completely or not at all, and overwritten only with --force.
 
     Examples:
       scopes conv export conv-001 > transcript.md
@@ -49,10 +53,12 @@ def export(
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-002 --format original --output backup/
     """
-    call: Invocation = context.obj
-    printed = output == _STANDARD_OUTPUT
-    chosen = form or ("json" if call.json and printed else "markdown")
-    if call.json and printed and chosen not in _JSON_FORMS:
-        raise Invalid(f"{chosen} is not JSON", hint="leave out --json, or write to a file with --output")
-    exported = write_out(call.repository(), where, format_name=chosen, all_branches=every, source=source)
-    return call.show(exported if printed else save(exported, output, force=force))
+    invocation: Invocation = context.obj
+    to_stdout = output == _STANDARD_OUTPUT
+    export_format = form or ("json" if invocation.json and to_stdout else "markdown")
+    if invocation.json and to_stdout and export_format not in _JSON_FORMS:
+        raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    exported = run_export(
+        invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
+    )
+    return invocation.show(exported if to_stdout else save(exported, output, force=force))

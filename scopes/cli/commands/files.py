@@ -6,17 +6,17 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.files import files as collect
+from scopes.conversation.files import files as run_files
 
 
 def files(context: typer.Context, conversation: Conversation) -> int:
     """List the files that a conversation touched.
 
-    With the messages that read, changed or named each, the last touched first.
+    For each file the messages that read, changed or mentioned it; the most recently touched file first.
 
     Examples:
       scopes conv files conv-001
       scopes conv files conv-001 --json
     """
-    call: Invocation = context.obj
-    return call.show(collect(call.repository(), conversation))
+    invocation: Invocation = context.obj
+    return invocation.show(run_files(invocation.repository(), conversation))

@@ -9,28 +9,28 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import cache_directory
-from scopes.conversation.gc import gc as collect
+from scopes.conversation.gc import gc as run_gc
 
 
 def gc(
     context: typer.Context,
     expire: Annotated[
         str | None,
-        typer.Option("--expire", metavar="WHEN", help="Also let go of what was deleted before then"),
+        typer.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
     ] = None,
 ) -> int:
-    """Pack the store and drop what expired.
+    """Pack the store and delete what has expired.
 
-    Nothing that can still be undone is dropped, unless --expire says so: then operations before that moment can no
-    longer be undone, and what they deleted goes two weeks later. The search index and kept contexts, which may hold
-    words of it, go at once and are made anew when they are needed.
+    Everything that can be undone is kept, unless --expire is given: then operations before that time can no longer be
+    undone, and what they deleted is removed from disk two weeks later. The search index and cached contexts, which may
+    contain text of it, are deleted at once and rebuilt when needed.
 
     Examples:
       scopes gc
       scopes gc --expire '90 days ago'
     """
-    call: Invocation = context.obj
+    invocation: Invocation = context.obj
     if expire is not None:
-        call.confirm(f"let go of everything that was deleted before {expire}?")
-    caches = (call.index_directory, os.path.join(cache_directory(call), "contexts"))
-    return call.show(collect(call.repository(), expire_before=expire, caches=caches))
+        invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
+    caches = (invocation.index_directory, os.path.join(cache_directory(invocation), "contexts"))
+    return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))

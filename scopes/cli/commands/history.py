@@ -9,16 +9,16 @@ import typer
 from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
-from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS
-from scopes.context.history_block import history as write
+from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
+from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
 
 
 def history(
     context: typer.Context,
     conversation: ConversationOrBranch,
-    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block as it is sent")] = False,
-    preview: Annotated[bool, typer.Option("--preview", help="Print the same, and say how much it is")] = False,
+    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
         int, typer.Option("-n", "--history-messages", metavar="N", help="At most so many messages")
     ] = DEFAULT_MESSAGES,
@@ -29,16 +29,16 @@ def history(
         str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
     ] = TOOLS[0],
     with_memory: Annotated[
-        bool, typer.Option("--with-memory", help="First the memory, and what other agents said last")
+        bool, typer.Option("--with-memory", help="Put the memory and the last words of other agents first")
     ] = False,
     model: ModelName = None,
     strict: Strict = False,
 ) -> int:
-    """Write the block of history that goes before a prompt.
+    """Print a block of history to put before a prompt.
 
     The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
-    The block says that it is recorded data and no instructions, and tags inside it are taken apart. That lowers the
-    risk that an agent obeys what an old tool result says; it does not remove it, so look at the preview.
+    The block says that it is recorded data, not instructions, and tags inside it are escaped. That lowers the risk that
+    an agent follows instructions in an old tool result; it does not remove it, so read the preview.
 
     Examples:
       scopes conv history conv-001 --preview
@@ -46,21 +46,11 @@ def history(
       scopes conv history conv-001 --for-prompt --with-tools full
       scopes conv history conv-001 --for-prompt --with-memory
     """
-    call: Invocation = context.obj
+    invocation: Invocation = context.obj
     if not (for_prompt or preview):
-        raise Invalid(
-            "what the history is for is not said", hint="--for-prompt, or --preview; to read it: scopes conv log"
-        )
-    chosen = tokenizer_for(call, model, strict=strict)
-    return call.show(
-        write(
-            call.repository(),
-            conversation,
-            chosen,
-            last=last,
-            max_tokens=max_tokens,
-            tools=tools,
-            preview=preview,
-            with_memory=with_memory,
-        )
+        raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes conv log")
+    request = HistoryRequest(
+        where=conversation, last=last, max_tokens=max_tokens, tools=tools, preview=preview, with_memory=with_memory
     )
+    tokenizer = tokenizer_for(invocation, model, strict=strict)
+    return invocation.show(run_history(invocation.repository(), request, tokenizer))

@@ -21,22 +21,30 @@ def import_(
     context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="A transcript, a folder, or -; none: all there are"),
+        typer.Argument(
+            metavar="PATH", help="Transcripts or folders; - reads standard input (default: all that are found)"
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Nothing, when a record or a file cannot be read")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Import nothing if a record or a file cannot be read")
+    ] = False,
     since: Since = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="A title, instead of its own")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also what was deleted here")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Account for every byte of every source")] = False,
-    sample: Annotated[bool, typer.Option("--sample", help="A made-up conversation of three agents")] = False,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also import conversations that were deleted here")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
+    ] = False,
 ) -> int:
-    """Bring in transcripts that other tools have written.
+    """Import transcripts from other tools.
 
-    Without a path, the histories that Claude Code and Codex keep in their standard places (CLAUDE_CONFIG_DIR and
-    CODEX_HOME count). The format is told from the content. Nothing is lost: a record that cannot be read is kept and
-    counted. What is here already is not brought in twice, and a source that has grown goes on where it ended. Sources
-    are never written to. With --since only the sessions whose last message is as new, by the time that it bears.
+    Without a path, imports the histories of Claude Code and Codex from their standard directories (CLAUDE_CONFIG_DIR
+    and CODEX_HOME are respected). The format is detected from the content. A record that cannot be read is kept and
+    counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
+    are never modified. --since compares the time that the last message of a session has recorded.
 
     Examples:
       scopes conv import
@@ -47,12 +55,14 @@ def import_(
       scopes conv import ~/.codex/sessions --report
       scopes conv import --sample
     """
-    call: Invocation = context.obj
+    invocation: Invocation = context.obj
     if sample and (paths or dry_run or strict or since or title or again or report):
-        raise Invalid("--sample stands alone: it brings in nothing else", hint="import the paths with a second command")
+        raise Invalid(
+            "--sample cannot be combined with paths or other options", hint="import the paths with a second command"
+        )
     if sample:
-        return call.show(import_sample(call.repository(create=True)))
+        return invocation.show(import_sample(invocation.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
-    collected = collect_sources(call, paths or [])
-    wishes = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start)
-    return call.show(import_all(call, collected, wishes), options=ViewOptions(report=report))
+    collected = collect_sources(invocation, paths or [])
+    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start)
+    return invocation.show(import_all(invocation, collected, options), options=ViewOptions(report=report))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.init import init as create
+from scopes.conversation.init import init as run_init
 
 
 def init(context: typer.Context) -> int:
-    """Make a store for the project at hand.
+    """Create a store for this project.
 
-    Inside a git repository the store is made in its git directory, shared by all its worktrees, and every scopes
-    command below the project uses it. --store makes one anywhere; elsewhere your own store is made.
+    Inside a git repository the store is created in its git directory: all worktrees share it, and every scopes command
+    below the project uses it. Outside of one, your user store is created. --store creates one at any path.
 
     Examples:
       cd ~/src/shop && scopes init
       scopes --store /srv/agents/store.git init
     """
-    call: Invocation = context.obj
-    return call.show(create(call.new_store_path))
+    invocation: Invocation = context.obj
+    return invocation.show(run_init(invocation.new_store_path))

@@ -17,7 +17,7 @@ def list_(
 ) -> int:
     """List conversations, newest first.
 
-    On a terminal a table, where the first prompt stands in for a title that is missing; in a pipe one row each: id,
+    Prints a table on a terminal, with the first prompt where a title is missing; in a pipe one row each: id,
     participants, branches, last activity, title.
 
     Examples:
@@ -25,18 +25,18 @@ def list_(
       scopes conv list --json
       scopes conv list --format '{id} {messages} {title}'
     """
-    call: Invocation = context.obj
-    piped, complete = not call.stdout.isatty(), call.json or template is not None
-    found = find_cached_list(call.store_path, call.index_directory, complete=complete) if piped else None
-    if found is None:
-        repository = call.find_repository()
+    invocation: Invocation = context.obj
+    piped, complete = not invocation.stdout.isatty(), invocation.json or template is not None
+    result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete) if piped else None
+    if result is None:
+        repository = invocation.find_repository()
         if repository is None:
-            found = ConversationList(conversations=(), notes=call.no_store_notes())
+            result = ConversationList(conversations=(), notes=invocation.no_store_notes())
         else:
-            listing = load("scopes.conversation.list:list_conversations")
-            with load("scopes.render.progress:progress")(call.output(), "looking at conversations") as advance:
-                found = listing(
-                    repository, call.index_directory,
-                    openings=not piped and not complete, complete=complete, advance=advance,
+            list_conversations = load("scopes.conversation.list:list_conversations")
+            with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
+                result = list_conversations(
+                    repository, invocation.index_directory,
+                    openings=not piped and not complete, complete=complete, on_progress=on_progress,
                 )  # fmt: skip
-    return call.show(found, nul=nul, template=template)
+    return invocation.show(result, nul=nul, template=template)

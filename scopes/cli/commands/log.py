@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
-from scopes.conversation.log import log as walk
+from scopes.conversation.log import log as run_log
 from scopes.render.view_options import ViewOptions
 
 
@@ -22,14 +22,14 @@ def log(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory")
     ] = None,
-    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches beside the messages")] = False,
-    oneline: Annotated[bool, typer.Option("--oneline", help="One line a message")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches as a graph")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="One line per message")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Fold nothing: whole texts, thoughts, tool calls and results")
+        bool, typer.Option("--full", help="Print everything: reasoning, tool calls and results in full")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Every branch, not only the one that is meant")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
     reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
-    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many messages")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
     author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
     since: Since = None,
@@ -39,9 +39,9 @@ def log(
 ) -> int:
     """Show the messages of a branch.
 
-    Newest first. On a terminal a tool call is one line with how it ended, and thoughts, results and what an agent's
-    program put in are folded; --full unfolds them. In a pipe one row each: id, time, author, kind, subject; with --json
-    one JSON object a line.
+    Newest first. On a terminal a tool call is one line with its outcome; reasoning, tool results and text that the
+    agent's program inserted are folded unless --full is given. In a pipe one row each: id, time, author, kind, subject.
+    With --json one JSON object per line.
 
     Examples:
       scopes conv log conv-001
@@ -51,12 +51,12 @@ def log(
       scopes conv log conv-001/main..analysis/security-review
       scopes conv log conv-001 -- src/login.py
     """
-    call: Invocation = context.obj
-    wanted = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
-    seen = call.stdout.isatty() and not call.json
-    found = walk(
-        call.repository(), where, all_branches=every, graph=graph, oldest_first=reverse, limit=count,
-        only=wanted, bodies=call.json or seen or None, results=seen,
+    invocation: Invocation = context.obj
+    log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
+    on_terminal = invocation.stdout.isatty() and not invocation.json
+    result = run_log(
+        invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
+        limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal,
     )  # fmt: skip
     options = ViewOptions(graph=graph, oneline=oneline, full=full)
-    return call.show(found, nul=nul, template=template, options=options)
+    return invocation.show(result, nul=nul, template=template, options=options)

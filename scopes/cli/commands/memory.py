@@ -1,4 +1,4 @@
-"""`scopes memory update`."""
+"""`scopes memory`: update, add, list, show, search, context, actions, done, stats and prune."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from scopes.cli.invocation import Invocation
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
-from scopes.memory.context import context as tell
-from scopes.memory.entry import USUAL
+from scopes.memory.context import context as run_context
+from scopes.memory.entry import DEFAULT_IMPORTANCE
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
 from scopes.memory.search import MemoryFilter, search
 from scopes.memory.stats import stats
 from scopes.memory.update import update
 from scopes.render.progress import progress
-from scopes.sanitize import escape_tags
 
 
 def memory_update(
     context: typer.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="The conversation, or one of its branches; all if not given")
+        str | None,
+        typer.Argument(metavar="[CONV]", help="The conversation, or one of its branches; default: all conversations"),
     ] = None,
-    at_once: Annotated[bool, typer.Option("--now", help="Also where only little is new")] = False,
+    at_once: Annotated[bool, typer.Option("--now", help="Make entries even of few new messages")] = False,
     built_in: BuiltIn = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the entries that would be made, without any command of yours")
+        bool, typer.Option("--dry-run", help="Print the entries without storing them; your summarizer is not run")
     ] = False,
 ) -> int:
-    """Remember what is new in conversations.
+    """Create memory entries from new messages.
 
-    An entry is made of what no entry of the conversation covers, once scopes.memoryEvery messages (4) of a branch are
-    new: a summary, topics, decisions, things to do, and how important it seems. Every branch is looked at, but for
-    abandoned ones. Nothing else makes entries, so that no other command waits for it: run it by a timer, or when an
-    agent's session ends.
+    An entry is made for a branch once it has scopes.memoryEvery (4) messages that no entry covers: a summary, topics,
+    decisions, action items and an importance. Abandoned branches are skipped. No other command makes entries or waits
+    for them: run this one by a timer, or when an agent's session ends.
 
     It works offline and without a model. The setting scopes.summarizer names a command of yours that writes the
-    summaries; where it fails, the entries are made without it, and a note says so.
+    summaries; if it fails, the entries are made without it, and a note says so.
 
     Examples:
       scopes memory update
@@ -50,40 +49,47 @@ def memory_update(
       scopes -c scopes.summarizer='llm -m gpt-4o-mini' memory update
       scopes ai memory update conv-001/main --json
     """
-    call: Invocation = context.obj
-    with progress(call.output(), "remembering") as advance:
-        done = update(
-            call.repository(), conversation, at_once=at_once, built_in=built_in, dry_run=dry_run, advance=advance
+    invocation: Invocation = context.obj
+    with progress(invocation.output(), "making memory entries") as on_progress:
+        result = update(
+            invocation.repository(),
+            conversation,
+            at_once=at_once,
+            built_in=built_in,
+            dry_run=dry_run,
+            on_progress=on_progress,
         )
-    return call.show(done)
+    return invocation.show(result)
 
 
 def memory_add(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads standard input")],
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Whose it is; without it yours")] = None,
-    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="What it is about")] = None,
-    decisions: Annotated[list[str] | None, typer.Option("--decision", metavar="TEXT", help="What was decided")] = None,
-    actions: Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="What is to be done")] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text of the entry; - reads standard input")],
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="The agent it belongs to; default: you")
+    ] = None,
+    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic")] = None,
+    decisions: Annotated[list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision")] = None,
+    actions: Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="An action item")] = None,
     importance: Annotated[
         int, typer.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")
-    ] = USUAL,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be remembered, and store nothing")] = False,
+    ] = DEFAULT_IMPORTANCE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry without storing it")] = False,
 ) -> int:
-    """Remember something by your own words.
+    """Add a memory entry in your own words.
 
-    The text has at most 10,000 characters, a topic 100, a decision or an action 500; there are at most 30 of each.
+    The text has at most 10,000 characters, a topic 100, a decision or an action item 500; at most 30 of each.
 
     Examples:
       scopes memory add "The staging database is reset every Monday"
       scopes memory add "Chose SQLite" --agent planner --topic db --decision "SQLite for the index" --importance 7
       scopes memory add "Before the release" --action "rotate the keys"
     """
-    call: Invocation = context.obj
-    owner = author_of(call, agent, None).name
-    done = add(
-        call.repository(),
-        read_text(call, text),
+    invocation: Invocation = context.obj
+    owner = author_of(invocation, agent, None).name
+    result = add(
+        invocation.repository(),
+        read_text(invocation, text),
         agent=owner,
         topics=topics or (),
         decisions=decisions or (),
@@ -91,155 +97,164 @@ def memory_add(
         importance=importance,
         dry_run=dry_run,
     )
-    return call.show(done)
+    return invocation.show(result)
 
 
 def memory_list(
     context: typer.Context,
     agent: OfAgent = None,
-    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many entries")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="List at most N entries")] = None,
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """List what is remembered, newest first.
+    """List memory entries, newest first.
 
     Examples:
       scopes memory list -n 20
       scopes memory list --agent planner --json
     """
-    call: Invocation = context.obj
-    found = list_memory(call.repository(), agent=agent, limit=count)
-    return call.show(found, nul=nul, template=template)
+    invocation: Invocation = context.obj
+    entries = list_memory(invocation.repository(), agent=agent, limit=count)
+    return invocation.show(entries, nul=nul, template=template)
 
 
 def memory_show(
     context: typer.Context,
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry: its id or a unique start of it")],
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry: its id or a unique prefix of it")],
 ) -> int:
-    """Show one entry of the memory.
+    """Show one memory entry.
 
     Examples:
       scopes memory show k3x9
       scopes memory show k3x9 --json
     """
-    call: Invocation = context.obj
-    return call.show(show_memory(call.repository(), entry))
+    invocation: Invocation = context.obj
+    return invocation.show(show_memory(invocation.repository(), entry))
 
 
 def memory_search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words that must all occur, in upper or lower case")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words that must all occur, in any case")],
     agent: OfAgent = None,
     topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only entries with this topic")] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Look only at one kind: decision, action or summary")
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Search only one kind of text: decision, action or summary"),
     ] = None,
     since: Since = None,
     min_importance: Annotated[
-        int | None, typer.Option("--min-importance", metavar="N", help="Only what is at least so important")
+        int | None, typer.Option("--min-importance", metavar="N", help="Only entries of at least this importance")
     ] = None,
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """Find what is remembered by its words.
+    """Search memory entries by words.
 
-    The best fit comes first: words in topics count most, then those in decisions. What was amended or retracted since
-    is left out. Exit code 1 means that nothing was found.
+    The best hit comes first: words in topics weigh most, then words in decisions. Text that was amended or retracted
+    since is left out. Exit code 1 means that nothing was found.
 
     Examples:
       scopes memory search "login cookie"
       scopes memory search sqlite --kind decision --since "2 weeks ago"
       scopes memory search deploy --agent planner --min-importance 6
     """
-    call: Invocation = context.obj
-    only = MemoryFilter(agent=agent, topic=topic, kind=kind, since=since, min_importance=min_importance)
-    return call.show(search(call.repository(), query, only), nul=nul, template=template)
+    invocation: Invocation = context.obj
+    filters = MemoryFilter(agent=agent, topic=topic, kind=kind, since=since, min_importance=min_importance)
+    return invocation.show(search(invocation.repository(), query, filters), nul=nul, template=template)
 
 
 def memory_context(
     context: typer.Context,
     max_characters: Annotated[
-        int, typer.Option("--max-chars", metavar="N", help="At most so many characters")
+        int, typer.Option("--max-chars", metavar="N", help="Print at most N characters")
     ] = MAX_CHARACTERS,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most so many entries")] = LIMIT,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
     agent: OfAgent = None,
 ) -> int:
-    """Print what an agent is told of the past.
+    """Print the memory as context for an agent.
 
-    The newest entries, oldest first, each whole or not at all, between two marks as recorded data, not instructions:
-    tags and control characters in it are made harmless. What was amended or retracted since is left out.
+    The newest entries are printed oldest first, each whole or not at all, between two marks as recorded data, not
+    instructions: tags and control characters are made harmless. Text that was amended or retracted since is left out.
 
     Examples:
       scopes memory context
       scopes memory context --agent planner --max-chars 2000 --limit 5
     """
-    call: Invocation = context.obj
-    told = tell(call.repository(), neutralise=escape_tags, max_characters=max_characters, limit=limit, agent=agent)
-    return call.show(told)
+    invocation: Invocation = context.obj
+    return invocation.show(
+        run_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent)
+    )
 
 
 def memory_actions(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", "-a", help="Also what is done")] = False,
+    include_done: Annotated[bool, typer.Option("--all", "-a", help="List closed items too")] = False,
     nul: NulRows = False,
     template: Template = None,
 ) -> int:
-    """List what is left to do.
+    """List open action items.
 
     Examples:
       scopes memory actions
       scopes memory actions --all --json
     """
-    call: Invocation = context.obj
-    return call.show(list_actions(call.repository(), every=every), nul=nul, template=template)
+    invocation: Invocation = context.obj
+    return invocation.show(list_actions(invocation.repository(), include_done=include_done), nul=nul, template=template)
 
 
 def memory_done(
     context: typer.Context,
     action: Annotated[
-        str, typer.Argument(metavar="ACTION", help="What is done: its id, as scopes memory actions has it")
+        str, typer.Argument(metavar="ACTION", help="The action item: its id, as in scopes memory actions")
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it")] = False,
 ) -> int:
-    """Mark something as done.
+    """Mark an action item as done.
 
     Examples:
       scopes memory done k3x9.2
     """
-    call: Invocation = context.obj
-    return call.show(done(call.repository(), action, dry_run=dry_run))
+    invocation: Invocation = context.obj
+    return invocation.show(done(invocation.repository(), action, dry_run=dry_run))
 
 
 def memory_stats(
     context: typer.Context,
 ) -> int:
-    """Count what is remembered: by whom, since when.
+    """Count memory entries by agent and date.
 
     Examples:
       scopes memory stats
       scopes memory stats --json
     """
-    call: Invocation = context.obj
-    return call.show(stats(call.repository()))
+    invocation: Invocation = context.obj
+    return invocation.show(stats(invocation.repository()))
 
 
 def memory_prune(
     context: typer.Context,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="WHEN", help="What is older: '90 days ago', 2026-01-31, ...")
+        str | None,
+        typer.Option("--older-than", metavar="WHEN", help="Delete older entries: '90 days ago', 2026-01-31, ..."),
     ] = None,
-    most: Annotated[int | None, typer.Option("--max", metavar="N", help="All but the newest N")] = None,
+    max_entries: Annotated[int | None, typer.Option("--max", metavar="N", help="Delete all but the newest N")] = None,
     keep_importance: Annotated[
-        int | None, typer.Option("--keep-importance", metavar="N", help="Never what is at least so important")
+        int | None, typer.Option("--keep-importance", metavar="N", help="Keep entries of at least this importance")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be forgotten, and forget nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the entries without deleting them")] = False,
 ) -> int:
-    """Forget old entries; conversations stay as they are.
+    """Delete old memory entries, but no conversation.
 
     Examples:
       scopes memory prune --older-than "90 days ago" --keep-importance 7
       scopes memory prune --max 500 --dry-run
     """
-    call: Invocation = context.obj
-    done = prune(call.repository(), older_than=older_than, most=most, keep_importance=keep_importance, dry_run=dry_run)
-    return call.show(done)
+    invocation: Invocation = context.obj
+    result = prune(
+        invocation.repository(),
+        older_than=older_than,
+        max_entries=max_entries,
+        keep_importance=keep_importance,
+        dry_run=dry_run,
+    )
+    return invocation.show(result)

@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.merge import merge as join
+from scopes.conversation.merge import merge as run_merge
 from scopes.conversation.merge_continue import abort_merge, continue_merge
 from scopes.errors import Invalid
 
@@ -17,37 +17,44 @@ def merge(
     context: typer.Context,
     conversation: Conversation,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="BRANCH", help="What to bring in: a branch, or any message")
+        str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="BRANCH", help="Into which branch; else the active one")
+        str | None,
+        typer.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)"),
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option("--strategy", metavar="NAME", help="automatic (default), ours, theirs or manual")
+        str | None,
+        typer.Option(
+            "--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"
+        ),
     ] = None,
-    no_ff: Annotated[bool, typer.Option("--no-ff", help="Make a merge also where moving forward would do")] = False,
+    no_ff: Annotated[
+        bool, typer.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
+    ] = False,
     auto_priority: Annotated[
-        bool, typer.Option("--auto-priority", help="Where urgencies differ, take the higher one")
+        bool, typer.Option("--auto-priority", help="If priorities differ, take the higher one")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop also for files that both sides wrote")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Also stop for files that both sides changed")] = False,
     allow_unrelated: Annotated[
-        bool, typer.Option("--allow-unrelated", help="Merge histories that have no message in common")
+        bool, typer.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
     ] = False,
-    message: Annotated[
-        str | None, typer.Option("--message", "-m", metavar="TEXT", help="What the merge says of itself")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing")] = False,
-    go_on: Annotated[bool, typer.Option("--continue", help="Finish a merge whose conflicts are resolved")] = False,
-    abort: Annotated[bool, typer.Option("--abort", help="Give a merge up that waits for its conflicts")] = False,
+    message: Annotated[str | None, typer.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
+    continue_: Annotated[
+        bool, typer.Option("--continue", help="Finish the merge after its conflicts are resolved")
+    ] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
     branch: Annotated[
-        str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: where it waits")
+        str | None,
+        typer.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
     ] = None,
 ) -> int:
-    """Join a branch into another one.
+    """Merge a branch into another one.
 
-    Both sides going on is no conflict. Where they say different things about one subject, the target stays where it is
-    and the merge waits on a branch of its own, which becomes the active one: talk there, resolve what is listed, and
-    continue. The exit code is 3 then.
+    New messages on both sides are not a conflict. Two different values for the same key, such as a decision, are one:
+    then the merge stops with exit code 3, the target does not move, and a conflict-resolution branch becomes the active
+    one. Discuss there, resolve the listed conflicts, then run --continue.
 
     Examples:
       scopes conv merge conv-001 --source analysis/security-review --target main
@@ -56,16 +63,16 @@ def merge(
       scopes conv merge conv-001 --continue
       scopes conv merge conv-001 --abort
     """
-    call: Invocation = context.obj
-    given = (source, target, strategy, message, no_ff, auto_priority, strict, allow_unrelated, dry_run)
-    _check_form(source, branch, go_on=go_on, abort=abort, others=any(given))
-    if go_on:
-        return call.show(continue_merge(call.repository(), conversation, branch))
+    invocation: Invocation = context.obj
+    options = (source, target, strategy, message, no_ff, auto_priority, strict, allow_unrelated, dry_run)
+    _check_options(source, branch, continue_=continue_, abort=abort, merge_options=any(options))
+    if continue_:
+        return invocation.show(continue_merge(invocation.repository(), conversation, branch))
     if abort:
-        return call.show(abort_merge(call.repository(), conversation, branch, "merge"))
-    return call.show(
-        join(
-            call.repository(),
+        return invocation.show(abort_merge(invocation.repository(), conversation, branch, "merge"))
+    return invocation.show(
+        run_merge(
+            invocation.repository(),
             conversation,
             source or "",
             target=target,
@@ -80,19 +87,21 @@ def merge(
     )
 
 
-def _check_form(source: str | None, branch: str | None, *, go_on: bool, abort: bool, others: bool) -> None:
-    """Refuse a mixture of beginning, continuing and giving up.
+def _check_options(
+    source: str | None, branch: str | None, *, continue_: bool, abort: bool, merge_options: bool
+) -> None:
+    """Check that the options ask for exactly one of merge, continue and abort.
 
     Raises:
-        Invalid: with what to leave out or to add.
+        Invalid: they do not.
     """
-    if go_on and abort:
-        raise Invalid("a merge is continued or aborted, not both", hint="leave out --continue or --abort")
-    resuming = "--continue" if go_on else "--abort" if abort else None
-    if resuming is not None and others:
-        hint = f"leave out the other options; only --branch goes with {resuming}"
-        raise Invalid(f"{resuming} takes no other merge up", hint=hint)
-    if resuming is None and branch is not None:
-        raise Invalid("--branch goes with --continue or --abort", hint="the branch to merge into is --target")
-    if resuming is None and not source:
-        raise Invalid("what is to be merged?", hint="name a branch with --source, or give --continue or --abort")
+    if continue_ and abort:
+        raise Invalid("--continue and --abort cannot be combined", hint="leave out --continue or --abort")
+    step = "--continue" if continue_ else "--abort" if abort else None
+    if step is not None and merge_options:
+        hint = f"give only --branch with {step}"
+        raise Invalid(f"{step} cannot be combined with merge options", hint=hint)
+    if step is None and branch is not None:
+        raise Invalid("--branch needs --continue or --abort", hint="use --target to name the branch to merge into")
+    if step is None and not source:
+        raise Invalid("no source branch given", hint="give one with --source, or give --continue or --abort")

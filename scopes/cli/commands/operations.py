@@ -1,4 +1,4 @@
-"""`scopes conv operations list`."""
+"""`scopes conv operations list` and `show`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scopes.conversation.operations import list_operations, show_operation
 
 def operations_list(
     context: typer.Context,
-    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="At most so many")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N operations")] = None,
 ) -> int:
     """List the operations, newest first.
 
@@ -20,18 +20,18 @@ def operations_list(
       scopes conv operations list
       scopes conv operations list -n 5 --json
     """
-    call: Invocation = context.obj
-    return call.show(list_operations(call.repository(), limit=count))
+    invocation: Invocation = context.obj
+    return invocation.show(list_operations(invocation.repository(), limit=count))
 
 
 def operations_show(
     context: typer.Context,
-    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The start of its id")],
+    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The operation: a unique prefix of its id")],
 ) -> int:
     """Show what one operation changed.
 
     Examples:
       scopes conv operations show k3x9
     """
-    call: Invocation = context.obj
-    return call.show(show_operation(call.repository(), operation))
+    invocation: Invocation = context.obj
+    return invocation.show(show_operation(invocation.repository(), operation))

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch, OnBranch
-from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, chosen_step
+from scopes.cli.arguments import ConversationOrBranch, OnBranch, split_branch
+from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
-from scopes.conversation.rebase import rebase as move
+from scopes.conversation.rebase import rebase as run_rebase
 from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
 
 
@@ -17,39 +17,40 @@ def rebase(
     context: typer.Context,
     conversation: ConversationOrBranch,
     onto: Annotated[
-        str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2, an id")
+        str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
     ] = None,
     branch: OnBranch = None,
-    go_on: Continue = False,
+    continue_: Continue = False,
     skip: Skip = False,
     abort: Abort = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Put a branch's own messages on top of another place.
+    """Move a branch's own messages onto another base.
 
-    They keep their ids and get new commits. A message that disagrees with what it finds there stops the rebase: it
-    waits on a branch of its own, which becomes the active one, and the branch stays where it is. Resolve what is
-    listed, and continue. The exit code is 3 then.
+    The messages keep their ids and get new commits. A message that conflicts with the new base stops the rebase with
+    exit code 3: the branch does not move yet, and a conflict-resolution branch becomes the active one. Resolve the
+    conflicts, then run --continue.
 
     Examples:
       scopes conv rebase conv-001 --branch fix --onto main
       scopes conv rebase conv-001/fix --onto main~2 --dry-run
       scopes conv rebase conv-001 --continue
     """
-    call: Invocation = context.obj
-    step = chosen_step(
-        begins=onto is not None,
-        go_on=go_on,
+    invocation: Invocation = context.obj
+    step = requested_step(
+        begin=onto is not None,
+        continue_=continue_,
         skip=skip,
         abort=abort,
         dry_run=dry_run,
-        missing="name the new base: --onto",
+        missing="no new base given: --onto",
     )
-    head, _, rest = conversation.partition("/")
-    named = branch or rest or None
+    conversation, branch = split_branch(conversation, branch)
     if step == "begin":
-        return call.show(move(call.repository(), head, onto=onto or "", branch=named, dry_run=dry_run))
+        return invocation.show(
+            run_rebase(invocation.repository(), conversation, onto=onto or "", branch=branch, dry_run=dry_run)
+        )
     resume = {"continue": continue_rebase, "skip": skip_rebase}.get(step)
     if resume is not None:
-        return call.show(resume(call.repository(), head, named))
-    return call.show(abort_rebase(call.repository(), head, named))
+        return invocation.show(resume(invocation.repository(), conversation, branch))
+    return invocation.show(abort_rebase(invocation.repository(), conversation, branch))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.undo import redo as do_again
+from scopes.conversation.undo import redo as run_redo
 
 
 def redo(context: typer.Context) -> int:
-    """Do again what undo took back.
+    """Redo the operation that was undone last.
+
+    After several undos, redo can be repeated. Any other operation after an undo ends that.
 
     Examples:
       scopes undo
       scopes redo
     """
-    call: Invocation = context.obj
-    return call.show(do_again(call.repository()))
+    invocation: Invocation = context.obj
+    return invocation.show(run_redo(invocation.repository()))

@@ -15,7 +15,10 @@ from scopes.errors import Invalid
 def rename(
     context: typer.Context,
     conversation: Conversation,
-    new: Annotated[str | None, typer.Argument(metavar="[NEW]", help="The new id, or the branch's new name")] = None,
+    new: Annotated[
+        str | None,
+        typer.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
+    ] = None,
     branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
 ) -> int:
@@ -26,11 +29,13 @@ def rename(
       scopes conv rename conv-001 login-bug
       scopes conv rename conv-001 --branch try-sqlite alternative/sqlite
     """
-    call: Invocation = context.obj
+    invocation: Invocation = context.obj
     if (new is None) == (title is None) or (title is not None and branch is not None):
-        raise Invalid("name either a new id, or --branch with its new name, or --title", hint="see: scopes help rename")
+        raise Invalid(
+            "give exactly one of: a new id, --branch with a new name, or --title", hint="see: scopes help rename"
+        )
     if title is not None:
-        return call.show(rename_title(call.repository(), conversation, title))
+        return invocation.show(rename_title(invocation.repository(), conversation, title))
     if branch is not None:
-        return call.show(rename_branch(call.repository(), conversation, branch, new or ""))
-    return call.show(rename_conversation(call.repository(), conversation, new or ""))
+        return invocation.show(rename_branch(invocation.repository(), conversation, branch, new or ""))
+    return invocation.show(rename_conversation(invocation.repository(), conversation, new or ""))

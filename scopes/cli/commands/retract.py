@@ -8,28 +8,36 @@ import typer
 
 from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch, author_of
 from scopes.cli.invocation import Invocation
-from scopes.conversation.amend import retract as take_back
+from scopes.conversation.amend import retract as run_retract
 
 
 def retract(
     context: typer.Context,
     conversation: Conversation,
     message: Message,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
 ) -> int:
-    """Mark a message as taken back.
+    """Mark a message as retracted.
 
-    It stays in the history; a notice after it says that it does not count.
+    The message stays in the history. A new message after it records that it was retracted.
 
     Examples:
       scopes conv retract conv-001 k3x9 --reason "wrong file"
     """
-    call: Invocation = context.obj
-    repository = call.repository()
-    who = author_of(call, author, author_kind)
-    return call.show(
-        take_back(repository, conversation, message, reason, author=who.name, author_kind=who.kind, branch=branch)
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    message_author = author_of(invocation, author, author_kind)
+    return invocation.show(
+        run_retract(
+            repository,
+            conversation,
+            message,
+            reason,
+            author=message_author.name,
+            author_kind=message_author.kind,
+            branch=branch,
+        )
     )

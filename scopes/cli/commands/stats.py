@@ -7,26 +7,26 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.stats import stats as collect
+from scopes.conversation.stats import stats as run_stats
 
 
 def stats(
     context: typer.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="CONV", help="The conversation: its id or a unique start of it; none: all")
+        str | None, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix (default: all)")
     ] = None,
 ) -> int:
     """Count messages, authors, tools, files and tokens.
 
-    Over all branches, each message once, also where several conversations share it. Tokens are those that the model's
-    provider counted, as an imported transcript recorded them. The time at work is that from each message to the answer
-    or tool result that follows it. A call failed where its result is an error, or an exit code that is not 0: a search
-    that found nothing too.
+    Counts all branches; a message that several branches or conversations share counts once. Tokens are the provider's
+    counts, as imported transcripts recorded them. Working time is the time between each message and the answer or tool
+    result after it. A tool call failed if its result is an error or an exit code other than 0, such as a search without
+    matches.
 
     Examples:
       scopes conv stats
       scopes conv stats conv-001
       scopes conv stats conv-001 --json
     """
-    call: Invocation = context.obj
-    return call.show(collect(call.repository(), conversation))
+    invocation: Invocation = context.obj
+    return invocation.show(run_stats(invocation.repository(), conversation))

@@ -6,7 +6,7 @@ import typer
 
 from scopes.cli.arguments import Branch, Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.switch import switch as make_active
+from scopes.conversation.switch import switch as run_switch
 
 
 def switch(
@@ -16,11 +16,11 @@ def switch(
 ) -> int:
     """Make another branch the active one.
 
-    The active branch is the one that append, log and branch mean when none is named.
+    Commands such as append, log and branch use the active branch when no branch is given.
 
     Examples:
       scopes conv switch conv-001 main
       scopes conv switch conv-001 analysis/security-review
     """
-    call: Invocation = context.obj
-    return call.show(make_active(call.repository(), conversation, branch))
+    invocation: Invocation = context.obj
+    return invocation.show(run_switch(invocation.repository(), conversation, branch))

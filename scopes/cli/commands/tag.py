@@ -9,21 +9,21 @@ import typer
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.tag import delete_tag, list_tags
-from scopes.conversation.tag import tag as set_tag
+from scopes.conversation.tag import tag as run_tag
 
 
 def tag(
     context: typer.Context,
     conversation: Conversation,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The tag")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the tag")] = None,
     message: Annotated[
-        str | None, typer.Argument(metavar="[MESSAGE]", help="The message; the active branch's last one if not given")
+        str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the active branch)")
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Take the tag away")] = False,
+    delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the tag")] = False,
 ) -> int:
     """Tag a message, or list the tags.
 
-    A tag is a name that does not move, and works wherever a message is named.
+    A tag is a fixed name for a message. It can be used wherever a message is named.
 
     Examples:
       scopes conv tag conv-001 before-refactoring
@@ -31,9 +31,9 @@ def tag(
       scopes conv tag conv-001
       scopes conv tag conv-001 good --delete
     """
-    call: Invocation = context.obj
+    invocation: Invocation = context.obj
     if name is None:
-        return call.show(list_tags(call.repository(), conversation))
+        return invocation.show(list_tags(invocation.repository(), conversation))
     if delete:
-        return call.show(delete_tag(call.repository(), conversation, name))
-    return call.show(set_tag(call.repository(), conversation, name, message))
+        return invocation.show(delete_tag(invocation.repository(), conversation, name))
+    return invocation.show(run_tag(invocation.repository(), conversation, name, message))

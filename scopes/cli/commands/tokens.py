@@ -10,11 +10,11 @@ import typer
 from scopes.cli.download import download
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import ModelName, Strict, cache_directory, token_places, tokenizer_for
+from scopes.cli.token_options import ModelName, Strict, cache_directory, rank_file_paths, tokenizer_for
 from scopes.context.count import count_conversation, count_text
 from scopes.tokens.encodings import DEFAULT_ENCODING
 from scopes.tokens.fetch import fetch_ranks
-from scopes.tokens.status import tokens_status as look
+from scopes.tokens.status import tokens_status as run_tokens_status
 
 
 def tokens_count(
@@ -27,22 +27,22 @@ def tokens_count(
 ) -> int:
     """Count the tokens of a text or a conversation.
 
-    What names a file is one; everything else is a conversation, a branch or a message, counted from its beginning. A
-    number with ~ is an estimate. Without a model, tokens are those of o200k. Those of Claude and Gemini are o200k's
-    times a factor: by how much their counts grew in this conversation, where it records that, else 1.3 and 1.1, or
-    what scopes.model.claude.factor says.
+    The argument is a file if one of that name exists; otherwise a conversation, branch or message, counted from its
+    first message. A number with ~ is an estimate. Without --model the encoding is o200k. Counts for Claude and Gemini
+    are o200k counts times a factor: the one measured from the usage that the conversation records, else 1.3 and 1.1, or
+    the setting scopes.model.claude.factor.
 
     Examples:
       scopes tokens count README.md
       git diff | scopes tokens count -
       scopes tokens count conv-001/main --model gpt-4o --strict-tokens
     """
-    call: Invocation = context.obj
-    chosen = tokenizer_for(call, model, strict=strict)
+    invocation: Invocation = context.obj
+    choice = tokenizer_for(invocation, model, strict=strict)
     if what == STANDARD_INPUT or os.path.lexists(what):
-        with open_input(call, what) as file:
-            return call.show(count_text(what, file.read(), chosen))
-    return call.show(count_conversation(call.repository(), what, chosen, cache_directory(call)))
+        with open_input(invocation, what) as file:
+            return invocation.show(count_text(what, file.read(), choice))
+    return invocation.show(count_conversation(invocation.repository(), what, choice, cache_directory(invocation)))
 
 
 def tokens_fetch(
@@ -51,28 +51,27 @@ def tokens_fetch(
         str, typer.Argument(metavar="[ENCODING]", help="The encoding: o200k_base or cl100k_base")
     ] = DEFAULT_ENCODING,
 ) -> int:
-    """Download what exact counts need.
+    """Download the data for exact token counts.
 
-    This is the only command that downloads token data, and the data is checked against a known hash. Nothing else of
-    scopes goes to the network for it.
+    Downloads the rank file of an encoding and checks its hash. No other command accesses the network for token data.
 
     Examples:
       scopes tokens fetch
       scopes tokens fetch cl100k_base
     """
-    call: Invocation = context.obj
-    return call.show(fetch_ranks(token_places(call), encoding, download))
+    invocation: Invocation = context.obj
+    return invocation.show(fetch_ranks(rank_file_paths(invocation), encoding, download))
 
 
 def tokens_status(context: typer.Context) -> int:
-    """Show which encodings can be counted exactly here.
+    """Show which encodings can be counted exactly.
 
-    With every file that was found for them, the preferred first: tiktoken's cache (TIKTOKEN_CACHE_DIR), scopes' own,
-    and packages that carry the data. A file whose hash is wrong is never used.
+    Lists the files that were found for each, the preferred first: tiktoken's cache (TIKTOKEN_CACHE_DIR), the cache of
+    scopes, and installed packages with the data. A file with a wrong hash is never used.
 
     Examples:
       scopes tokens status
       scopes tokens status --json
     """
-    call: Invocation = context.obj
-    return call.show(look(token_places(call)))
+    invocation: Invocation = context.obj
+    return invocation.show(run_tokens_status(rank_file_paths(invocation)))

@@ -7,24 +7,25 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.undo import undo as take_back
+from scopes.conversation.undo import undo as run_undo
 
 
 def undo(
     context: typer.Context,
     operation: Annotated[
-        str | None, typer.Argument(metavar="[OPERATION]", help="An operation's id; the last one if not given")
+        str | None,
+        typer.Argument(metavar="[OPERATION]", help="The operation: a unique prefix of its id (default: the last one)"),
     ] = None,
 ) -> int:
-    """Take back the last operation.
+    """Undo the last operation.
 
-    An operation is everything but an append: branch, rewind, rename, delete, ... Undo again goes one further back; redo
-    does it again. An append is taken back by rewind.
+    Every command that changes a conversation is an operation: branch, rewind, rename, delete, merge, ... Repeat undo to
+    go further back; redo reverts an undo. Only appends are not operations: use rewind for them.
 
     Examples:
       scopes undo
       scopes conv operations list
       scopes undo k3x9
     """
-    call: Invocation = context.obj
-    return call.show(take_back(call.repository(), operation))
+    invocation: Invocation = context.obj
+    return invocation.show(run_undo(invocation.repository(), operation))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.verify import verify as check
+from scopes.conversation.verify import verify as run_verify
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
 
@@ -15,16 +15,18 @@ from scopes.importers.verify_source import verify_source
 def verify(
     context: typer.Context,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="FILE", help="Instead: that all of this transcript is here")
+        str | None,
+        typer.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
     ] = None,
 ) -> int:
-    """Check every object, ref and operation, or a transcript.
+    """Check the whole store, or one imported transcript.
 
-    Names every defect with the message it concerns, changes nothing, and ends with 7 when data is damaged.
+    Checks every object, ref and operation, and prints each defect with the message that it affects. Changes nothing.
+    The exit code is 7 if data is damaged.
 
-    With --source, compares a transcript on disk with what was imported of it, and accounts for every byte: it became
-    part of a message, a state record, or is kept unread. Says where the two part when the file has changed since. Ends
-    with 0 when all of the file is here, with 1 when it has bytes that are not, and with 4 when it was never imported.
+    With --source, compares a transcript on disk with its import and prints what every byte became: part of a message, a
+    state record, or a record that is kept unread. If the file has changed since, prints where the difference starts.
+    The exit code is 0 if all of the file is in the store, 1 if not, and 4 if it was never imported.
 
     Examples:
       scopes verify
@@ -32,6 +34,6 @@ def verify(
       scopes verify --source ~/.claude/projects/-home-carol-shop/7c1e.jsonl
       scopes verify --source rollout.jsonl.zst --json
     """
-    call: Invocation = context.obj
-    repository = call.repository()
-    return call.show(check(repository) if source is None else verify_source(repository, source, FORMATS))
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    return invocation.show(run_verify(repository) if source is None else verify_source(repository, source, FORMATS))

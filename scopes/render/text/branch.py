@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from scopes.conversation.abandon import BranchAbandoned
-from scopes.conversation.branch import BranchCreated, BranchList
-from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.show import BranchSummary
-from scopes.conversation.switch import BranchSwitched
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, counted, identifier, moment, say_outcome
+from scopes.history.messages import MessageHead, display_time
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject, write_outcome
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.abandon import BranchAbandoned
+    from scopes.conversation.branch import BranchCreated, BranchList
+    from scopes.conversation.rewind import BranchRewound
+    from scopes.conversation.show import BranchSummary
+    from scopes.conversation.switch import BranchSwitched
+    from scopes.conversation.tag import Tagged, TagList
 
 _WIDE = 100
 _SEEN = (
@@ -38,17 +43,17 @@ _PIPED = (
 )
 
 
-@render_text.register(BranchCreated)
-def created(result: BranchCreated, view: View) -> None:
+@render_text.register
+def render_branch_created(result: BranchCreated, view: View) -> None:
     """Say the new branch's name and where it began."""
     name = Span(f"{result.conversation}/{result.name}", "branch")
     active = "; it is active now" if result.active else ""
     sentence = ("created ", name, " from ", Span(result.parent, "branch"), active)
-    say_outcome(view, result.name, *sentence, operation=result.operation)
+    write_outcome(view, result.name, *sentence, operation=result.operation)
 
 
-@render_text.register(BranchList)
-def branch_list(result: BranchList, view: View) -> None:
+@render_text.register
+def render_branch_list(result: BranchList, view: View) -> None:
     """Say a box of branches, the active one with a star; in a pipe a row each."""
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.branches))
@@ -58,37 +63,37 @@ def branch_list(result: BranchList, view: View) -> None:
     view.rows(columns, (_seen_row(row, view) for row in result.branches), title=f"Branches of {result.conversation}")
 
 
-@render_text.register(BranchSwitched)
-def switched(result: BranchSwitched, view: View) -> None:
+@render_text.register
+def render_branch_switched(result: BranchSwitched, view: View) -> None:
     """Say which branch is active now."""
     name = Span(f"{result.conversation}/{result.branch}", "active")
     if result.operation is None:
-        say_outcome(view, result.branch, name, " is active already")
+        write_outcome(view, result.branch, name, " is active already")
     else:
         before = Span(result.previous, "branch")
-        say_outcome(view, result.branch, name, " is active now; before it was ", before, operation=result.operation)
+        write_outcome(view, result.branch, name, " is active now; before it was ", before, operation=result.operation)
 
 
-@render_text.register(BranchAbandoned)
-def abandoned(result: BranchAbandoned, view: View) -> None:
+@render_text.register
+def render_branch_abandoned(result: BranchAbandoned, view: View) -> None:
     """Say the branch's status, and the active branch, which may have changed."""
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     already = " already" if result.operation is None else ""
     active = Span(result.active_branch, "active")
     sentence = (name, f" is {result.status}{already}; the active branch is ", active)
-    say_outcome(view, result.branch, *sentence, operation=result.operation)
+    write_outcome(view, result.branch, *sentence, operation=result.operation)
 
 
-@render_text.register(BranchRewound)
-def rewound(result: BranchRewound, view: View) -> None:
+@render_text.register
+def render_branch_rewound(result: BranchRewound, view: View) -> None:
     """Say how much was taken back and which message is the last one now."""
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     last = (" is empty",) if result.message is None else (" ends with ", identifier(view, result.message))
     if result.operation is None:
-        say_outcome(view, result.branch, name, *last, " already")
+        write_outcome(view, result.branch, name, *last, " already")
     else:
         taken = counted(result.messages, "message")
-        say_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
+        write_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
 
 
 def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
@@ -100,7 +105,7 @@ def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
         row.purpose or "",
         row.agent or "",
         row.status,
-        moment(view, row.last_activity),
+        short_time(view, row.last_activity),
     )
 
 
@@ -117,3 +122,40 @@ def _piped_row(row: BranchSummary) -> tuple[str, ...]:
         row.tip,
         row.parent or "",
     )
+
+
+_COLUMNS = (
+    Column("Tag", "branch", flexible=True),
+    Column("ID"),
+    Column("Author", flexible=True),
+    Column("Time"),
+    Column("Subject", flexible=True),
+    Column("OID", hidden=True),
+)
+
+
+@render_text.register
+def render_tagged(result: Tagged, view: View) -> None:
+    """Say what was tagged, or which tag is gone."""
+    name, where = Span(result.tag, "branch"), Span(result.conversation, "id")
+    if result.oid is None:
+        write_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
+    else:
+        tip = identifier(view, result.oid)
+        write_outcome(view, name, "tagged ", tip, " of ", where, " as ", name, operation=result.operation)
+
+
+@render_text.register
+def render_tag_list(result: TagList, view: View) -> None:
+    """Say the tags by name, each with its message."""
+    if result.tags or not view.terminal:
+        rows = (_row(name, head, view) for name, head in result.tags)
+        view.rows(_COLUMNS, rows, title=f"Tags of {result.conversation}")
+    else:
+        view.line(Span(result.conversation, "id"), " has no tags.")
+
+
+def _row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
+    who = author(head.author, head.author_kind)
+    time = short_time(view, display_time(head))
+    return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, moment
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
 from scopes.render.view import Cell, Column, Span, View
-from scopes.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scopes.result import Result
 
 _SEEN = (
     Column("Time"),
@@ -33,19 +36,19 @@ _PIPED = (
 _MESSAGE = "messages["
 
 
-@render_text.register(ChangeLog)
-def change_log(result: ChangeLog, view: View) -> None:
+@render_text.register
+def render_change_log(result: ChangeLog, view: View) -> None:
     """Say the changes, oldest first."""
-    _say(result.items, view, title=f"Changes of {result.conversation}")
+    _write_changes(result.items, view, title=f"Changes of {result.conversation}")
 
 
-@render_text.register(Change)
-def change(result: Change, view: View) -> None:
+@render_text.register
+def render_change(result: Change, view: View) -> None:
     """Say one change."""
-    _say((result,), view, title=None)
+    _write_changes((result,), view, title=None)
 
 
-def _say(items: Iterable[Result], view: View, *, title: str | None) -> None:
+def _write_changes(items: Iterable[Result], view: View, *, title: str | None) -> None:
     changes = (item for item in items if isinstance(item, Change))
     if view.terminal:
         view.rows(_SEEN, (_seen_row(row, view) for row in changes), title=title)
@@ -58,14 +61,14 @@ def _seen_row(row: Change, view: View) -> tuple[Cell, ...]:
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
     value = row.before if row.after is None else row.after
-    return moment(view, row.time), row.operation, field, row.cause, Span(_brief(value))
+    return short_time(view, row.time), row.operation, field, row.cause, Span(_short_value(value))
 
 
 def _piped_row(row: Change) -> tuple[str, ...]:
-    return row.time, row.field_path, row.operation, row.cause, _written(row.before), _written(row.after), row.source
+    return row.time, row.field_path, row.operation, row.cause, _json(row.before), _json(row.after), row.source
 
 
-def _brief(value: Any) -> str:
+def _short_value(value: Any) -> str:
     """Say the part of a value that a person would; who said a message is its cause."""
     match value:
         case {"subject": str(text)}:
@@ -78,8 +81,8 @@ def _brief(value: Any) -> str:
             return name[:SHORT_ID_LENGTH]
         case str(text):
             return text[:SHORT_ID_LENGTH] if is_oid(text) else text
-    return _written(value)
+    return _json(value)
 
 
-def _written(value: Any) -> str:
+def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

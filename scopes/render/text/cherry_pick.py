@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome, CherryPickUpToDate
-from scopes.conversation.cherry_pick_continue import CherryPickAborted
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, say_hint, say_outcome
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, write_hint, write_outcome
 from scopes.render.text.replay_phrases import say_conflicts, say_moves, say_settled, say_stop, say_waiting, say_ways_out
 from scopes.render.view import Span, View
 
+if TYPE_CHECKING:
+    from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome
+    from scopes.conversation.cherry_pick_continue import CherryPickAborted
 
-@render_text.register(CherryPickOutcome)
-@render_text.register(CherryPickUpToDate)
+
+@render_text.register
 def up_to_date(result: CherryPickOutcome, view: View) -> None:
     """Say that nothing was to be done."""
-    say_outcome(view, result.target, _target(result), " has that already")
+    write_outcome(view, result.target, _target(result), " has that already")
 
 
-@render_text.register(CherryPicked)
+@render_text.register
 def picked(result: CherryPicked, view: View) -> None:
     """Say how much came to the branch; beforehand also each message's commits."""
     moved = counted(len(result.moved), "message")
     if result.dry_run:
-        say_outcome(view, result.target, f"{moved} would be picked for ", _target(result))
+        write_outcome(view, result.target, f"{moved} would be picked for ", _target(result))
         if view.terminal:
             say_moves(view, result.moved)
         say_settled(view, result.conflicts)
         return
-    say_outcome(view, result.target, f"picked {moved} for ", _target(result))
+    write_outcome(view, result.target, f"picked {moved} for ", _target(result))
     say_settled(view, result.conflicts)
     if view.terminal and result.operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(CherryPickConflicted)
+@render_text.register
 def conflicted(result: CherryPickConflicted, view: View) -> None:
     """Say which message stopped it, what it disagrees with, and the commands that lead on."""
     if not view.terminal:
@@ -47,12 +50,12 @@ def conflicted(result: CherryPickConflicted, view: View) -> None:
         say_ways_out(view, "cherry-pick", result.conversation, result.conflicts)
 
 
-@render_text.register(CherryPickAborted)
+@render_text.register
 def aborted(result: CherryPickAborted, view: View) -> None:
     """Say which branch is gone, and where one stands again."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
 def _target(result: CherryPickOutcome) -> Span:

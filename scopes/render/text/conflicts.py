@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
 
-from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
-from scopes.conversation.resolve_conflict import ConflictResolved
-from scopes.render.text.conflict_phrases import about, agents, fitting, severity, status
-from scopes.render.text.conflict_view import say_conflict
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import counted, identifier, moment, say_hint, say_outcome
+from scopes.history.messages import display_time
+from scopes.loading import load
+from scopes.merge.conflict_keys import shown_key
+from scopes.render.dispatch import render_text
+from scopes.render.text.claims import claim_text
+from scopes.render.text.conflict_phrases import confidence, conflict_agents, conflict_key, fit_line, severity, status
+from scopes.render.text.phrases import (
+    author,
+    counted,
+    identifier,
+    short_time,
+    subject,
+    write_field,
+    write_hint,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View
+from scopes.sanitize import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.model.conflict import Conflict, Position, Resolution
+    from scopes.render.colour import Style
 
 _WIDE = 110
 _SEEN = (
@@ -38,8 +58,8 @@ _PIPED = (
 )
 
 
-@render_text.register(ConflictList)
-def conflict_list(result: ConflictList, view: View) -> None:
+@render_text.register
+def render_conflict_list(result: ConflictList, view: View) -> None:
     """Say a table for every branch that waits; in a pipe a row for every conflict."""
     if not view.terminal:
         view.rows(_PIPED, (_piped_row(row, view) for row in result.conflicts))
@@ -49,47 +69,47 @@ def conflict_list(result: ConflictList, view: View) -> None:
     for number, (_, waiting) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
         if number:
             view.line()
-        _say_waiting(list(waiting), view)
+        _write_branch_conflicts(list(waiting), view)
     if result.conflicts:
         row = result.conflicts[0]
-        say_hint(view, f"look at one: scopes conflicts show {row.conversation} {row.conflict.id[:8]}")
+        write_hint(view, f"look at one: scopes conflicts show {row.conversation} {row.conflict.id[:8]}")
 
 
-@render_text.register(ConflictView)
-def conflict_view(result: ConflictView, view: View) -> None:
+@render_text.register
+def render_conflict_view(result: ConflictView, view: View) -> None:
     """Say what each side says, and what to do about it."""
-    say_conflict(result, view)
+    _write_conflict(result, view)
 
 
-@render_text.register(ConflictResolved)
-def conflict_resolved(result: ConflictResolved, view: View) -> None:
+@render_text.register
+def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     """Say what holds now, and how many conflicts are left."""
     conflict = result.conflict
     name = identifier(view, conflict.id)
-    subject = (" (", about(view, conflict), ")")
-    say_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=result.operation)
+    subject = (" (", conflict_key(view, conflict), ")")
+    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=result.operation)
     if not view.terminal:
         return
     if result.remaining:
         left = counted(result.remaining, "conflict")
-        say_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
+        write_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
     else:
-        say_hint(view, f"nothing is open any more; go on: scopes conv {result.kind} {result.conversation} --continue")
+        write_hint(view, f"nothing is open any more; go on: scopes conv {result.kind} {result.conversation} --continue")
 
 
-def _say_waiting(rows: list[ConflictRow], view: View) -> None:
+def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     """Say the conflicts of one branch: as a table, or in two lines each where that has no room."""
     first = rows[0]
     title = f"{first.conversation}: {first.source} into {first.target}, on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_SEEN, (_seen_row(row, view) for row in rows), title=title)
         return
-    view.line(*fitting(view, (Span(title, "heading"),)))
+    view.line(*fit_line(view, (Span(title, "heading"),)))
     for row in rows:
         conflict = row.conflict
-        line = (f"{row.number:>3}  ", conflict.type, "  ", severity(conflict), "  ", about(view, conflict))
-        view.line(*fitting(view, line))
-        who = Span(agents(conflict), "agent")
+        line = (f"{row.number:>3}  ", conflict.type, "  ", severity(conflict), "  ", conflict_key(view, conflict))
+        view.line(*fit_line(view, line))
+        who = Span(conflict_agents(conflict), "agent")
         below = (
             "     ",
             identifier(view, conflict.id),
@@ -98,9 +118,9 @@ def _say_waiting(rows: list[ConflictRow], view: View) -> None:
             "  ",
             status(conflict),
             "  ",
-            moment(view, row.since),
+            short_time(view, row.since),
         )
-        view.line(*fitting(view, below))
+        view.line(*fit_line(view, below))
 
 
 def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
@@ -110,12 +130,142 @@ def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
         identifier(view, conflict.id),
         conflict.type,
         severity(conflict),
-        about(view, conflict),
-        agents(conflict),
+        conflict_key(view, conflict),
+        conflict_agents(conflict),
         status(conflict),
-        moment(view, row.since),
+        short_time(view, row.since),
     )
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
     return row.conversation, *_seen_row(row, view), row.branch
+
+
+_CONFLICT_VIEW_WIDE = 120
+_INDENT = "    "
+_BETWEEN = Span(" │ ", "dim")
+_MOST_LINES = 40
+Line: TypeAlias = tuple[str | Span, ...]
+
+
+def _write_conflict(result: ConflictView, view: View) -> None:
+    """Say a conflict from what it is about to what can be typed next."""
+    row, conflict = result.row, result.row.conflict
+    _write_fields(row, view)
+    if conflict.base:
+        view.line()
+        for line in _side(view, "Before:", "", conflict.key, conflict.base, result.texts, view.width):
+            view.line(*line)
+    _write_sides(result, view)
+    if conflict.resolution is not None:
+        _write_resolution(conflict, conflict.resolution, view)
+    if result.talk:
+        view.line()
+        view.line(Span("Said since:", "key"))
+    for head in result.talk:
+        when = short_time(view, display_time(head))
+        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
+    if view.terminal and view.hints:
+        _write_next_steps(row, view)
+
+
+def _write_fields(row: ConflictRow, view: View) -> None:
+    conflict = row.conflict
+    write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
+    write_field(view, "Type", conflict.type, ", ", severity(conflict))
+    write_field(view, "About", shown_key(conflict.key))
+    write_field(view, "Status", status(conflict), ", ", short_time(view, row.since))
+    write_field(view, "Branch", Span(f"{row.conversation}/{row.branch}", "branch"))
+
+
+def _write_sides(result: ConflictView, view: View) -> None:
+    row, conflict, texts = result.row, result.row.conflict, result.texts
+    wide = view.terminal and view.width >= _CONFLICT_VIEW_WIDE
+    width = (view.width - len(_BETWEEN.text)) // 2 if wide else view.width
+    target = _side(view, "Target: ", row.target, conflict.key, conflict.target, texts, width)
+    source = _side(view, "Source: ", row.source, conflict.key, conflict.source, texts, width)
+    view.line()
+    if wide:
+        _write_columns(view, target, source, width)
+        return
+    for line in (*target, (), *source):
+        view.line(*line)
+
+
+def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:
+    cells: Callable[[str], int] = load("rich.cells:cell_len")
+    for one, other in zip_longest(left, right, fillvalue=()):
+        used = sum(cells(part if isinstance(part, str) else part.text) for part in one)
+        view.line(*one, " " * (width - used), _BETWEEN, *other)
+
+
+def _side(  # noqa: PLR0917 - a heading, what stands below it, and the room for it
+    view: View,
+    word: str,
+    branch: str,
+    key: str,
+    positions: Sequence[Position],
+    texts: Mapping[str, str],
+    width: int,
+) -> Iterator[Line]:
+    """Yield what a side says, position by position: the value, who said it how surely, and the message's text."""
+    yield from _cut(view, (Span(word, "key"), Span(branch, "branch")), width)
+    if not positions:
+        yield _INDENT, Span("nothing", "dim")
+    for position in positions:
+        value = claim_text(key, position.value)
+        yield from _folded(view, value, _INDENT, width, "heading")
+        yield from _cut(view, (_INDENT, *_attribution(view, position)), width)
+        text = texts.get(position.message or "", "")
+        if text and text != value:
+            yield from _folded(view, text, _INDENT + "  ", width, "dim")
+
+
+def _attribution(view: View, position: Position) -> Iterator[str | Span]:
+    yield "— "
+    yield Span(position.agent, "agent") if position.agent is not None else "somebody"
+    if position.confidence is not None:
+        yield f", {confidence(position.confidence)}"
+    if position.message is not None:
+        yield ", message "
+        yield identifier(view, position.message)
+
+
+def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
+    yield load("scopes.render.wrap:truncate_line")(line, width) if view.terminal else line
+
+
+def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Iterator[Line]:
+    """Yield the lines of a text, at a terminal folded to the room, and not too many of them."""
+    lines = clean(text).expandtabs(8).removesuffix("\n").split("\n")
+    rows = lines
+    if view.terminal:
+        fold: Callable[[str, int], Iterable[str]] = load("scopes.render.wrap:wrap_line")
+        rows = [row for line in lines for row in fold(line, max(width - len(indent), 20))]
+    most = _MOST_LINES if view.terminal else len(rows)
+    for row in rows[:most]:
+        yield indent, Span(row, style)
+    if len(rows) > most:
+        yield indent, Span(f"… {len(rows) - most} more lines", "dim")
+
+
+def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) -> None:
+    """Say how it ended (S4-57)."""
+    view.line()
+    what = claim_text(conflict.key, resolution.value) if resolution.choice == "value" else f"took {resolution.choice}"
+    write_field(view, "Resolved", what, f" ({resolution.strategy}) by ", Span(resolution.actor, "agent"))
+    if resolution.reason:
+        write_field(view, "Reason", resolution.reason)
+    for value in resolution.rejected:
+        write_field(view, "Rejected", claim_text(conflict.key, value))
+
+
+def _write_next_steps(row: ConflictRow, view: View) -> None:
+    view.line()
+    if row.conflict.status == "resolved":
+        write_hint(view, f"go on: scopes conv {row.kind} {row.conversation} --continue")
+        return
+    resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
+    write_hint(view, f"take a side:    {resolve} --take source")
+    write_hint(view, f"say it anew:    {resolve} --edit")
+    write_hint(view, f"talk about it:  scopes conv append {row.conversation}/{row.branch} TEXT")

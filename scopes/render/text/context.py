@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from scopes.context.budget import Budget
-from scopes.context.history_block import HistoryBlock
-from scopes.context.result import Context, Explained
+from scopes.render.dispatch import render_text
 from scopes.render.json_line import SCHEMA_VERSION
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import say_field
-from scopes.render.text.tokens import amount
+from scopes.render.text.phrases import write_field
+from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
+
+if TYPE_CHECKING:
+    from scopes.context.budget import Budget
+    from scopes.context.history_block import HistoryBlock
+    from scopes.context.result import Context, Explained
 
 _EXPLAINED = (
     Column("What"),
@@ -25,8 +28,8 @@ _EXPLAINED = (
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
-@render_text.register(Budget)
-def budget(result: Budget, view: View) -> None:
+@render_text.register
+def render_budget(result: Budget, view: View) -> None:
     """Say every part and, below the content, its own."""
     rows = [("window", result.window)] if not view.terminal else []
     for name, tokens in result.parts.items():
@@ -38,30 +41,30 @@ def budget(result: Budget, view: View) -> None:
     view.rows(_PARTS, [(n, f"{count:,}" if view.terminal else str(count)) for n, count in rows], title=title)
 
 
-@render_text.register(Context)
-def context(result: Context, view: View) -> None:
+@render_text.register
+def render_context(result: Context, view: View) -> None:
     """Say the context itself, or what became of all that could be in it, or how much of the budget it took."""
     options = view.options
     if options.stats or options.explain:
         if options.stats:
-            _say_stats(result, view)
+            _write_stats(result, view)
         if options.explain:
             view.rows(_EXPLAINED, [_row(result, each) for each in result.explained], title="What was kept, and why")
     elif options.layout == "markdown":
-        _say_whole(view, result.formatted_history)
+        _write_exactly(view, result.formatted_history)
     else:
         whole = {"scopes": SCHEMA_VERSION, **context_document(result)}
         document = chat_messages(result) if options.layout == "messages" else whole
-        _say_whole(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        _write_exactly(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
-@render_text.register(HistoryBlock)
-def history_block(result: HistoryBlock, view: View) -> None:
+@render_text.register
+def render_history_block(result: HistoryBlock, view: View) -> None:
     """Say the block exactly as it is sent."""
-    _say_whole(view, result.text)
+    _write_exactly(view, result.text)
 
 
-def _say_whole(view: View, text: str) -> None:
+def _write_exactly(view: View, text: str) -> None:
     """Say a text to people, and to everything else exactly as it is."""
     if view.terminal:
         view.body(text)
@@ -70,13 +73,13 @@ def _say_whole(view: View, text: str) -> None:
 
 
 def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:
-    tokens = "" if each.tokens is None else amount(each.tokens, result.method)
+    tokens = "" if each.tokens is None else format_tokens(each.tokens, result.method)
     score = "" if each.score is None else f"{each.score:.3f}"
     return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason
 
 
-def _say_stats(result: Context, view: View) -> None:
-    tokens = amount(result.tokens_used, result.method)
+def _write_stats(result: Context, view: View) -> None:
+    tokens = format_tokens(result.tokens_used, result.method)
     rows = {
         "Context": result.context_id,
         "Tokens": f"{tokens} of {result.max_tokens:,} ({result.utilisation:.1%})",
@@ -89,4 +92,4 @@ def _say_stats(result: Context, view: View) -> None:
     if result.average_relevance is not None:
         rows["Average relevance"] = f"{result.average_relevance:.3f}"
     for name, value in rows.items():
-        say_field(view, name, value)
+        write_field(view, name, value)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
-from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
 from scopes.history.messages import MessageHead, display_time
-from scopes.render.colour import Style
-from scopes.render.text.claim import about, said
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, moment, subject
-from scopes.render.text.word_diff import compare_words
+from scopes.render.dispatch import render_text
+from scopes.render.text.claims import claim_name, claim_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
+    from scopes.render.colour import Style
 
 _PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 
 
-@render_text.register(Difference)
-def difference(result: Difference, view: View) -> None:
+@render_text.register
+def render_difference(result: Difference, view: View) -> None:
     """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
     if view.options.stat:
-        _stat(result, view)
+        _write_counts(result, view)
     elif view.terminal:
-        _sections(result, view)
+        _write_sections(result, view)
     else:
         view.rows(_PIPED, _rows(result, view))
 
 
-def _stat(result: Difference, view: View) -> None:
+def _write_counts(result: Difference, view: View) -> None:
     rows = (
         (f"only in {result.left.name}", counted(len(result.only_left), "message")),
         (f"only in {result.right.name}", counted(len(result.only_right), "message")),
@@ -44,39 +49,39 @@ def _stat(result: Difference, view: View) -> None:
         view.rows((Column("Name"), Column("Value")), ((name, str(n)) for name, n in zip(names, numbers, strict=True)))
 
 
-def _sections(result: Difference, view: View) -> None:
+def _write_sections(result: Difference, view: View) -> None:
     if not result.exit_code:
         view.line(Span(result.left.name, "branch"), " and ", Span(result.right.name, "branch"), " do not differ.")
         return
     view.line(Span(f"--- {result.left.name}", "bad"))
     view.line(Span(f"+++ {result.right.name}", "good"))
-    _messages(view, f"Only in {result.left.name}", "-", "bad", result.only_left)
-    _messages(view, f"Only in {result.right.name}", "+", "good", result.only_right)
+    _write_messages(view, f"Only in {result.left.name}", "-", "bad", result.only_left)
+    _write_messages(view, f"Only in {result.right.name}", "+", "good", result.only_right)
     if result.changed:
-        _heading(view, f"Changed: {counted(len(result.changed), 'message')}")
+        _write_heading(view, f"Changed: {counted(len(result.changed), 'message')}")
         for message in result.changed:
             view.line(identifier(view, message.head.id), " ", author(message.head.author, message.head.author_kind))
-            _both(view, message.left.text, message.right.text)
+            _write_both(view, message.left.text, message.right.text)
     if result.claims:
-        _heading(view, f"Claims that differ: {len(result.claims):,}")
+        _write_heading(view, f"Claims that differ: {len(result.claims):,}")
         for claim in result.claims:
-            view.line(Span(about(claim.key, claim.agent), "heading"))
-            _both(
+            view.line(Span(claim_name(claim.key, claim.agent), "heading"))
+            _write_both(
                 view,
-                said(claim.key, claim.left) if claim.in_left else None,
-                said(claim.key, claim.right) if claim.in_right else None,
+                claim_text(claim.key, claim.left) if claim.in_left else None,
+                claim_text(claim.key, claim.right) if claim.in_right else None,
             )
 
 
-def _heading(view: View, text: str) -> None:
+def _write_heading(view: View, text: str) -> None:
     view.line()
     view.line(Span(text, "key"))
 
 
-def _messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHead, ...]) -> None:
+def _write_messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHead, ...]) -> None:
     if not heads:
         return
-    _heading(view, f"{title}: {counted(len(heads), 'message')}")
+    _write_heading(view, f"{title}: {counted(len(heads), 'message')}")
     for head in heads:
         who = author(head.author, head.author_kind)
         line, room = subject(head), view.width - len(f"{mark} {head.id[:SHORT_ID_LENGTH]} {who.text}: ")
@@ -85,7 +90,7 @@ def _messages(view: View, title: str, mark: str, style: Style, heads: tuple[Mess
         view.line(Span(f"{mark} ", style), identifier(view, head.id), " ", who, ": ", line)
 
 
-def _both(view: View, left: str | None, right: str | None) -> None:
+def _write_both(view: View, left: str | None, right: str | None) -> None:
     """Say two texts below each other, the words that differ marked where both are there."""
     one: tuple[Span, ...] = (Span(left or "", "bad"),)
     two: tuple[Span, ...] = (Span(right or "", "good"),)
@@ -107,7 +112,7 @@ def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
 
 
 def _message_row(mark: str, head: MessageHead, view: View, text: str) -> tuple[Cell, ...]:
-    return mark, "message", head.id, head.author, moment(view, display_time(head)), text
+    return mark, "message", head.id, head.author, short_time(view, display_time(head)), text
 
 
 def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, ...]]:
@@ -118,4 +123,25 @@ def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, .
 def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
-            yield mark, "claim", claim.key, claim.agent or "", "", said(claim.key, value)
+            yield mark, "claim", claim.key, claim.agent or "", "", claim_text(claim.key, value)
+
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_WORDS = 2000
+
+
+def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return both texts in spans, `bad` and `good` where they differ; long ones differ as a whole."""
+    one, two = _WORDS.findall(left), _WORDS.findall(right)
+    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
+        return (Span(left, "bad"),), (Span(right, "good"),)
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return ours, theirs
+
+
+def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:
+    for words, tag in pieces:
+        if words:
+            yield Span("".join(words), "" if tag == "equal" else style)

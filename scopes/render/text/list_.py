@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.list_cached import ConversationList
-from scopes.index.conversation_table import ConversationSummary
+from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, say_hint
+from scopes.render.text.phrases import UNKNOWN_TIME, write_hint
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.list_cached import ConversationList
+    from scopes.index.conversation_table import ConversationSummary
 
 _SEEN = (
     Column("ID", "id"),
@@ -35,19 +38,19 @@ _AROUND = 12  # the border of a box of five columns, and what is between them
 _LEAST_TITLE = 12
 
 
-@render_text.register(ConversationList)
-def conversation_list(result: ConversationList, view: View) -> None:
+@render_text.register
+def render_conversation_list(result: ConversationList, view: View) -> None:
     """Say a box of conversations, newest first; in a pipe a row each."""
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.conversations))
     elif result.conversations:
-        _say_table([_seen_row(row) for row in result.conversations], view)
+        _write_table([_seen_row(row) for row in result.conversations], view)
     else:
         view.line("There are no conversations yet.")
-        say_hint(view, "begin one with: scopes conv new")
+        write_hint(view, "begin one with: scopes conv new")
 
 
-def _say_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
+def _write_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
     """Say the rows in a box; the titles have what room the other columns leave, if that is enough to tell anything."""
     people = sorted(len(str(row[1])) for row in rows)
     others = sum(max(len(_SEEN[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))

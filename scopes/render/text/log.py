@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.loading import load
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PIPED = (
     Column("ID"),
@@ -25,31 +28,31 @@ _PIPED = (
 _PIPED_ONELINE = (Column("Line"),)
 
 
-@render_text.register(Log)
-def log(result: Log, view: View) -> None:
+@render_text.register
+def render_log(result: Log, view: View) -> None:
     """Say the messages in order, with the graph beside them if that is asked for."""
     entries = (item for item in result.items if isinstance(item, LogEntry))
     options = view.options
     if options.graph:
-        load("scopes.render.text.log_graph:say_graph")(entries, view, oneline=options.oneline, full=options.full)
+        load("scopes.render.text.log_graph:write_graph")(entries, view, oneline=options.oneline, full=options.full)
     elif view.terminal:
-        load("scopes.render.text.log_entry:say_entries")(entries, view, oneline=options.oneline, full=options.full)
+        load("scopes.render.text.log_entry:write_entries")(entries, view, oneline=options.oneline, full=options.full)
     elif options.oneline:
         view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
-        _say_rows(entries, view)
+        _write_rows(entries, view)
 
 
-@render_text.register(LogEntry)
-def log_entry(result: LogEntry, view: View) -> None:
+@render_text.register
+def render_log_entry(result: LogEntry, view: View) -> None:
     """Say one message of a log."""
     if view.terminal:
-        load("scopes.render.text.log_entry:say_entries")([result], view, oneline=False)
+        load("scopes.render.text.log_entry:write_entries")([result], view, oneline=False)
     else:
-        _say_rows([result], view)
+        _write_rows([result], view)
 
 
-def _say_rows(entries: Iterable[LogEntry], view: View) -> None:
+def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
     view.rows(_PIPED, map(_row, entries))
 
 
@@ -57,7 +60,7 @@ def _subject(entry: LogEntry) -> str:
     """Say how a message begins or, where it has no text, what it does."""
     if entry.message is None or entry.head.subject != NO_TEXT:
         return entry.head.subject
-    told: str = load("scopes.render.text.message_summary:told")(entry.head, entry.message)
+    told: str = load("scopes.render.text.message_summary:summary_text")(entry.head, entry.message)
     return told
 
 

@@ -7,22 +7,23 @@ off) takes one line of heading and is folded. `full` folds nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from scopes.conversation.log import LogEntry
 from scopes.history.messages import display_time
-from scopes.model.message import Message, Part
-from scopes.render.colour import Style
-from scopes.render.text.ellipsis import fit
-from scopes.render.text.message_summary import brief, folds
-from scopes.render.text.part import INDENT, document_lines, part_line, touched, whole_part
-from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_moment, identifier, overtaken
-from scopes.render.text.sub_agent import spawned
+from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
+from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
+from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_time, identifier, stale_mark
 from scopes.render.view import Span, View
-from scopes.render.wrap import wrap_line
+from scopes.render.wrap import truncate_line, wrap_line
 from scopes.sanitize import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.log import LogEntry
+    from scopes.model.message import Message, Part
+    from scopes.render.colour import Style
 
 MAX_ROWS = 20
 _INDENT = Span("    ")
@@ -33,7 +34,7 @@ _BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"
 Line: TypeAlias = tuple[str | Span, ...]
 
 
-def say_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
+def write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
     """Say messages one below the other."""
     for number, entry in enumerate(entries):
         if number and not oneline:
@@ -51,29 +52,29 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     message = entry.message
     is_terse = message is not None and not full and _is_terse(message)
     if entry.head.kind == "compaction":
-        yield from _rule(entry, view, width)
+        yield from _compaction_rule(entry, view, width)
     elif is_terse or entry.head.kind in _BREAKS:
-        yield _fitting(_terse_heading(entry, view), width)
-        yield from ((_INDENT, span) for span in spawned(message))
+        yield _truncated(_terse_heading(entry, view), width)
+        yield from ((_INDENT, span) for span in spawn_mark(message))
     else:
         yield from _heading(entry, view)
         yield ()
     if message is None:
-        yield _INDENT, *brief(entry.head, None, (), room)
+        yield _INDENT, *summarize_message(entry.head, None, (), room)
     elif full:
-        yield from _whole(message, room)
-    elif folds(message):
+        yield from _whole_message(message, room)
+    elif is_folded(message):
         if entry.head.kind != "interrupt":
-            yield _INDENT, *_fitting(_folded_text(entry, message, room), room)
+            yield _INDENT, *_truncated(_one_line_text(entry, message, room), room)
     else:
         rows = list(_preview(message, entry.results, room, entry.head.id[:SHORT_ID_LENGTH]))
-        yield from rows or [(_INDENT, *brief(entry.head, message, entry.results, room))]
+        yield from rows or [(_INDENT, *summarize_message(entry.head, message, entry.results, room))]
 
 
 def _is_terse(message: Message) -> bool:
     """Tell whether nobody speaks in a message."""
     silent = not message.text.strip() and message.payload is None and any(p.type != "text" for p in message.parts)
-    return silent or folds(message) or message.author.kind == "tool"
+    return silent or is_folded(message) or message.author.kind == "tool"
 
 
 def _one_line(entry: LogEntry, width: int | None) -> Line:
@@ -81,10 +82,10 @@ def _one_line(entry: LogEntry, width: int | None) -> Line:
     who = author(head.author, head.author_kind)
     start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
     taken = sum(len(part if isinstance(part, str) else part.text) for part in start)
-    origin = tuple(part for span in spawned(entry.message) for part in (span, Span(": ")))
+    origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
     taken += sum(len(span.text) for span in origin)
     room = None if width is None else max(width - taken, _NARROWEST)
-    return _fitting((*start, *origin, *brief(head, entry.message, entry.results, room)), width)
+    return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
 
 
 def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
@@ -93,13 +94,13 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry)
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
-        yield Span("Kind:   ", "key"), head.kind, *overtaken(entry.newer)
+        yield Span("Kind:   ", "key"), head.kind, *stale_mark(entry.newer)
     if head.to:
         yield Span("To:     ", "key"), ", ".join(head.to)
-    origin = spawned(entry.message)
+    origin = spawn_mark(entry.message)
     if origin:
         yield Span("From:   ", "key"), *origin
-    yield Span("Date:   ", "key"), full_moment(view, display_time(head))
+    yield Span("Date:   ", "key"), full_time(view, display_time(head))
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:
@@ -107,15 +108,15 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     head = entry.head
     text, style = _BREAKS.get(head.kind, (head.kind, ""))
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
-    when = full_moment(view, display_time(head))
+    when = full_time(view, display_time(head))
     name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
     return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
 
-def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
+def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
     """Draw a line across: here the agent's context begins again."""
     head = entry.head
-    when = full_moment(view, display_time(head))
+    when = full_time(view, display_time(head))
     label: Line = (
         Span(f"{_RULE * 2} compaction ", "active"),
         identifier(view, head.id),
@@ -125,7 +126,7 @@ def _rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
         " ",
     )
     taken = sum(len(part if isinstance(part, str) else part.text) for part in label)
-    yield _fitting((*label, Span(_RULE * max((width or 0) - taken, 2), "active")), width)
+    yield _truncated((*label, Span(_RULE * max((width or 0) - taken, 2), "active")), width)
 
 
 def _decorations(entry: LogEntry) -> Iterator[str | Span]:
@@ -136,9 +137,9 @@ def _decorations(entry: LogEntry) -> Iterator[str | Span]:
         yield ")"
 
 
-def _folded_text(entry: LogEntry, message: Message, room: int | None) -> Line:
+def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:
     """Say in one line what was put in; the mark of its kind stands in the heading."""
-    return brief(entry.head._replace(kind="plain"), message, entry.results, room)
+    return summarize_message(entry.head._replace(kind="plain"), message, entry.results, room)
 
 
 def _preview(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[Line]:
@@ -151,17 +152,17 @@ def _preview(message: Message, results: tuple[Part, ...], room: int | None, name
             yield from found
             rows += len(found)
             if more:
-                yield _more(more, name)
+                yield _more_lines(more, name)
         elif lines < MAX_ROWS:
-            yield _INDENT, *_fitting(line, room)
+            yield _INDENT, *_truncated(line, room)
             lines += 1
         else:
             left_out += 1
     if left_out:
-        yield _more(left_out, name)
+        yield _more_lines(left_out, name)
 
 
-def _more(count: int, name: str) -> Line:
+def _more_lines(count: int, name: str) -> Line:
     return _INDENT, Span(f"… {counted(count, 'more line')} (scopes conv cat {name})", "dim")
 
 
@@ -174,7 +175,7 @@ def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None
             yield part_line(part, results, room)
     yield from document_lines(message.payload or {})
     if message.files and not any(part.type in {"tool_call", "tool_result"} for part in message.parts):
-        yield (Span(f"files: {touched(message.files)}", "dim"),)
+        yield (Span(f"files: {format_files(message.files)}", "dim"),)
 
 
 def _text_rows(text: str, room: int | None, most: int) -> tuple[list[Line], int]:
@@ -182,14 +183,14 @@ def _text_rows(text: str, room: int | None, most: int) -> tuple[list[Line], int]
     lines = clean(text).expandtabs(8).strip("\n").split("\n") if text.strip() else []
     rows: list[Line] = []
     for number, line in enumerate(lines):
-        folded, whole = _folded(line, room, most - len(rows))
+        folded, whole = _fold_line(line, room, most - len(rows))
         rows += [(_INDENT, row) if row else () for row in folded]
         if not whole:
             return rows, len(lines) - number
     return rows, 0
 
 
-def _folded(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
+def _fold_line(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
     """Fold a line of text into at most `most` rows, and tell whether that was all of it."""
     if room is None or not line:
         return [line][:most], most > 0
@@ -198,16 +199,16 @@ def _folded(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
     return rows[:most], len(rows) <= most and len(short) == len(line)
 
 
-def _whole(message: Message, room: int | None) -> Iterator[Line]:
+def _whole_message(message: Message, room: int | None) -> Iterator[Line]:
     """Yield everything that a message holds, blank lines between its parts."""
     for number, part in enumerate(message.parts):
         if number:
             yield ()
         if part.type == "text":
-            yield from _rows(part.text, room, "dim" if folds(message) else "")
+            yield from _rows(part.text, room, "dim" if is_folded(message) else "")
             continue
         heading, texts = whole_part(part)
-        yield _INDENT, *_fitting(heading, room)
+        yield _INDENT, *_truncated(heading, room)
         for text, style in texts:
             yield from _rows(text, room, style, indent=INDENT)
     for name, value in (message.payload or {}).items():
@@ -215,7 +216,7 @@ def _whole(message: Message, room: int | None) -> Iterator[Line]:
             f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}", room, ""
         )
     if message.files:
-        yield from _rows(f"files: {touched(message.files)}", room, "dim")
+        yield from _rows(f"files: {format_files(message.files)}", room, "dim")
 
 
 def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterator[Line]:
@@ -225,5 +226,5 @@ def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterato
             yield (before, Span(row, style)) if row else ()
 
 
-def _fitting(line: Line, room: int | None) -> Line:
-    return line if room is None else fit(line, room)
+def _truncated(line: Line, room: int | None) -> Line:
+    return line if room is None else truncate_line(line, room)

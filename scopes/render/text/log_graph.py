@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import groupby, tee
+from typing import TYPE_CHECKING
 
-from scopes.conversation.log import LogEntry
-from scopes.render.colour import Style
 from scopes.render.graph import Node, Row, draw
 from scopes.render.text.log_entry import entry_lines
 from scopes.render.view import Span, View
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scopes.conversation.log import LogEntry
+    from scopes.render.colour import Style
+
 _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 
 
-def say_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
+def write_graph(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
     """Say messages beside the drawing of their history, each as soon as it comes."""
     drawn, told = tee(entries)
     nodes = (Node(entry.head.oid, entry.parents) for entry in drawn)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from scopes.memory.actions import ActionDone, ActionList, ActionRow
-from scopes.memory.add import MemoryAdded
-from scopes.memory.context import MemoryContext
-from scopes.memory.entry import Entry
-from scopes.memory.list import MemoryList, MemoryView
-from scopes.memory.prune import MemoryPruned
-from scopes.memory.search import MemoryHit, MemoryHits
-from scopes.memory.stats import MemoryStats
-from scopes.memory.update import MemoryUpdated
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     counted,
-    full_moment,
+    full_time,
     identifier,
-    moment,
-    say_field,
-    say_hint,
-    say_outcome,
+    short_time,
+    write_field,
+    write_hint,
+    write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.memory.actions import ActionDone, ActionList, ActionRow
+    from scopes.memory.add import MemoryAdded
+    from scopes.memory.context import MemoryContext
+    from scopes.memory.entry import Entry
+    from scopes.memory.list import MemoryList, MemoryView
+    from scopes.memory.prune import MemoryPruned
+    from scopes.memory.search import MemoryHit, MemoryHits
+    from scopes.memory.stats import MemoryStats
+    from scopes.memory.update import MemoryUpdated
 
 _ENTRY = (
     Column("ID"),
@@ -48,14 +51,14 @@ _LESS_TELLING = frozenset({"Importance", "Time", "Found in"})
 _UNDO = "undo with: scopes undo"
 
 
-@render_text.register(MemoryUpdated)
-def updated(result: MemoryUpdated, view: View) -> None:
+@render_text.register
+def render_memory_updated(result: MemoryUpdated, view: View) -> None:
     """Say the new entries; in a pipe only their ids."""
     for entry in result.entries:
         if view.terminal:
             view.line(
                 "would remember " if result.dry_run else "remembered ",
-                *_place(entry),
+                *_branch_of(entry),
                 *(() if result.dry_run else (" as ", identifier(view, entry.id))),
             )
             view.body(entry.summary, indent=4)
@@ -66,66 +69,66 @@ def updated(result: MemoryUpdated, view: View) -> None:
     if not result.entries:
         view.line("Nothing to remember yet.")
     if result.waiting:
-        say_hint(view, f"{counted(result.waiting, 'branch')} with a little that is new: --now remembers that, too")
+        write_hint(view, f"{counted(result.waiting, 'branch')} with a little that is new: --now remembers that, too")
     if result.operation is not None:
-        say_hint(view, _UNDO)
+        write_hint(view, _UNDO)
 
 
-@render_text.register(MemoryAdded)
-def added(result: MemoryAdded, view: View) -> None:
+@render_text.register
+def render_memory_added(result: MemoryAdded, view: View) -> None:
     """Say the new entry's id."""
     if result.operation is None:
         view.line("would remember: ", result.entry.summary)
         return
     name = identifier(view, result.entry.id)
-    say_outcome(view, name, "remembered as ", name, operation=result.operation)
+    write_outcome(view, name, "remembered as ", name, operation=result.operation)
 
 
-@render_text.register(MemoryList)
-def memory_list(result: MemoryList, view: View) -> None:
+@render_text.register
+def render_memory_list(result: MemoryList, view: View) -> None:
     """Say the entries, newest first."""
     if result.entries or not view.terminal:
-        view.rows(_fitting(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
+        view.rows(_columns_for(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
     else:
         view.line("Nothing is remembered.")
-        say_hint(view, "remember what was said with: scopes memory update")
+        write_hint(view, "remember what was said with: scopes memory update")
 
 
-@render_text.register(MemoryView)
-def memory_view(result: MemoryView, view: View) -> None:
+@render_text.register
+def render_memory_view(result: MemoryView, view: View) -> None:
     """Say one entry whole."""
     entry = result.entry
     view.line("entry ", Span(entry.id, "id"))
-    say_field(view, "Agent", Span(entry.agent, "agent"))
+    write_field(view, "Agent", Span(entry.agent, "agent"))
     if entry.conversation is not None:
-        say_field(view, "Branch", *_place(entry))
-    say_field(view, "Date", full_moment(view, entry.time))
-    say_field(view, "Importance", str(entry.importance))
+        write_field(view, "Branch", *_branch_of(entry))
+    write_field(view, "Date", full_time(view, entry.time))
+    write_field(view, "Importance", str(entry.importance))
     if entry.topics:
-        say_field(view, "Topics", ", ".join(entry.topics))
+        write_field(view, "Topics", ", ".join(entry.topics))
     view.body("\n" + entry.summary, indent=4)
     for decision in entry.decisions:
-        say_field(view, "Decided", decision)
+        write_field(view, "Decided", decision)
     for item in entry.action_items:
-        say_field(view, "Done" if item.done else "To do", item.text, " ", Span(_short(item.id, view), "dim"))
+        write_field(view, "Done" if item.done else "To do", item.text, " ", Span(_action_id(item.id, view), "dim"))
     if entry.withdrawn:
         number = counted(len(entry.withdrawn), "message")
-        say_field(view, "Left out", Span(f"{number} amended or retracted since", "warn"))
+        write_field(view, "Left out", Span(f"{number} amended or retracted since", "warn"))
     if entry.sources.messages:
-        say_field(view, "Sources", counted(len(entry.sources.messages), "message"))
+        write_field(view, "Sources", counted(len(entry.sources.messages), "message"))
 
 
-@render_text.register(MemoryHits)
-def memory_hits(result: MemoryHits, view: View) -> None:
+@render_text.register
+def render_memory_hits(result: MemoryHits, view: View) -> None:
     """Say what was found, the best first."""
     if result.hits or not view.terminal:
-        view.rows(_fitting(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
+        view.rows(_columns_for(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
     else:
         view.line("Nothing in the memory fits ", result.query, ".")
 
 
-@render_text.register(MemoryContext)
-def memory_context(result: MemoryContext, view: View) -> None:
+@render_text.register
+def render_memory_context(result: MemoryContext, view: View) -> None:
     """Say exactly what an agent is told."""
     if view.terminal:
         view.body(result.text)
@@ -133,40 +136,40 @@ def memory_context(result: MemoryContext, view: View) -> None:
         view.exact(result.text)
 
 
-@render_text.register(MemoryStats)
-def memory_stats(result: MemoryStats, view: View) -> None:
+@render_text.register
+def render_memory_stats(result: MemoryStats, view: View) -> None:
     """Say how much is remembered, by whom, since when."""
-    say_field(view, "Entries", f"{result.total:,}")
-    say_field(view, "This week", f"{result.this_week:,}")
-    say_field(view, "Left to do", f"{result.open_actions:,}")
+    write_field(view, "Entries", f"{result.total:,}")
+    write_field(view, "This week", f"{result.this_week:,}")
+    write_field(view, "Left to do", f"{result.open_actions:,}")
     for name, time in (("Oldest", result.oldest), ("Newest", result.newest)):
         if time is not None:
-            say_field(view, name, full_moment(view, time))
+            write_field(view, name, full_time(view, time))
     if result.agents or not view.terminal:
         columns = (Column("Agent", "agent", flexible=True), Column("Entries"))
         view.rows(columns, ((agent, str(count)) for agent, count in result.agents.items()), title="By agent")
 
 
-@render_text.register(ActionList)
-def action_list(result: ActionList, view: View) -> None:
+@render_text.register
+def render_action_list(result: ActionList, view: View) -> None:
     """Say what is left to do."""
     if result.actions or not view.terminal:
-        view.rows(_fitting(_ACTION, view), (_action_row(row, view) for row in result.actions), title="To do")
+        view.rows(_columns_for(_ACTION, view), (_action_row(row, view) for row in result.actions), title="To do")
     else:
         view.line("Nothing is left to do.")
 
 
-@render_text.register(ActionDone)
-def action_done(result: ActionDone, view: View) -> None:
+@render_text.register
+def render_action_done(result: ActionDone, view: View) -> None:
     """Say what is done."""
-    name = Span(_short(result.item.id, view), "id")
+    name = Span(_action_id(result.item.id, view), "id")
     made = "would be done: " if result.dry_run else "done before: "
     before = "done: " if result.operation is not None else made
-    say_outcome(view, name, before, result.item.text, operation=result.operation)
+    write_outcome(view, name, before, result.item.text, operation=result.operation)
 
 
-@render_text.register(MemoryPruned)
-def pruned(result: MemoryPruned, view: View) -> None:
+@render_text.register
+def render_memory_pruned(result: MemoryPruned, view: View) -> None:
     """Say what is forgotten; in a pipe the ids."""
     if not view.terminal:
         for entry in result.entries:
@@ -175,17 +178,17 @@ def pruned(result: MemoryPruned, view: View) -> None:
     verb = "would forget" if result.dry_run else "forgot"
     view.line(f"{verb} {len(result.entries):,} of {len(result.entries) + result.remaining:,} remembered")
     if result.operation is not None:
-        say_hint(view, _UNDO)
+        write_hint(view, _UNDO)
 
 
-def _fitting(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
+def _columns_for(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
     """Leave out on a narrow terminal what tells least: an id that was cut could not be typed."""
     if not view.terminal or view.width >= _ROOM:
         return columns
     return tuple(replace(each, hidden=True) if each.name in _LESS_TELLING else each for each in columns)
 
 
-def _place(entry: Entry) -> tuple[Span, ...]:
+def _branch_of(entry: Entry) -> tuple[Span, ...]:
     return (Span(f"{entry.conversation}/{entry.branch}", "branch"),)
 
 
@@ -194,7 +197,7 @@ def _row(entry: Entry, view: View) -> tuple[Cell, ...]:
         identifier(view, entry.id),
         entry.agent,
         str(entry.importance),
-        moment(view, entry.time),
+        short_time(view, entry.time),
         entry.summary,
         entry.conversation or "",
         entry.branch or "",
@@ -207,11 +210,11 @@ def _hit_row(hit: MemoryHit, view: View) -> tuple[Cell, ...]:
 
 def _action_row(row: ActionRow, view: View) -> tuple[Cell, ...]:
     state = "done" if row.item.done else "open"
-    time = moment(view, row.entry.time)
-    return Span(_short(row.item.id, view), "id"), state, row.item.text, row.entry.agent, time
+    time = short_time(view, row.entry.time)
+    return Span(_action_id(row.item.id, view), "id"), state, row.item.text, row.entry.agent, time
 
 
-def _short(action: str, view: View) -> str:
+def _action_id(action: str, view: View) -> str:
     """Shorten the id of a thing to do on a terminal to what `memory done` takes."""
     entry, dot, number = action.rpartition(".")
     return f"{entry[:SHORT_ID_LENGTH]}{dot}{number}" if view.terminal else action

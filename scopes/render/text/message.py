@@ -2,64 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from scopes.conversation.amend import MessageAmended
-from scopes.conversation.append import MessageAppended
-from scopes.conversation.cat import MessageView
 from scopes.history.messages import display_time
-from scopes.model.message import Message
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.part import say_document, say_part, touched
-from scopes.render.text.phrases import full_moment, identifier, overtaken, say_field, say_outcome
+from scopes.render.dispatch import render_text
+from scopes.render.text.part import format_files, write_document, write_part
+from scopes.render.text.phrases import full_time, identifier, stale_mark, write_field, write_outcome
 from scopes.render.view import Span, View
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-@render_text.register(MessageAppended)
-def appended(result: MessageAppended, view: View) -> None:
+    from scopes.conversation.amend import MessageAmended
+    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.cat import MessageView
+    from scopes.model.message import Message
+
+
+@render_text.register
+def render_message_appended(result: MessageAppended, view: View) -> None:
     """Say the id of the message that is on disk."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    say_outcome(view, name, "recorded ", name, " on ", place)
+    write_outcome(view, name, "recorded ", name, " on ", place)
 
 
-@render_text.register(MessageAmended)
-def amended(result: MessageAmended, view: View) -> None:
+@render_text.register
+def render_message_amended(result: MessageAmended, view: View) -> None:
     """Say the id of the new message and which one it concerns."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     verb = "retracted " if result.retracted else "amended "
-    say_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name)
+    write_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name)
 
 
-@render_text.register(MessageView)
-def viewed(result: MessageView, view: View) -> None:
+@render_text.register
+def render_message_view(result: MessageView, view: View) -> None:
     """Say who, when and where, then every part; or the stored line alone, exactly."""
     if view.options.raw:
         view.exact(result.stored.decode())
         return
     message, head = result.message, result.head
     place = result.conversation if result.branch is None else f"{result.conversation}/{result.branch}"
-    say_field(view, "Message", Span(head.id, "id"))
-    say_field(view, "Commit", Span(head.oid, "id"))
-    say_field(view, "Place", Span(place, "branch"))
+    write_field(view, "Message", Span(head.id, "id"))
+    write_field(view, "Commit", Span(head.oid, "id"))
+    write_field(view, "Place", Span(place, "branch"))
     who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
-    say_field(view, "Author", who, f" ({message.author.kind})")
-    say_field(view, "Time", full_moment(view, message.time or display_time(head)))
-    say_field(view, "Kind", message.kind, *overtaken(result.newer))
+    write_field(view, "Author", who, f" ({message.author.kind})")
+    write_field(view, "Time", full_time(view, message.time or display_time(head)))
+    write_field(view, "Kind", message.kind, *stale_mark(result.newer))
     for name, value in _details(message):
-        say_field(view, name, value)
+        write_field(view, name, value)
     for part in message.parts:
         if part.type != "text":
             view.line()
-            say_part(view, part)
+            write_part(view, part)
         elif part.text:
             view.line()
             show = view.markdown if message.author.kind == "agent" else view.body
             show(part.text)
     if message.payload is not None:
         view.line()
-        say_document(view, message.payload)
+        write_document(view, message.payload)
 
 
 def _details(message: Message) -> Iterator[tuple[str, str]]:
@@ -76,7 +80,7 @@ def _details(message: Message) -> Iterator[tuple[str, str]]:
         "Model": message.model,
         "Status": message.status,
         "Stop reason": message.stop_reason,
-        "Files": touched(message.files),
+        "Files": format_files(message.files),
     }
     for name, value in details.items():
         if value:

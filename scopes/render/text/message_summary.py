@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from scopes.history.messages import MessageHead
+from typing import TYPE_CHECKING
+
+from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.loading import load
-from scopes.model.message import Message, Part
-from scopes.render.colour import Style
-from scopes.render.text.part import part_line, thought
-from scopes.render.text.phrases import SUBJECT_LENGTH, subject
+from scopes.render.text.part import format_reasoning, part_line
+from scopes.render.text.phrases import SHORT_ID_LENGTH, SUBJECT_LENGTH, subject
 from scopes.render.text.tool import calls_line
-from scopes.render.text.tool_outcome import extent, failed, result_line
+from scopes.render.text.tool_outcome import call_failed, format_extent, result_line
 from scopes.render.view import Span
 from scopes.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from scopes.history.messages import MessageHead
+    from scopes.model.message import Message, Part
+    from scopes.render.colour import Style
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),
@@ -22,56 +27,60 @@ _NARROWEST = 20
 _LONGEST = 1000  # characters of a text that one line may need
 
 
-def brief(head: MessageHead, message: Message | None, results: tuple[Part, ...], room: int | None) -> tuple[Span, ...]:
+def summarize_message(
+    head: MessageHead, message: Message | None, results: tuple[Part, ...], room: int | None
+) -> tuple[Span, ...]:
     """Say a message in one line that is best at `room` cells; what began or broke off a context is marked."""
     text, style = _MARKS.get(head.kind, ("", ""))
     mark = (Span(text, style),) if text else ()
     if message is None:
         return *mark, Span(subject(head))
     said = " ".join(message.text[:_LONGEST].split())
-    if folds(message) and (said or not message.parts or message.parts[0].type == "text"):
-        much = extent(message.text)
+    if is_folded(message) and (said or not message.parts or message.parts[0].type == "text"):
+        much = format_extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
-        return *mark, Span(_shortened(said or subject(head), room, (*mark, *rest)), "dim"), *rest
+        return *mark, Span(_truncated(said or subject(head), room, (*mark, *rest)), "dim"), *rest
     if said:
-        rest = _called(message, results)
-        return *mark, Span(_shortened(said, room, (*mark, *rest))), *rest
-    return *mark, *_unsaid(head, message, results, room)
+        rest = _called_tools(message, results)
+        return *mark, Span(_truncated(said, room, (*mark, *rest))), *rest
+    return *mark, *_summarize_without_text(head, message, results, room)
 
 
-def told(head: MessageHead, message: Message) -> str:
+def summary_text(head: MessageHead, message: Message) -> str:
     """Say what a message without a text does, as short as a commit's subject."""
-    words = clean_line("".join(span.text for span in brief(head, message, (), None)))
+    words = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
     return words if len(words) <= SUBJECT_LENGTH else f"{words[: SUBJECT_LENGTH - 1]}…"
 
 
-def _shortened(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
+def _truncated(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
     """Shorten a text to what is left of the room."""
     if room is None:
         return text
     taken = sum(len(span.text) for span in beside)
-    shortened: str = load("scopes.render.text.ellipsis:shorten")(clean_line(text), max(room - taken, _NARROWEST))
+    shortened: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - taken, _NARROWEST))
     return shortened
 
 
-def folds(message: Message) -> bool:
+def is_folded(message: Message) -> bool:
     """Tell whether a message was put in by the agent's program and said by nobody."""
     return message.author.kind == "injected" or message.kind == "compaction"
 
 
-def _called(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
+def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
     """Say which tools a message that speaks also called, and how many of the calls failed."""
     names = [
         clean_line(str(part.fields.get("name") or "unknown tool")) for part in message.parts if part.type == "tool_call"
     ]
     counts = {name: names.count(name) for name in names}
     called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
-    wrong = sum(failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
+    wrong = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
     failure = (Span(f", {wrong} failed", "bad"),) if wrong else ()
     return (Span(f" → {called}", "dim"), *failure) if called else ()
 
 
-def _unsaid(head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None) -> tuple[Span, ...]:
+def _summarize_without_text(
+    head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None
+) -> tuple[Span, ...]:
     """Say what a message without text does."""
     calls = [part for part in message.parts if part.type == "tool_call"]
     answers = [part for part in message.parts if part.type == "tool_result"]
@@ -84,5 +93,16 @@ def _unsaid(head: MessageHead, message: Message, results: tuple[Part, ...], room
     other = next((part for part in message.parts if part.type not in {"text", "reasoning"}), None)
     thinking = next((part.text for part in message.parts if part.type == "reasoning" and part.text.strip()), "")
     if thinking:
-        return (Span(thought(thinking), "dim"),)
+        return (Span(format_reasoning(thinking), "dim"),)
     return (Span(subject(head)),) if other is None else part_line(other)
+
+
+def spawn_mark(message: Message | None) -> tuple[Span, ...]:
+    """Say that here a sub-agent begins, and whose call began it."""
+    return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
+
+
+def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
+    """Say `sub-agent explorer of k3x9abcd`, as far as it is known."""
+    words = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, words)), "branch")

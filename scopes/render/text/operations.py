@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.conversation.operations import OperationList, OperationView
-from scopes.conversation.undo import Undone
-from scopes.model.operation import Operation
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import identifier, moment, say_field, say_hint, say_outcome
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import identifier, short_time, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.operations import OperationList, OperationView
+    from scopes.conversation.undo import Undone
+    from scopes.model.operation import Operation
 
 _COLUMNS = (
     Column("ID"),
@@ -21,8 +25,8 @@ _PREFIXES = ("refs/heads/", "refs/scopes/", "refs/")
 _SYMBOLIC = "ref: "
 
 
-@render_text.register(OperationList)
-def operation_list(result: OperationList, view: View) -> None:
+@render_text.register
+def render_operation_list(result: OperationList, view: View) -> None:
     """Say the operations, newest first."""
     if result.operations or not view.terminal:
         view.rows(_COLUMNS, (_row(record, view) for record in result.operations), title="Operations")
@@ -30,52 +34,52 @@ def operation_list(result: OperationList, view: View) -> None:
         view.line("There are no operations yet.")
 
 
-@render_text.register(OperationView)
-def operation(result: OperationView, view: View) -> None:
+@render_text.register
+def render_operation_view(result: OperationView, view: View) -> None:
     """Say who did what and when, and every ref that it moved."""
     record = result.operation
-    say_field(view, "Operation", Span(record.id, "id"))
-    say_field(view, "Kind", record.kind)
-    say_field(view, "Actor", Span(record.actor, "human"))
-    say_field(view, "Time", Span(record.time, "time"))
+    write_field(view, "Operation", Span(record.id, "id"))
+    write_field(view, "Kind", record.kind)
+    write_field(view, "Actor", Span(record.actor, "human"))
+    write_field(view, "Time", Span(record.time, "time"))
     if record.command:
-        say_field(view, "Command", record.command)
+        write_field(view, "Command", record.command)
     if record.undoes is not None:
-        say_field(view, "Undoes", identifier(view, record.undoes))
-    say_field(view, "Commit", Span(result.commit, "id"))
+        write_field(view, "Undoes", identifier(view, record.undoes))
+    write_field(view, "Commit", Span(result.commit, "id"))
     view.line()
     view.line(record.summary, indent=4)
     if record.changes:
         view.line()
     for change in record.changes:
-        old, new = _value(view, change.old), _value(view, change.new)
-        view.line(Span(_shown(change.ref), "branch"), ": ", old, " → ", new)
+        old, new = _ref_target(view, change.old), _ref_target(view, change.new)
+        view.line(Span(_short_ref(change.ref), "branch"), ": ", old, " → ", new)
 
 
-@render_text.register(Undone)
-def undone(result: Undone, view: View) -> None:
+@render_text.register
+def render_undone(result: Undone, view: View) -> None:
     """Say what was taken back, or done again, and the way back."""
     done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
-    say_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)
+    write_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)
     if view.terminal:
-        say_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
+        write_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 
 
 def _row(record: Operation, view: View) -> tuple[Cell, ...]:
-    time = moment(view, record.time)
+    time = short_time(view, record.time)
     return identifier(view, record.id), time, record.actor, record.kind, record.summary, record.command
 
 
-def _value(view: View, value: str | None) -> Span:
+def _ref_target(view: View, value: str | None) -> Span:
     """Say where a ref stood: a commit, another ref, or nowhere."""
     if value is None:
         return Span("none", "dim")
     if value.startswith(_SYMBOLIC):
-        return Span(_shown(value.removeprefix(_SYMBOLIC)), "branch")
+        return Span(_short_ref(value.removeprefix(_SYMBOLIC)), "branch")
     return identifier(view, value)
 
 
-def _shown(ref: str) -> str:
+def _short_ref(ref: str) -> str:
     """Shorten a ref as git does."""
     prefix = next((prefix for prefix in _PREFIXES if ref.startswith(prefix)), "")
     return ref.removeprefix(prefix)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scopes.model.message import FileTouch, Part
-from scopes.render.colour import Style
-from scopes.render.text.phrases import counted, size
+from scopes.render.text.phrases import counted, format_size
 from scopes.render.text.tool import call_line
 from scopes.render.text.tool_outcome import result_line
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from scopes.model.message import FileTouch, Part
+    from scopes.render.colour import Style
 
 INDENT = 4
 _LONGEST_LINE = 1000
@@ -22,17 +24,17 @@ def part_line(part: Part, results: tuple[Part, ...] = (), room: int | None = Non
     """Say a part in one line; of a call also how it ended, where the results are known."""
     match part.type:
         case "reasoning":
-            return (Span(thought(part.text), "dim"),)
+            return (Span(format_reasoning(part.text), "dim"),)
         case "tool_call":
             return call_line(part, results, room)
         case "tool_result":
             return result_line(part, room)
         case "raw":
-            return (Span(f"[raw, {size(len(_json(dict(part.fields), indent=None)))} of JSON]", "dim"),)
+            return (Span(f"[raw, {format_size(len(_json(dict(part.fields), indent=None)))} of JSON]", "dim"),)
     return _heading(part)
 
 
-def thought(text: str) -> str:
+def format_reasoning(text: str) -> str:
     """Say how a thought begins and how long it is; some agents keep theirs to themselves."""
     if not text.strip():
         return "thinking: (not written down by its agent)"
@@ -48,7 +50,7 @@ def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]
         case "reasoning":
             return _heading(part), iter([(part.text, "dim")] if part.text else [])
         case "tool_call":
-            return _heading(part), _given(fields.get("input", fields.get("input_text")))
+            return _heading(part), _input_texts(fields.get("input", fields.get("input_text")))
         case "tool_result":
             return _heading(part), iter([(_output(fields), "")])
         case "file_ref":
@@ -58,7 +60,7 @@ def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]
     return _heading(part), iter([(_json(dict(fields), indent=2), "")])
 
 
-def say_part(view: View, part: Part) -> None:
+def write_part(view: View, part: Part) -> None:
     """Say a part that is no text whole, below a line that says what it is."""
     heading, texts = whole_part(part)
     view.line(*heading)
@@ -68,26 +70,26 @@ def say_part(view: View, part: Part) -> None:
 
 def document_lines(document: Mapping[str, Any]) -> list[tuple[Span, ...]]:
     """Say the document of a typed kind, a line a field."""
-    return [(Span(f"{_words(name)}: ", "key"), Span(_first_line(_text(value)))) for name, value in document.items()]
+    return [(Span(f"{_label(name)}: ", "key"), Span(_first_line(_text(value)))) for name, value in document.items()]
 
 
-def say_document(view: View, document: Mapping[str, Any]) -> None:
+def write_document(view: View, document: Mapping[str, Any]) -> None:
     """Say the document of a typed kind whole."""
     for name, value in document.items():
         text = _text(value, indent=2)
         if "\n" in text:
-            view.line(Span(f"{_words(name)}:", "key"))
+            view.line(Span(f"{_label(name)}:", "key"))
             view.body(text, indent=INDENT)
         else:
-            view.line(Span(f"{_words(name)}: ", "key"), text)
+            view.line(Span(f"{_label(name)}: ", "key"), text)
 
 
-def touched(files: tuple[FileTouch, ...]) -> str:
+def format_files(files: tuple[FileTouch, ...]) -> str:
     """Say which files were touched: `edit a.py, rename b.py from c.py`."""
     return ", ".join(f"{t.op} {t.path}" + (f" from {t.source}" if t.source is not None else "") for t in files)
 
 
-def _given(value: Any) -> Iterator[tuple[str, Style]]:
+def _input_texts(value: Any) -> Iterator[tuple[str, Style]]:
     """Yield what a tool was given: a field a line, what has several lines indented below its name."""
     if not isinstance(value, Mapping):
         yield _text(value, indent=2), ""
@@ -102,7 +104,7 @@ def _indented(text: str) -> str:
     return "\n".join(" " * INDENT + line if line else "" for line in text.rstrip("\n").split("\n"))
 
 
-def _words(name: str) -> str:
+def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
@@ -110,7 +112,7 @@ def _heading(part: Part) -> tuple[Span, ...]:
     fields = part.fields
     match part.type:
         case "reasoning":
-            return (Span("thinking:" if part.text.strip() else thought(part.text), "dim"),)
+            return (Span("thinking:" if part.text.strip() else format_reasoning(part.text), "dim"),)
         case "tool_call":
             return Span("→ "), Span(_text(fields.get("name")) or "unknown tool", "key")
         case "tool_result":

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.ids import OperationId
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
+    from scopes.ids import OperationId
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
@@ -23,14 +23,14 @@ def identifier(view: View, full: str) -> Span:
     return Span(full[:SHORT_ID_LENGTH] if view.terminal else full, "id")
 
 
-def moment(view: View, time: str | None) -> Span:
+def short_time(view: View, time: str | None) -> Span:
     """Return when something was: how long ago on a terminal, elsewhere the time itself; a dash where nobody knows."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
     return Span(ago(time, now_nanoseconds()) if view.terminal else time, "time")
 
 
-def full_moment(view: View, time: str | None) -> Span:
+def full_time(view: View, time: str | None) -> Span:
     """Return the time itself and, on a terminal, how long ago that was; a dash where nobody knows."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
@@ -54,12 +54,12 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {one if number == 1 else plural}"
 
 
-def overtaken(newer: int | None) -> tuple[Span, ...]:
+def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Say that a summary is stale, where messages came after it (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
 
 
-def size(count_bytes: int) -> str:
+def format_size(count_bytes: int) -> str:
     """Say a number of bytes: `512 B`, `1.5 MiB`."""
     amount, unit = float(count_bytes), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
@@ -67,7 +67,7 @@ def size(count_bytes: int) -> str:
     return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Say how long something took: `0.4 s`, `12 s`, `2m 5s`, `1h 3m`."""
     whole = round(seconds)
     if whole < 60:
@@ -75,22 +75,22 @@ def duration(seconds: float) -> str:
     return f"{whole // 60}m {whole % 60}s" if whole < 3600 else f"{whole // 3600}h {whole % 3600 // 60}m"
 
 
-def say_field(view: View, name: str, *value: str | Span) -> None:
+def write_field(view: View, name: str, *value: str | Span) -> None:
     """Say `Name: value`."""
     view.line(Span(f"{name}:", "key"), " ", *value)
 
 
-def say_outcome(view: View, name: str | Span, *sentence: str | Span, operation: OperationId | None = None) -> None:
+def write_outcome(view: View, name: str | Span, *sentence: str | Span, operation: OperationId | None = None) -> None:
     """Say what a command changed and how to take it back; in a pipe only the name of what it made or changed."""
     if not view.terminal:
         view.line(name)
         return
     view.line(*sentence)
     if operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-def say_hint(view: View, text: str) -> None:
+def write_hint(view: View, text: str) -> None:
     """Say what could be done next, to people who want to hear it."""
     if view.hints:
         view.line(Span(text, "dim"))

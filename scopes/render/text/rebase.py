@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome, RebaseUpToDate
-from scopes.conversation.rebase_continue import RebaseAborted
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import counted, say_hint, say_outcome
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, write_hint, write_outcome
 from scopes.render.text.replay_phrases import say_conflicts, say_moves, say_settled, say_stop, say_waiting, say_ways_out
 from scopes.render.view import Span, View
 
+if TYPE_CHECKING:
+    from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome
+    from scopes.conversation.rebase_continue import RebaseAborted
 
-@render_text.register(RebaseOutcome)
-@render_text.register(RebaseUpToDate)
+
+@render_text.register
 def up_to_date(result: RebaseOutcome, view: View) -> None:
     """Say that nothing was to be done."""
-    say_outcome(view, result.source, _source(result), " stands on ", Span(result.onto, "branch"), " already")
+    write_outcome(view, result.source, _source(result), " stands on ", Span(result.onto, "branch"), " already")
 
 
-@render_text.register(Rebased)
+@render_text.register
 def rebased(result: Rebased, view: View) -> None:
     """Say how much was moved, and where; beforehand also each message's commits."""
     moved, onto = counted(len(result.moved), "message"), Span(result.onto, "branch")
     if result.dry_run:
-        say_outcome(view, result.source, _source(result), " would be rebased onto ", onto, f": {moved}")
+        write_outcome(view, result.source, _source(result), " would be rebased onto ", onto, f": {moved}")
         if view.terminal:
             say_moves(view, result.moved)
         say_settled(view, result.conflicts)
         return
-    say_outcome(view, result.source, "rebased ", _source(result), " onto ", onto, f": {moved}")
+    write_outcome(view, result.source, "rebased ", _source(result), " onto ", onto, f": {moved}")
     say_settled(view, result.conflicts)
     if view.terminal and result.operation is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(RebaseConflicted)
+@render_text.register
 def conflicted(result: RebaseConflicted, view: View) -> None:
     """Say which message stopped it, what it disagrees with, and the commands that lead on."""
     if not view.terminal:
@@ -47,12 +50,12 @@ def conflicted(result: RebaseConflicted, view: View) -> None:
         say_ways_out(view, "rebase", result.conversation, result.conflicts)
 
 
-@render_text.register(RebaseAborted)
+@render_text.register
 def aborted(result: RebaseAborted, view: View) -> None:
     """Say which branch is gone, and where one stands again."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    say_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
 def _source(result: RebaseOutcome) -> Span:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.merge.replay import Rewrite
-from scopes.model.conflict import Conflict
-from scopes.render.text.conflict_phrases import say_conflict_lines
-from scopes.render.text.phrases import counted, identifier, say_hint
+from scopes.render.text.conflict_phrases import write_conflict_lines
+from scopes.render.text.phrases import counted, identifier, write_hint
 from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scopes.ids import BranchName, ConversationId, MessageId
+    from scopes.merge.replay import Rewrite
+    from scopes.model.conflict import Conflict
 
 _MOST = 20
 
@@ -44,7 +48,7 @@ def say_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, s
     """Say the open conflicts with both their sides; `sides` names target and source."""
     waiting = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
     view.line()
-    say_conflict_lines(view, waiting[:_MOST], sides)
+    write_conflict_lines(view, waiting[:_MOST], sides)
     if len(waiting) > _MOST:
         view.line(Span(f"    … and {len(waiting) - _MOST:,} more", "dim"))
 
@@ -61,8 +65,8 @@ def say_ways_out(view: View, kind: str, conversation: ConversationId, conflicts:
     first = next((conflict.id[:8] for conflict in conflicts if conflict.status != "resolved"), "ID")
     if view.hints:
         view.line()
-    say_hint(view, f"look at one:     scopes conflicts show {conversation} {first}")
-    say_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first} --take source")
-    say_hint(view, f"then go on:      scopes conv {kind} {conversation} --continue")
-    say_hint(view, f"or leave it out: scopes conv {kind} {conversation} --skip")
-    say_hint(view, f"or give it up:   scopes conv {kind} {conversation} --abort")
+    write_hint(view, f"look at one:     scopes conflicts show {conversation} {first}")
+    write_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first} --take source")
+    write_hint(view, f"then go on:      scopes conv {kind} {conversation} --continue")
+    write_hint(view, f"or leave it out: scopes conv {kind} {conversation} --skip")
+    write_hint(view, f"or give it up:   scopes conv {kind} {conversation} --abort")

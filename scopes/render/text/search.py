@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
 from scopes.loading import load
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, moment, subject
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
-from scopes.search.hits import Neighbour, SearchHit
-from scopes.search.search import Search, SearchCoverage
-from scopes.search.snippet import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scopes.search.hits import Neighbour, SearchHit
+    from scopes.search.search import Search, SearchCoverage
+    from scopes.search.snippet import Piece
 
 _INDENT = 4
 _MAX_ROWS = 3
@@ -27,57 +31,57 @@ _INDEX = {
 _OFFSET = "Offset"  # of a row: how many messages it stands after the hit, which has 0
 
 
-@render_text.register(Search)
-def search(result: Search, view: View) -> None:
+@render_text.register
+def render_search(result: Search, view: View) -> None:
     """Say the hits and, where a person looks, what was covered."""
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=result.context > 0), rows)
-        _say_gaps(result.coverage, view)
+        _write_gaps(result.coverage, view)
         return
     for hit in result.hits:
-        search_hit(hit, view)
-    search_coverage(result.coverage, view)
+        render_search_hit(hit, view)
+    render_search_coverage(result.coverage, view)
 
 
-@render_text.register(SearchHit)
-def search_hit(result: SearchHit, view: View) -> None:
+@render_text.register
+def render_search_hit(result: SearchHit, view: View) -> None:
     """Say one message that was found, with those around it."""
     if not view.terminal:
         view.rows(_columns(around=False), [_row(result)])
         return
     head = result.head
     where = Span(f"{result.conversation}/{result.branch}", "branch")
-    when = moment(view, display_time(head))
+    when = short_time(view, display_time(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
-    _say_around(result.before, view)
+    _write_neighbours(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     who = author(head.author, head.author_kind)
     view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
     for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
         view.line(*row, indent=_INDENT)
-    _say_around(result.after, view)
+    _write_neighbours(result.after, view)
     view.line()
 
 
-@render_text.register(SearchCoverage)
-def search_coverage(result: SearchCoverage, view: View) -> None:
+@render_text.register
+def render_search_coverage(result: SearchCoverage, view: View) -> None:
     """Say how much was found in how much."""
-    view.body(_covered(result), style="dim")
+    view.body(_coverage_text(result), style="dim")
     if result.damaged or result.unreadable:
-        view.body(_left_out(result), style="warn")
+        view.body(_unreadable_text(result), style="warn")
 
 
-def _say_gaps(result: SearchCoverage, view: View) -> None:
+def _write_gaps(result: SearchCoverage, view: View) -> None:
     """Say beside the rows what they do not show: that there is more or nothing, and what could not be read."""
     if result.hits != result.shown or not result.shown:
-        view.aside(_covered(result))
+        view.aside(_coverage_text(result))
     if result.damaged or result.unreadable:
-        view.aside(_left_out(result))
+        view.aside(_unreadable_text(result))
 
 
-def _covered(result: SearchCoverage) -> str:
+def _coverage_text(result: SearchCoverage) -> str:
     found = f"{result.hits:,} found" if result.hits is not None else f"at least {result.shown} found"
     more = f", {result.shown:,} shown" if result.hits != result.shown else ""
     conversations = result.conversation or counted(result.conversations, "conversation")
@@ -89,7 +93,7 @@ def _covered(result: SearchCoverage) -> str:
     return f"{found}{more}; {searched}{index}."
 
 
-def _left_out(result: SearchCoverage) -> str:
+def _unreadable_text(result: SearchCoverage) -> str:
     damaged = f"{counted(result.damaged, 'conversation')} and {counted(result.unreadable, 'message')}"
     return f"{damaged} cannot be read and were left out."
 
@@ -119,7 +123,7 @@ def _neighbour_row(hit: SearchHit, beside: Neighbour, place: int) -> tuple[Cell,
     text = (
         head.subject
         if beside.message is None
-        else load("scopes.render.text.message_summary:told")(head, beside.message)
+        else load("scopes.render.text.message_summary:summary_text")(head, beside.message)
     )
     return str(place), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
@@ -149,10 +153,10 @@ def _state(hit: SearchHit) -> str:
 
 def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
     """Put a snippet on one line."""
-    return tuple(Span(clean_line(_folded(piece.text)), "active" if piece.found else "") for piece in pieces)
+    return tuple(Span(clean_line(_collapse_blanks(piece.text)), "active" if piece.found else "") for piece in pieces)
 
 
-def _folded(text: str) -> str:
+def _collapse_blanks(text: str) -> str:
     """Fold blanks, but keep that there are some at either end."""
     words = " ".join(text.split())
     return f"{' ' * text[:1].isspace()}{words}{' ' * text[-1:].isspace()}" if words else " " * bool(text)
@@ -180,9 +184,9 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         yield tuple(cells)
 
 
-def _say_around(neighbours: tuple[Neighbour, ...], view: View) -> None:
-    brief = load("scopes.render.text.message_summary:brief")
-    fit = load("scopes.render.text.ellipsis:fit")
+def _write_neighbours(neighbours: tuple[Neighbour, ...], view: View) -> None:
+    brief = load("scopes.render.text.message_summary:summarize_message")
+    fit = load("scopes.render.wrap:truncate_line")
     for head, message in neighbours:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
         said = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from scopes.conversation.stats import Stats
-from scopes.history.usage import Tokens
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import counted, say_field
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, write_field
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scopes.conversation.stats import Stats
+    from scopes.history.usage import Tokens
 
 _PIPED = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
@@ -23,37 +27,39 @@ _TOKENS = {
 }
 
 
-@render_text.register(Stats)
-def stats(result: Stats, view: View) -> None:
+@render_text.register
+def render_stats(result: Stats, view: View) -> None:
     """Say the counts; in a pipe a row each."""
     if not view.terminal:
         view.rows(_PIPED, _rows(result))
         return
     if result.conversation is not None:
-        say_field(view, "Conversation", Span(result.conversation, "id"))
+        write_field(view, "Conversation", Span(result.conversation, "id"))
     else:
-        say_field(view, "Conversations", f"{result.conversations:,}")
-    say_field(view, "Messages", f"{result.messages:,} on {counted(result.branches, 'branch')}")
-    say_field(view, "Text", counted(result.characters, "character"))
+        write_field(view, "Conversations", f"{result.conversations:,}")
+    write_field(view, "Messages", f"{result.messages:,} on {counted(result.branches, 'branch')}")
+    write_field(view, "Text", counted(result.characters, "character"))
     if result.first is not None and result.last is not None:
-        say_field(view, "Time", Span(f"{result.first} to {result.last}", "time"), _lasting(result))
-    say_field(view, "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else "")
+        write_field(view, "Time", Span(f"{result.first} to {result.last}", "time"), _duration_text(result))
+    write_field(
+        view, "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else ""
+    )
     failed = sum(result.tool_errors.values())
-    say_field(view, "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else "")
+    write_field(view, "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else "")
     for name, counts in _tallies(result):
         if counts:
             view.line(Span(f"{name.capitalize()}:", "key"))
             errors = result.tool_errors if name == "tools" else {}
-            view.body(", ".join(_tallied(who, number, errors.get(who)) for who, number in counts.items()), indent=4)
+            view.body(", ".join(_tally_text(who, number, errors.get(who)) for who, number in counts.items()), indent=4)
     if result.tokens:
-        _say_tokens(result, view)
+        _write_tokens(result, view)
 
 
-def _tallied(name: str, count: int, failed: int | None) -> str:
+def _tally_text(name: str, count: int, failed: int | None) -> str:
     return f"{name} {count:,}" + (f" ({failed:,} failed)" if failed else "")
 
 
-def _say_tokens(result: Stats, view: View) -> None:
+def _write_tokens(result: Stats, view: View) -> None:
     """Say a row a model and, of several, their sum; a column of which nothing is known is left out."""
     rows = list(result.tokens.items())
     total = result.all_tokens
@@ -105,7 +111,7 @@ def _tallies(result: Stats) -> tuple[tuple[str, Mapping[str, int]], ...]:
     return (("authors", result.authors), ("kinds", result.kinds), ("models", result.models), ("tools", result.tools))
 
 
-def _lasting(result: Stats) -> str:
+def _duration_text(result: Stats) -> str:
     """Say how long it all took, and how much of that somebody was at work."""
     if not result.duration_seconds:
         return ""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from scopes.conversation.doctor import Diagnosis
-from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.init import StoreCreated
-from scopes.conversation.verify import Verification
-from scopes.render.colour import Style
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import counted, say_outcome, size
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, format_size, write_outcome
 from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.config import ConfigList, ConfigValue
+    from scopes.conversation.doctor import Diagnosis
+    from scopes.conversation.gc import GarbageCollected
+    from scopes.conversation.init import StoreCreated
+    from scopes.conversation.verify import Verification
+    from scopes.render.colour import Style
 
 _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))
@@ -17,15 +22,15 @@ _CHECKS = (Column("Name"), Column("State"), Column("Detail"), Column("Cure"))
 _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column("Operations"), Column("Refs"))
 
 
-@render_text.register(StoreCreated)
-def created(result: StoreCreated, view: View) -> None:
+@render_text.register
+def render_store_created(result: StoreCreated, view: View) -> None:
     """Say where the store is."""
     words = "made an empty store: " if result.created else "there is a store already: "
-    say_outcome(view, result.path, words, Span(result.path, "id"))
+    write_outcome(view, result.path, words, Span(result.path, "id"))
 
 
-@render_text.register(Verification)
-def verification(result: Verification, view: View) -> None:
+@render_text.register
+def render_verification(result: Verification, view: View) -> None:
     """Say every defect, then a verdict; in a pipe only the defects, a row each."""
     if not view.terminal:
         view.rows(_FINDINGS, ((f.severity, f.where, f.problem, f.cure or "") for f in result.findings))
@@ -33,7 +38,7 @@ def verification(result: Verification, view: View) -> None:
     for found in result.findings:
         severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
         view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
-        _say_cure(view, found.cure)
+        _write_cure(view, found.cure)
     errors = sum(found.severity == "error" for found in result.findings)
     looked_at = (
         f"{counted(result.conversations, 'conversation')}, {counted(result.branches, 'branch')}, "
@@ -43,21 +48,23 @@ def verification(result: Verification, view: View) -> None:
     view.line(verdict, looked_at)
 
 
-@render_text.register(GarbageCollected)
-def collected(result: GarbageCollected, view: View) -> None:
+@render_text.register
+def render_garbage_collected(result: GarbageCollected, view: View) -> None:
     """Say what packing saved, and what was let go."""
     if not view.terminal:
         sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
         view.rows(_SIZES, [(result.path, *map(str, sizes))])
         return
-    view.line("packed ", Span(result.path, "id"), f": {size(result.bytes_before)} → {size(result.bytes_after)}")
+    view.line(
+        "packed ", Span(result.path, "id"), f": {format_size(result.bytes_before)} → {format_size(result.bytes_after)}"
+    )
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
         view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
 
 
-@render_text.register(Diagnosis)
-def diagnosis(result: Diagnosis, view: View) -> None:
+@render_text.register
+def render_diagnosis(result: Diagnosis, view: View) -> None:
     """Say every check with its state."""
     if not view.terminal:
         view.rows(_CHECKS, ((c.name, c.state, c.detail, c.cure or "") for c in result.checks))
@@ -66,9 +73,37 @@ def diagnosis(result: Diagnosis, view: View) -> None:
     for check in result.checks:
         state = Span(f"{check.state:<7}", _STYLES.get(check.state, ""))
         view.line(state, " ", Span(f"{check.name:<{width}}", "key"), " ", check.detail)
-        _say_cure(view, check.cure, indent=9 + width)
+        _write_cure(view, check.cure, indent=9 + width)
 
 
-def _say_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
+def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
     if cure is not None:
         view.body(cure, indent=indent, style="dim")
+
+
+_SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
+_ORIGIN = Column("Origin", "dim")
+
+
+@render_text.register
+def render_config_value(result: ConfigValue, view: View) -> None:
+    """Say the value that was asked for, or what was written where."""
+    key, value = Span(result.key, "key"), result.value or ""
+    if not result.written:
+        view.line(value)
+    elif result.value is None:
+        write_outcome(view, key, "removed ", key, f" ({result.origin})")
+    else:
+        write_outcome(view, value, key, " = ", value, f" ({result.origin})")
+
+
+@render_text.register
+def render_config_list(result: ConfigList, view: View) -> None:
+    """Say every value, and the level that it comes from if that is asked for."""
+    if not result.settings and view.terminal:
+        view.line("Nothing is set.")
+    elif view.options.show_origin:
+        rows = ((setting.key, setting.value, setting.origin) for setting in result.settings)
+        view.rows((*_SETTING, _ORIGIN), rows, title="Settings")
+    else:
+        view.rows(_SETTING, ((setting.key, setting.value) for setting in result.settings), title="Settings")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from scopes.memory.summaries import SummaryList, SummaryRow
-from scopes.memory.summarize import Summarized
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import author, counted, identifier, moment, say_field, say_hint
-from scopes.render.text.tokens import amount
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import author, counted, identifier, short_time, write_field, write_hint
+from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.memory.summaries import SummaryList, SummaryRow
+    from scopes.memory.summarize import Summarized
 
 _COLUMNS = (
     Column("ID"),
@@ -21,8 +25,8 @@ _COLUMNS = (
 )
 
 
-@render_text.register(Summarized)
-def summarized(result: Summarized, view: View) -> None:
+@render_text.register
+def render_summarized(result: Summarized, view: View) -> None:
     """Say the summary; when it was stored, in a pipe only its id."""
     if result.id is not None and not view.terminal:
         view.line(result.id)
@@ -34,15 +38,15 @@ def summarized(result: Summarized, view: View) -> None:
         before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
         name = () if result.id is None else (" in ", identifier(view, result.id))
         view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
-        tokens = [amount(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
-        say_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
+        tokens = [format_tokens(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
+        write_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
-        say_hint(view, "undo with: scopes undo")
+        write_hint(view, "undo with: scopes undo")
 
 
-@render_text.register(SummaryList)
-def summary_list(result: SummaryList, view: View) -> None:
+@render_text.register
+def render_summary_list(result: SummaryList, view: View) -> None:
     """Say the summaries, newest first; those are stale after which something was said or changed."""
     place = f"{result.conversation}/{result.branch}"
     if result.summaries or not view.terminal:
@@ -50,7 +54,7 @@ def summary_list(result: SummaryList, view: View) -> None:
     else:
         view.line(Span(place, "branch"), " has no summary.")
     if view.terminal:
-        say_field(view, "Not covered yet", counted(result.uncovered, "message"))
+        write_field(view, "Not covered yet", counted(result.uncovered, "message"))
 
 
 def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
@@ -64,6 +68,6 @@ def _row(row: SummaryRow, view: View) -> tuple[Cell, ...]:
         row.method,
         str(row.messages),
         state,
-        moment(view, row.time),
+        short_time(view, row.time),
         row.head.oid,
     )

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from scopes.context.count import TokenCount
-from scopes.render.text.dispatch import render_text
-from scopes.render.text.phrases import counted, say_field, say_outcome, size
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, format_size, write_field, write_outcome
 from scopes.render.view import Column, Span, View
-from scopes.tokens.fetch import RanksFetched
-from scopes.tokens.status import TokenStatus
+
+if TYPE_CHECKING:
+    from scopes.context.count import TokenCount
+    from scopes.tokens.fetch import RanksFetched
+    from scopes.tokens.status import TokenStatus
 
 _FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", flexible=True))
 
 
-def amount(tokens: int, method: str) -> str:
+def format_tokens(tokens: int, method: str) -> str:
     """Say a number of tokens: `1,234`, or `~1,234` where it is an estimate."""
     return f"{tokens:,}" if method == "exact" else f"~{tokens:,}"
 
 
-@render_text.register(TokenCount)
-def token_count(result: TokenCount, view: View) -> None:
+@render_text.register
+def render_token_count(result: TokenCount, view: View) -> None:
     """Say the count; in a pipe the number alone, an estimate with its mark."""
     if not view.terminal:
         view.line(f"{'' if result.method == 'exact' else '~'}{result.tokens}")
         return
     how = dict.fromkeys((result.encoding, result.method))
-    view.line(f"{amount(result.tokens, result.method)} tokens", Span(f"  {', '.join(how)}", "dim"))
-    say_field(view, "Text", counted(result.characters, "character"))
+    view.line(f"{format_tokens(result.tokens, result.method)} tokens", Span(f"  {', '.join(how)}", "dim"))
+    write_field(view, "Text", counted(result.characters, "character"))
     if result.messages is not None:
-        say_field(view, "Messages", f"{result.messages:,}")
+        write_field(view, "Messages", f"{result.messages:,}")
     for name, tokens in (result.parts or {}).items():
-        say_field(view, name.replace("_", " ").capitalize(), amount(tokens, result.method))
+        write_field(view, name.replace("_", " ").capitalize(), format_tokens(tokens, result.method))
 
 
-@render_text.register(TokenStatus)
-def token_status(result: TokenStatus, view: View) -> None:
+@render_text.register
+def render_token_status(result: TokenStatus, view: View) -> None:
     """Say a row for each file, and for an encoding without any."""
     rows = []
     for encoding in result.encodings:
@@ -43,7 +47,7 @@ def token_status(result: TokenStatus, view: View) -> None:
     view.rows(_FILES, rows, title="Encodings")
 
 
-@render_text.register(RanksFetched)
-def ranks_fetched(result: RanksFetched, view: View) -> None:
+@render_text.register
+def render_ranks_fetched(result: RanksFetched, view: View) -> None:
     """Say where the data now is."""
-    say_outcome(view, result.path, f"Fetched {result.encoding} ({size(result.size)}) to {result.path}.")
+    write_outcome(view, result.path, f"Fetched {result.encoding} ({format_size(result.size)}) to {result.path}.")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
-from scopes.model.message import Part
 from scopes.render.text.phrases import counted
-from scopes.render.text.tool_outcome import failed, outcome
+from scopes.render.text.tool_outcome import call_failed, outcome_spans
 from scopes.render.view import Span
 from scopes.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from scopes.model.message import Part
 
 _ARGUMENTS = (
     "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "query", "url", "path", "skill",
@@ -30,19 +32,19 @@ Line = tuple[Span, ...]
 def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None) -> Line:
     """Say a call in one line of at most `room` cells, shortened where it tells least."""
     name = Span(_text(part.fields.get("name")) or "unknown tool", "key")
-    ended = outcome(part.fields.get("call_id"), results)
-    said, is_path = telling(part)
+    ended = outcome_spans(part.fields.get("call_id"), results)
+    said, is_path = main_argument(part)
     words = clean_line(said)[:_LONGEST]
     if room is not None and words:
         taken = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        words = load("scopes.render.text.ellipsis:shorten")(words, max(room - taken, _NARROWEST), tail=is_path)
+        words = load("scopes.render.wrap:truncate_text")(words, max(room - taken, _NARROWEST), tail=is_path)
     return Span("→ "), name, *((Span(f" {words}"),) if words else ()), *ended
 
 
 def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | None) -> Line:
     """Say the first of a message's calls, and how many more there were."""
     more = len(calls) - 1
-    wrong = sum(failed(call.fields.get("call_id"), results) for call in calls[1:])
+    wrong = sum(call_failed(call.fields.get("call_id"), results) for call in calls[1:])
     rest = (Span(f" · {more} more", "dim"),) if more else ()
     if wrong:
         rest = (*rest, Span(f", {wrong} failed", "bad"))
@@ -50,26 +52,26 @@ def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | Non
     return *call_line(calls[0], results, None if room is None else room - taken), *rest
 
 
-def telling(part: Part) -> tuple[str, bool]:
+def main_argument(part: Part) -> tuple[str, bool]:
     """Return what a call was given that tells most, and whether it is a path, whose end tells more than its start."""
     value = part.fields.get("input")
     if not isinstance(value, Mapping):
-        return _first_line(_patched(_text(value if value is not None else part.fields.get("input_text")))), False
+        return _first_line(_patched_files(_text(value if value is not None else part.fields.get("input_text")))), False
     for name in _PLANS:
         if isinstance(value.get(name), list):
-            return _plan(value[name]), False
+            return _todo_progress(value[name]), False
     for name in _ARGUMENTS:
         if value.get(name):
-            said = _first_line(_words(value[name]))
+            said = _first_line(_argument_text(value[name]))
             within = value.get("path") if name in _WITHIN else value.get("subagent_type")
             if name == "description" and isinstance(within, str):
                 return f"{within}: {said}", False
             return (f"{said} in {within}" if name in _WITHIN and within else said), name in _PATHS
-    words = {name: _first_line(_words(given)) for name, given in value.items()}
+    words = {name: _first_line(_argument_text(given)) for name, given in value.items()}
     return ", ".join(f"{name}: {word}" for name, word in words.items() if word), False
 
 
-def _plan(steps: list[Any]) -> str:
+def _todo_progress(steps: list[Any]) -> str:
     """Say how far a list of steps is."""
     known = [step for step in steps if isinstance(step, Mapping)]
     done = sum(step.get("status") == "completed" for step in known)
@@ -79,7 +81,7 @@ def _plan(steps: list[Any]) -> str:
     return f"{said}, now: {_first_line(current)}" if current else said
 
 
-def _patched(text: str) -> str:
+def _patched_files(text: str) -> str:
     """Say which files a patch touches; what is no patch stays."""
     if not text.startswith("*** Begin Patch"):
         return text
@@ -89,7 +91,7 @@ def _patched(text: str) -> str:
     )
 
 
-def _words(value: Any) -> str:
+def _argument_text(value: Any) -> str:
     """Say a command that is a list as its words, without the shell around it."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else " ".join(value)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
-from scopes.model.message import Part
-from scopes.render.colour import Style
-from scopes.render.text.phrases import counted, duration, size
+from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
+
+if TYPE_CHECKING:
+    from scopes.model.message import Part
+    from scopes.render.colour import Style
 
 # What Codex and Claude Code write in front of or around what a tool gave back.
 _PREAMBLE = re.compile(
@@ -27,15 +29,15 @@ _SMALL = 1024
 _SEARCHED = 4000  # characters in which a line that tells something is looked for
 
 
-def outcome(call_id: object, results: Iterable[Part]) -> tuple[Span, ...]:
+def outcome_spans(call_id: object, results: Iterable[Part]) -> tuple[Span, ...]:
     """Say how a call ended, in front of each fact a dot; a call without an id or an answer says nothing."""
-    found = _answer(call_id, results)
-    return () if found is None else tuple(_dotted([_status(found), *_measures(found)]))
+    found = _find_result(call_id, results)
+    return () if found is None else tuple(_separated_by_dots([_status(found), *_result_facts(found)]))
 
 
-def failed(call_id: object, results: Iterable[Part]) -> bool:
+def call_failed(call_id: object, results: Iterable[Part]) -> bool:
     """Tell whether the answer to a call says that it failed."""
-    found = _answer(call_id, results)
+    found = _find_result(call_id, results)
     return found is not None and _status(found).style == "bad"
 
 
@@ -43,11 +45,11 @@ def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
     """Say what came back in one line: how it ended where that is no success, the first line that tells, how much."""
     status = _status(part)
     ended = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
-    first = first_telling_line(output_of(part)) or "(no output)"
-    measures = tuple(_dotted(_measures(part)))
+    first = first_content_line(output_of(part)) or "(no output)"
+    measures = tuple(_separated_by_dots(_result_facts(part)))
     if room is not None:
         taken = sum(len(span.text) for span in (*ended, *measures)) + 2
-        first = load("scopes.render.text.ellipsis:shorten")(first, max(room - taken, 12))
+        first = load("scopes.render.wrap:truncate_text")(first, max(room - taken, 12))
     return Span("← "), *ended, Span(first, "dim"), *measures
 
 
@@ -63,21 +65,21 @@ def output_of(part: Part) -> str:
     return _AROUND.sub("", _PREAMBLE.sub("", text, count=1))
 
 
-def first_telling_line(text: str) -> str:
+def first_content_line(text: str) -> str:
     """Return the first line with a letter or a digit, without the number that a reader of files put before it."""
     lines = [line.strip() for line in _NUMBERED.sub("", text[:_SEARCHED]).splitlines()]
     return next((line for line in lines if _TELLS.search(line)), next(filter(None, lines), ""))
 
 
-def extent(text: str) -> str:
+def format_extent(text: str) -> str:
     """Say how much a text is, where it is more than a line or a kibibyte."""
     lines = text.rstrip("\n").count("\n") + 1
     length = len(text.encode("utf-8", "surrogatepass"))
     said = [counted(lines, "line")] if lines > 1 else []
-    return ", ".join(said + ([size(length)] if length >= _SMALL else []))
+    return ", ".join(said + ([format_size(length)] if length >= _SMALL else []))
 
 
-def _answer(call_id: object, results: Iterable[Part]) -> Part | None:
+def _find_result(call_id: object, results: Iterable[Part]) -> Part | None:
     return None if call_id is None else next((part for part in results if part.fields.get("call_id") == call_id), None)
 
 
@@ -93,19 +95,19 @@ def _status(part: Part) -> Span:
     return Span("ok", style) if known else Span("done", "dim")
 
 
-def _measures(part: Part) -> Iterator[Span]:
+def _result_facts(part: Part) -> Iterator[Span]:
     """Yield how long it took, what it changed, and how much it gave back, as far as that is known."""
     text = str(part.fields.get("output", ""))
     structured = part.fields.get("structured")
     facts: Mapping[str, Any] = structured if isinstance(structured, Mapping) else {}
     seconds = _seconds(text, facts)
     if seconds >= 0.1:
-        yield Span(duration(seconds), "dim")
-    lines = list(_changed(facts))
+        yield Span(format_duration(seconds), "dim")
+    lines = list(_patch_lines(facts))
     if lines:
         added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
         yield Span(f"+{added} -{removed}", "dim")
-    elif said := extent(output_of(part)):
+    elif said := format_extent(output_of(part)):
         yield Span(said, "dim")
 
 
@@ -120,7 +122,7 @@ def _seconds(text: str, facts: Mapping[str, Any]) -> float:
     return 0.0
 
 
-def _changed(facts: Mapping[str, Any]) -> Iterator[str]:
+def _patch_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the patches that came with a result."""
     patch, changes = facts.get("structuredPatch"), facts.get("changes")
     for hunk in patch if isinstance(patch, list) else ():
@@ -130,7 +132,7 @@ def _changed(facts: Mapping[str, Any]) -> Iterator[str]:
         yield from str(diff or "").splitlines()
 
 
-def _dotted(facts: Iterable[Span]) -> Iterator[Span]:
+def _separated_by_dots(facts: Iterable[Span]) -> Iterator[Span]:
     for fact in facts:
         yield Span(" · ", "dim")
         yield fact

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from scopes.conversation.abandon import BranchAbandoned
-from scopes.conversation.branch import BranchCreated, BranchList
-from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.switch import BranchSwitched
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
+from scopes.render.wire.conversation import branch_object
 from scopes.render.wire.fields import known
-from scopes.render.wire.show import branch_object
+from scopes.render.wire.message import head_object
+
+if TYPE_CHECKING:
+    from scopes.conversation.abandon import BranchAbandoned
+    from scopes.conversation.branch import BranchCreated, BranchList
+    from scopes.conversation.rewind import BranchRewound
+    from scopes.conversation.switch import BranchSwitched
+    from scopes.conversation.tag import Tagged, TagList
 
 
-@to_wire.register(BranchCreated)
-def created(result: BranchCreated) -> dict[str, object]:
+@to_wire.register
+def format_branch_created(result: BranchCreated) -> dict[str, object]:
     """Name the new branch."""
     return known(
         kind="branch",
@@ -27,15 +33,15 @@ def created(result: BranchCreated) -> dict[str, object]:
     )
 
 
-@to_wire.register(BranchList)
-def branch_list(result: BranchList) -> dict[str, object]:
+@to_wire.register
+def format_branch_list(result: BranchList) -> dict[str, object]:
     """Lay out the branches, main first."""
     branches = [branch_object(branch) for branch in result.branches]
     return {"kind": "branch-list", "conversation": result.conversation, "branches": branches}
 
 
-@to_wire.register(BranchSwitched)
-def switched(result: BranchSwitched) -> dict[str, object]:
+@to_wire.register
+def format_branch_switched(result: BranchSwitched) -> dict[str, object]:
     """Name the branch that is active now; without an operation it was so already."""
     return known(
         kind="switch",
@@ -46,8 +52,8 @@ def switched(result: BranchSwitched) -> dict[str, object]:
     )
 
 
-@to_wire.register(BranchAbandoned)
-def abandoned(result: BranchAbandoned) -> dict[str, object]:
+@to_wire.register
+def format_branch_abandoned(result: BranchAbandoned) -> dict[str, object]:
     """Name the branch and its status; without an operation it had that already."""
     return known(
         kind="abandon",
@@ -59,8 +65,8 @@ def abandoned(result: BranchAbandoned) -> dict[str, object]:
     )
 
 
-@to_wire.register(BranchRewound)
-def rewound(result: BranchRewound) -> dict[str, object]:
+@to_wire.register
+def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
     """Name where the branch stood and stands; without `message` it is at the beginning."""
     return known(
         kind="rewind",
@@ -72,3 +78,23 @@ def rewound(result: BranchRewound) -> dict[str, object]:
         message=result.message,
         operation=result.operation,
     )
+
+
+@to_wire.register
+def format_tagged(result: Tagged) -> dict[str, object]:
+    """Name the tag; its commit is absent when it was removed."""
+    return known(
+        kind="tag",
+        conversation=result.conversation,
+        name=result.tag,
+        removed=result.oid is None,
+        oid=result.oid,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_tag_list(result: TagList) -> dict[str, object]:
+    """Lay out the tags by name, each with its message."""
+    tags = [{"name": name, "message": head_object(head)} for name, head in result.tags]
+    return {"kind": "tag-list", "conversation": result.conversation, "tags": tags}

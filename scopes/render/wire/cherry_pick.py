@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome, CherryPickUpToDate
-from scopes.conversation.cherry_pick_continue import CherryPickAborted
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.replay_shape import conflict_objects, moved_objects
 
+if TYPE_CHECKING:
+    from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickOutcome
+    from scopes.conversation.cherry_pick_continue import CherryPickAborted
 
-@to_wire.register(CherryPickOutcome)
-@to_wire.register(CherryPickUpToDate)
+
+@to_wire.register
 def up_to_date(result: CherryPickOutcome) -> dict[str, object]:
     """Say that nothing was to be done."""
     return _outcome(result, "up-to-date")
 
 
-@to_wire.register(CherryPicked)
+@to_wire.register
 def picked(result: CherryPicked) -> dict[str, object]:
     """Name what was picked."""
     return _outcome(result, "picked")
 
 
-@to_wire.register(CherryPickConflicted)
+@to_wire.register
 def conflicted(result: CherryPickConflicted) -> dict[str, object]:
     """Name what was picked and the message that stopped it, with its conflicts."""
     return _outcome(result, "conflict") | {"stopped": result.stopped, "remaining": result.remaining}
 
 
-@to_wire.register(CherryPickAborted)
+@to_wire.register
 def aborted(result: CherryPickAborted) -> dict[str, object]:
     """Name the branch that is gone and the one that is active again."""
     return {

@@ -1,32 +1,88 @@
-"""Conflicts as JSON: listed, shown, decided."""
+"""The shape of a conflict in every JSON object that holds one."""
 
 from __future__ import annotations
 
-from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
-from scopes.conversation.resolve_conflict import ConflictResolved
-from scopes.render.wire.conflict_shape import conflict_object
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known, utc
-from scopes.render.wire.message_shape import head_object
+from scopes.render.wire.message import head_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.model.conflict import Conflict, Position, Resolution
+
+_NO_TEXTS: Mapping[str, str] = {}
 
 
-@to_wire.register(ConflictList)
-def conflict_list(result: ConflictList) -> dict[str, object]:
+def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = _NO_TEXTS) -> dict[str, object]:
+    """Lay out a conflict (S4-12): null where a side has no position, or nothing could be taken without asking.
+
+    `texts` says what the messages behind the positions say, by id.
+    """
+    shape: dict[str, object] = {
+        "number": number,
+        "id": conflict.id,
+        "type": conflict.type,
+        "severity": conflict.severity,
+        "key": conflict.key,
+        "status": conflict.status,
+        "base": _side(conflict.base, texts),
+        "source": _side(conflict.source, texts),
+        "target": _side(conflict.target, texts),
+        "automatic_resolution": conflict.automatic_resolution,
+    }
+    if conflict.resolution is not None:
+        shape["resolution"] = _resolution(conflict.resolution)
+    return shape
+
+
+def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
+    """Lay out what a side said last, with what else it says under `also`."""
+    if not positions:
+        return None
+    *others, last = (_position(position, texts) for position in positions)
+    return {**last, "also": others} if others else last
+
+
+def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
+    text = texts.get(position.message or "")
+    beside = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
+    return {"value": position.value, **beside}
+
+
+def _resolution(resolution: Resolution) -> dict[str, object]:
+    """Lay out how a conflict ended (S4-57)."""
+    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
+    if resolution.choice == "value":
+        shape["value"] = resolution.value
+    return shape | {
+        "reason": resolution.reason,
+        "actor": resolution.actor,
+        "rejected": list(resolution.rejected),
+    }
+
+
+@to_wire.register
+def format_conflict_list(result: ConflictList) -> dict[str, object]:
     """Lay out the conflicts, each with the conversation and branch that it waits in."""
     listed = [conflict_object(row.number, row.conflict) | _place(row) for row in result.conflicts]
     return known(kind="conflict-list", conversation=result.conversation, conflicts=listed)
 
 
-@to_wire.register(ConflictView)
-def conflict_view(result: ConflictView) -> dict[str, object]:
+@to_wire.register
+def format_conflict_view(result: ConflictView) -> dict[str, object]:
     """Lay out a conflict with the texts of the messages behind it and what was said since."""
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     return {"kind": "conflict", **shape, "talk": [head_object(head) for head in result.talk]}
 
 
-@to_wire.register(ConflictResolved)
-def conflict_resolved(result: ConflictResolved) -> dict[str, object]:
+@to_wire.register
+def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
     """Name the decision, and say how many conflicts are still open on the branch."""
     return {
         "kind": "resolution" if result.conflict.status == "resolved" else "escalation",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from scopes.context.budget import Budget
-from scopes.context.history_block import HistoryBlock
-from scopes.context.result import Context
+from typing import TYPE_CHECKING
+
 from scopes.context.turns import USER
+from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.dispatch import to_wire, to_wire_with_options
 from scopes.render.wire.fields import known
 from scopes.sanitize import RECORDED
 
+if TYPE_CHECKING:
+    from scopes.context.budget import Budget
+    from scopes.context.count import TokenCount
+    from scopes.context.history_block import HistoryBlock
+    from scopes.context.result import Context
+    from scopes.tokens.fetch import RanksFetched
+    from scopes.tokens.status import TokenStatus
 
-@to_wire.register(Budget)
-def budget(result: Budget) -> dict[str, object]:
+
+@to_wire.register
+def format_budget(result: Budget) -> dict[str, object]:
     """Lay out a window and its parts."""
     return known(
         kind="budget",
@@ -25,9 +32,8 @@ def budget(result: Budget) -> dict[str, object]:
     )
 
 
-@to_wire.register(Context)
-@to_wire_with_options.register(Context)
-def context(result: Context, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
+@to_wire.register_with_options
+def format_context(result: Context, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Lay out a context; scripts rely on every field being there, so what there is none of is null."""
     return context_document(result, explain=options.explain)
 
@@ -59,8 +65,8 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
     return document
 
 
-@to_wire.register(HistoryBlock)
-def history_block(result: HistoryBlock) -> dict[str, object]:
+@to_wire.register
+def format_history_block(result: HistoryBlock) -> dict[str, object]:
     """Lay out a block of history and what it is made of."""
     return known(
         kind="history",
@@ -93,3 +99,38 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
         {"role": "user" if message.role == USER else "assistant", "content": message.text}
         for message in result.messages
     ]
+
+
+@to_wire.register
+def format_token_count(result: TokenCount) -> dict[str, object]:
+    """Lay out a count and how it was made."""
+    return known(
+        kind="tokens",
+        what=result.what,
+        tokens=result.tokens,
+        characters=result.characters,
+        method=result.method,
+        encoding=result.encoding,
+        messages=result.messages,
+        parts=None if result.parts is None else dict(result.parts),
+    )
+
+
+@to_wire.register
+def format_token_status(result: TokenStatus) -> dict[str, object]:
+    """Lay out every encoding with the files found for it."""
+    rows = [
+        {
+            "name": row.name,
+            "method": "exact" if row.exact else "estimate",
+            "files": [{"path": file.path, "origin": file.origin, "valid": file.right} for file in row.files],
+        }
+        for row in result.encodings
+    ]
+    return {"kind": "token-status", "encodings": rows}
+
+
+@to_wire.register
+def format_ranks_fetched(result: RanksFetched) -> dict[str, object]:
+    """Lay out what was fetched."""
+    return {"kind": "token-data", "encoding": result.encoding, "path": result.path, "bytes": result.size}

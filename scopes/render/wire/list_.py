@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from scopes.conversation.list_cached import ConversationList
-from scopes.index.conversation_table import ConversationSummary
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known, utc
 
+if TYPE_CHECKING:
+    from scopes.conversation.list_cached import ConversationList
+    from scopes.index.conversation_table import ConversationSummary
 
-@to_wire.register(ConversationList)
-def conversation_list(result: ConversationList) -> dict[str, object]:
+
+@to_wire.register
+def format_conversation_list(result: ConversationList) -> dict[str, object]:
     """Lay out every conversation, newest first."""
     document: dict[str, object] = {
         "kind": "conversation-list",

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from scopes.memory.actions import ActionDone, ActionList
-from scopes.memory.add import MemoryAdded
-from scopes.memory.context import MemoryContext
-from scopes.memory.entry import Entry
-from scopes.memory.list import MemoryList, MemoryView
-from scopes.memory.prune import MemoryPruned
-from scopes.memory.search import MemoryHits
-from scopes.memory.stats import MemoryStats
-from scopes.memory.update import MemoryUpdated
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known, utc
+from scopes.render.wire.message import head_object
+
+if TYPE_CHECKING:
+    from scopes.memory.actions import ActionDone, ActionList
+    from scopes.memory.add import MemoryAdded
+    from scopes.memory.context import MemoryContext
+    from scopes.memory.entry import Entry
+    from scopes.memory.list import MemoryList, MemoryView
+    from scopes.memory.prune import MemoryPruned
+    from scopes.memory.search import MemoryHits
+    from scopes.memory.stats import MemoryStats
+    from scopes.memory.summaries import SummaryList, SummaryRow
+    from scopes.memory.summarize import Summarized
+    from scopes.memory.update import MemoryUpdated
 
 
-@to_wire.register(MemoryUpdated)
-def updated(result: MemoryUpdated) -> dict[str, object]:
+@to_wire.register
+def format_memory_updated(result: MemoryUpdated) -> dict[str, object]:
     """Lay out the new entries, and count the branches that wait for more."""
     entries = [_entry(entry) for entry in result.entries]
     return known(
@@ -28,34 +35,34 @@ def updated(result: MemoryUpdated) -> dict[str, object]:
     )
 
 
-@to_wire.register(MemoryAdded)
-def added(result: MemoryAdded) -> dict[str, object]:
+@to_wire.register
+def format_memory_added(result: MemoryAdded) -> dict[str, object]:
     """Lay out the new entry."""
     dry_run = None if result.operation else True
     return known(kind="memory-entry", **_entry(result.entry), dry_run=dry_run, operation=result.operation)
 
 
-@to_wire.register(MemoryList)
-def memory_list(result: MemoryList) -> dict[str, object]:
+@to_wire.register
+def format_memory_list(result: MemoryList) -> dict[str, object]:
     """Lay out the entries, newest first."""
     return {"kind": "memory-list", "entries": [_entry(entry) for entry in result.entries]}
 
 
-@to_wire.register(MemoryView)
-def memory_view(result: MemoryView) -> dict[str, object]:
+@to_wire.register
+def format_memory_view(result: MemoryView) -> dict[str, object]:
     """Lay out one entry."""
     return {"kind": "memory-entry", **_entry(result.entry)}
 
 
-@to_wire.register(MemoryHits)
-def memory_hits(result: MemoryHits) -> dict[str, object]:
+@to_wire.register
+def format_memory_hits(result: MemoryHits) -> dict[str, object]:
     """Lay out what was found, the best first."""
     hits = [{"score": hit.score, "fields": list(hit.fields), "entry": _entry(hit.entry)} for hit in result.hits]
     return {"kind": "memory-search", "query": result.query, "hits": hits}
 
 
-@to_wire.register(MemoryContext)
-def memory_context(result: MemoryContext) -> dict[str, object]:
+@to_wire.register
+def format_memory_context(result: MemoryContext) -> dict[str, object]:
     """Lay out the text and what it is made of."""
     return {
         "kind": "memory-context",
@@ -67,8 +74,8 @@ def memory_context(result: MemoryContext) -> dict[str, object]:
     }
 
 
-@to_wire.register(MemoryStats)
-def memory_stats(result: MemoryStats) -> dict[str, object]:
+@to_wire.register
+def format_memory_stats(result: MemoryStats) -> dict[str, object]:
     """Lay out the counts; the times are absent where nothing is remembered."""
     return known(
         kind="memory-stats",
@@ -81,23 +88,23 @@ def memory_stats(result: MemoryStats) -> dict[str, object]:
     )
 
 
-@to_wire.register(ActionList)
-def action_list(result: ActionList) -> dict[str, object]:
+@to_wire.register
+def format_action_list(result: ActionList) -> dict[str, object]:
     """Lay out things to do, each with its entry's id."""
     actions = [row.item._asdict() | {"entry": row.entry.id, "agent": row.entry.agent} for row in result.actions]
     return {"kind": "memory-actions", "actions": actions}
 
 
-@to_wire.register(ActionDone)
-def action_done(result: ActionDone) -> dict[str, object]:
+@to_wire.register
+def format_action_done(result: ActionDone) -> dict[str, object]:
     """Lay out what is done; without an operation it was so before."""
     return known(
         kind="memory-action", **result.item._asdict(), dry_run=result.dry_run or None, operation=result.operation
     )
 
 
-@to_wire.register(MemoryPruned)
-def pruned(result: MemoryPruned) -> dict[str, object]:
+@to_wire.register
+def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
     """Name what is forgotten, newest first."""
     return known(
         kind="memory-prune",
@@ -126,3 +133,48 @@ def _entry(entry: Entry) -> dict[str, object]:
         method=entry.method,
         withdrawn=list(entry.withdrawn) or None,
     )
+
+
+@to_wire.register
+def format_summarized(result: Summarized) -> dict[str, object]:
+    """Lay out a summary; id and oid are absent when it was only to be looked at."""
+    return known(
+        kind="summary",
+        id=result.id,
+        oid=result.oid,
+        conversation=result.conversation,
+        branch=result.branch,
+        text=result.text,
+        messages=result.messages,
+        earlier=result.earlier,
+        original_tokens=result.original_tokens,
+        summary_tokens=result.summary_tokens,
+        counted=result.counted,
+        ratio=result.ratio,
+        method=result.method,
+        context_root=result.compact,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_summary_list(result: SummaryList) -> dict[str, object]:
+    """Lay out the summaries of a branch, newest first."""
+    return {
+        "kind": "summary-list",
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "summaries": [_row(row) for row in result.summaries],
+        "uncovered_messages": result.uncovered,
+    }
+
+
+def _row(row: SummaryRow) -> dict[str, object]:
+    return {
+        "message": head_object(row.head),
+        "method": row.method,
+        "messages": row.messages,
+        "stale": row.stale,
+        "newer_messages": row.newer,
+        "changed": list(row.changed),
+    }

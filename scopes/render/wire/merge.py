@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome, UpToDate
-from scopes.conversation.merge_continue import MergeAborted
-from scopes.render.wire.conflict_shape import conflict_object
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
+from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.fields import known
 
+if TYPE_CHECKING:
+    from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome
+    from scopes.conversation.merge_continue import MergeAborted
 
-@to_wire.register(MergeOutcome)
-@to_wire.register(UpToDate)
+
+@to_wire.register
 def up_to_date(result: MergeOutcome) -> dict[str, object]:
     """Say that nothing was to be done."""
     return _outcome(result, "up-to-date")
 
 
-@to_wire.register(FastForwarded)
+@to_wire.register
 def fast_forwarded(result: FastForwarded) -> dict[str, object]:
     """Say what came in without a merge of its own."""
     return _outcome(result, "fast-forward")
 
 
-@to_wire.register(Merged)
+@to_wire.register
 def merged(result: Merged) -> dict[str, object]:
     """Say what came in, and name the message that joins both sides."""
     return _outcome(result, "merged") | known(message=result.message)
 
 
-@to_wire.register(Conflicted)
+@to_wire.register
 def conflicted(result: Conflicted) -> dict[str, object]:
     """Say what has to be resolved, and on which branch."""
     return _outcome(result, "conflict") | {"resolution_required": True}
 
 
-@to_wire.register(MergeAborted)
+@to_wire.register
 def aborted(result: MergeAborted) -> dict[str, object]:
     """Name the branch that is gone and the one that is active again."""
     return {

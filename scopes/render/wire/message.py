@@ -1,17 +1,83 @@
-"""Messages as JSON: recorded, amended, or read whole."""
+"""The shape of a message in every JSON object that holds one."""
 
 from __future__ import annotations
 
-from scopes.conversation.amend import MessageAmended
-from scopes.conversation.append import MessageAppended
-from scopes.conversation.cat import MessageView
-from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known, staleness
-from scopes.render.wire.message_shape import message_object
+from typing import TYPE_CHECKING
+
+from scopes.history.messages import MessageHead, display_time
+from scopes.model.message import FileTouch, Message, payload_key
+from scopes.render.dispatch import to_wire
+from scopes.render.wire.fields import known, staleness, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scopes.conversation.amend import MessageAmended
+    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.cat import MessageView
+    from scopes.conversation.log import Log, LogEntry
+    from scopes.ids import BranchName
+    from scopes.search.hits import SearchHit
+    from scopes.search.search import Search, SearchCoverage
 
 
-@to_wire.register(MessageAppended)
-def appended(result: MessageAppended) -> dict[str, object]:
+def message_object(
+    head: MessageHead, message: Message | None, branches: Iterable[BranchName] = ()
+) -> dict[str, object]:
+    """Lay out a message under its own kind; without its body the subject and the commit's time stand in."""
+    tips = known(branches=list(branches) or None)
+    if message is None:
+        return head_object(head) | tips
+    shape = known(
+        kind=message.kind,
+        id=head.id,
+        oid=head.oid,
+        parents=list(head.parents),
+        author=message.author.name,
+        author_kind=message.author.kind,
+        time=utc(message.time),
+        to=list(message.to) or None,
+        reply_to=message.reply_to,
+        amends=message.amends,
+        retracts=message.retracts,
+        work_item=message.work_item,
+        task=message.task,
+        activity=message.activity,
+        tool=message.tool,
+        model=message.model,
+        status=message.status,
+        stop_reason=message.stop_reason,
+        files=[_file_object(touch) for touch in message.files] or None,
+        text=message.text,
+        parts=[{"type": part.type, **part.fields} for part in message.parts],
+        extra=message.extra or None,
+    )
+    if message.payload is not None:
+        shape[payload_key(message.kind)] = message.payload
+    return shape | tips
+
+
+def head_object(head: MessageHead) -> dict[str, object]:
+    """Lay out what a message's commit tells."""
+    return known(
+        kind=head.kind,
+        id=head.id,
+        oid=head.oid,
+        parents=list(head.parents),
+        author=head.author,
+        author_kind=head.author_kind,
+        time=display_time(head),
+        to=list(head.to) or None,
+        subject=head.subject,
+    )
+
+
+def _file_object(touch: FileTouch) -> dict[str, object]:
+    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})
+
+
+@to_wire.register
+def format_message_appended(result: MessageAppended) -> dict[str, object]:
     """Name the message that is on disk."""
     return {
         "kind": "message",
@@ -22,8 +88,8 @@ def appended(result: MessageAppended) -> dict[str, object]:
     }
 
 
-@to_wire.register(MessageAmended)
-def amended(result: MessageAmended) -> dict[str, object]:
+@to_wire.register
+def format_message_amended(result: MessageAmended) -> dict[str, object]:
     """Name the new message and the one that it amends or retracts."""
     return {
         "kind": "message",
@@ -35,9 +101,69 @@ def amended(result: MessageAmended) -> dict[str, object]:
     }
 
 
-@to_wire.register(MessageView)
-def viewed(result: MessageView) -> dict[str, object]:
+@to_wire.register
+def format_message_view(result: MessageView) -> dict[str, object]:
     """Lay out one message and the place where it was found."""
     return message_object(result.head, result.message) | known(
         conversation=result.conversation, branch=result.branch, **staleness(result.newer)
     )
+
+
+@to_wire.register
+def format_log_entry(result: LogEntry) -> dict[str, object]:
+    """Lay out one message, with the branches whose tip it is."""
+    return message_object(result.head, result.message, result.branches) | staleness(result.newer)
+
+
+@to_wire.register
+def format_log(result: Log) -> dict[str, object]:
+    """Lay out the whole log as one document."""
+    return {"kind": "log", "conversation": result.conversation, "messages": [to_wire(item) for item in result.items]}
+
+
+@to_wire.register
+def format_search_hit(result: SearchHit) -> dict[str, object]:
+    """Lay out one message that was found; `message` is what its commit tells."""
+    return known(
+        kind="search-hit",
+        conversation=result.conversation,
+        branch=result.branch,
+        also=list(result.also) or None,
+        score=result.score,
+        retracted=result.retracted or None,
+        amended=result.amended or None,
+        part=result.part,
+        snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
+        message=head_object(result.head),
+        before=[head_object(beside.head) for beside in result.before] or None,
+        after=[head_object(beside.head) for beside in result.after] or None,
+    )
+
+
+@to_wire.register
+def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
+    """Lay out what was covered: the last line of an answer."""
+    return known(
+        kind="search",
+        query=result.query,
+        shown=result.shown,
+        hits=result.hits,
+        conversation=result.conversation,
+        conversations=result.conversations,
+        branches=result.branches,
+        messages=result.messages,
+        damaged_conversations=result.damaged,
+        unreadable_messages=result.unreadable,
+        index=result.index,
+        commits_read=result.read,
+        stopped_at=result.stopped_at,
+    )
+
+
+@to_wire.register
+def format_search(result: Search) -> dict[str, object]:
+    """Lay out the whole answer as one document."""
+    return {
+        **format_search_coverage(result.coverage),
+        "messages_found": [format_search_hit(item) for item in result.hits],
+    }

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from scopes.conversation.operations import OperationList, OperationView
-from scopes.conversation.undo import Undone
-from scopes.model.operation import Operation
-from scopes.render.wire.dispatch import to_wire
-from scopes.render.wire.fields import known
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
+from scopes.render.wire.fields import known, utc
+
+if TYPE_CHECKING:
+    from scopes.conversation.changes import Change, ChangeLog
+    from scopes.conversation.operations import OperationList, OperationView
+    from scopes.conversation.undo import Undone
+    from scopes.model.operation import Operation
 
 
-@to_wire.register(OperationList)
-def operation_list(result: OperationList) -> dict[str, object]:
+@to_wire.register
+def format_operation_list(result: OperationList) -> dict[str, object]:
     """Lay out the operations, newest first."""
     return {"kind": "operation-list", "operations": [_operation_object(record) for record in result.operations]}
 
 
-@to_wire.register(OperationView)
-def operation(result: OperationView) -> dict[str, object]:
+@to_wire.register
+def format_operation_view(result: OperationView) -> dict[str, object]:
     """Lay out one operation and the commit that records it."""
     return {"kind": "operation", "operation": _operation_object(result.operation), "commit": result.commit}
 
 
-@to_wire.register(Undone)
-def undone(result: Undone) -> dict[str, object]:
+@to_wire.register
+def format_undone(result: Undone) -> dict[str, object]:
     """Name the operation that was taken back, or done again, and the one that did it."""
     return {
         "kind": "redo" if result.redo else "undo",
@@ -44,3 +49,25 @@ def _operation_object(record: Operation) -> dict[str, object]:
         undoes=record.undoes,
         details=record.details or None,
     )
+
+
+@to_wire.register
+def format_change(result: Change) -> dict[str, object]:
+    """Lay out one change; null before or after says that there was nothing (S4-49)."""
+    return {
+        "kind": "change",
+        "time": utc(result.time),
+        "field_path": result.field_path,
+        "operation": result.operation,
+        "before": result.before,
+        "after": result.after,
+        "cause": result.cause,
+        "source": result.source,
+    }
+
+
+@to_wire.register
+def format_change_log(result: ChangeLog) -> dict[str, object]:
+    """Lay out the whole log as one document."""
+    changes = [to_wire(item) for item in result.items]
+    return {"kind": "change-log", "conversation": result.conversation, "changes": changes}

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome, RebaseUpToDate
-from scopes.conversation.rebase_continue import RebaseAborted
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known
 from scopes.render.wire.replay_shape import conflict_objects, moved_objects
 
+if TYPE_CHECKING:
+    from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseOutcome
+    from scopes.conversation.rebase_continue import RebaseAborted
 
-@to_wire.register(RebaseOutcome)
-@to_wire.register(RebaseUpToDate)
+
+@to_wire.register
 def up_to_date(result: RebaseOutcome) -> dict[str, object]:
     """Say that nothing was to be done."""
     return _outcome(result, "up-to-date")
 
 
-@to_wire.register(Rebased)
+@to_wire.register
 def rebased(result: Rebased) -> dict[str, object]:
     """Name what was moved."""
     return _outcome(result, "rebased")
 
 
-@to_wire.register(RebaseConflicted)
+@to_wire.register
 def conflicted(result: RebaseConflicted) -> dict[str, object]:
     """Name what was moved and the message that stopped it, with its conflicts."""
     return _outcome(result, "conflict") | {"stopped": result.stopped, "remaining": result.remaining}
 
 
-@to_wire.register(RebaseAborted)
+@to_wire.register
 def aborted(result: RebaseAborted) -> dict[str, object]:
     """Name the branch that is gone and the one that is active again."""
     return {

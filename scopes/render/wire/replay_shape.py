@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from scopes.merge.replay import Rewrite
-from scopes.model.conflict import Conflict
-from scopes.render.wire.conflict_shape import conflict_object
+from scopes.render.wire.conflicts import conflict_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scopes.merge.replay import Rewrite
+    from scopes.model.conflict import Conflict
 
 
 def moved_objects(moved: Iterable[Rewrite]) -> list[dict[str, object]]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from scopes.conversation.doctor import Diagnosis
-from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.init import StoreCreated
-from scopes.conversation.verify import Verification
-from scopes.render.wire.dispatch import to_wire
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import known
 
+if TYPE_CHECKING:
+    from scopes.conversation.config import ConfigList, ConfigValue
+    from scopes.conversation.doctor import Diagnosis
+    from scopes.conversation.gc import GarbageCollected
+    from scopes.conversation.init import StoreCreated
+    from scopes.conversation.verify import Verification
 
-@to_wire.register(StoreCreated)
-def created(result: StoreCreated) -> dict[str, object]:
+
+@to_wire.register
+def format_store_created(result: StoreCreated) -> dict[str, object]:
     """Say where the store is."""
     return {"kind": "init", "path": result.path, "created": result.created}
 
 
-@to_wire.register(Verification)
-def verification(result: Verification) -> dict[str, object]:
+@to_wire.register
+def format_verification(result: Verification) -> dict[str, object]:
     """Lay out what was looked at and every defect."""
     return {
         "kind": "verification",
@@ -33,8 +38,8 @@ def verification(result: Verification) -> dict[str, object]:
     }
 
 
-@to_wire.register(GarbageCollected)
-def collected(result: GarbageCollected) -> dict[str, object]:
+@to_wire.register
+def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
     """Say how large the object database was and is."""
     return {
         "kind": "gc",
@@ -46,8 +51,28 @@ def collected(result: GarbageCollected) -> dict[str, object]:
     }
 
 
-@to_wire.register(Diagnosis)
-def diagnosis(result: Diagnosis) -> dict[str, object]:
+@to_wire.register
+def format_diagnosis(result: Diagnosis) -> dict[str, object]:
     """Lay out every check."""
     checks = [known(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
     return {"kind": "doctor", "healthy": result.exit_code == 0, "checks": checks}
+
+
+@to_wire.register
+def format_config_value(result: ConfigValue) -> dict[str, object]:
+    """Lay out one setting; its value is absent when it was removed."""
+    return known(
+        kind="config",
+        key=result.key,
+        value=result.value,
+        origin=result.origin,
+        written=result.written,
+        removed=result.value is None,
+    )
+
+
+@to_wire.register
+def format_config_list(result: ConfigList) -> dict[str, object]:
+    """Lay out every value of every setting, weakest level first."""
+    settings = [{"key": setting.key, "value": setting.value, "origin": setting.origin} for setting in result.settings]
+    return {"kind": "config-list", "settings": settings}

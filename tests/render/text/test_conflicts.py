@@ -6,8 +6,8 @@ import pytest
 
 from scopes.conversation.conflicts import ConflictList
 from scopes.model.conflict import Position
-from scopes.render.text.claim import said
-from scopes.render.text.conflict_phrases import agents, briefly, confidence
+from scopes.render.text.claims import claim_text
+from scopes.render.text.conflict_phrases import _side_spans, confidence, conflict_agents
 from scopes.render.view import Span
 from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES
 from tests.render.showing import piped, seen, seen_lines
@@ -49,16 +49,16 @@ def test_confidence_is_a_word_and_always_the_number(value, words):
     ],
 )
 def test_what_a_side_says_is_told_in_words(key, value, words):
-    assert said(key, value) == words
+    assert claim_text(key, value) == words
 
 
 def test_a_side_that_says_nothing_says_so():
-    assert list(briefly("decisions/x", ())) == [Span("nothing", "dim")]
+    assert list(_side_spans("decisions/x", ())) == [Span("nothing", "dim")]
 
 
 def test_an_agent_who_speaks_twice_is_named_once():
     twice = replace(DISAGREED, source=(Position("a", None, "planner"), Position("b")))
-    assert agents(twice) == "planner"
+    assert conflict_agents(twice) == "planner"
 
 
 def test_a_wide_list_is_a_table_with_every_column(at_one_moment):

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.model.message import Part
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.render.view_options import ViewOptions
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES, LONG, PROMPT, SAMPLES, body, head

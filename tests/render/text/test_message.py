@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.model.message import Author, Part
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import CALL, CALL_BODY, PROMPT, SAMPLES, body, head
 from tests.render.showing import piped, seen, seen_lines

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import Part
-from scopes.render.text.message_summary import brief
+from scopes.render.text.message_summary import summarize_message
 from tests.render.results import body, head
 
 
 def said(*parts, kind="answer", author_kind="agent", room=None, subject="(no text)", results=()):
     """A message in one line."""
     of = head("word", "planner", subject, kind=kind, author_kind=author_kind)
-    return "".join(span.text for span in brief(of, body(of, *parts), results, room))
+    return "".join(span.text for span in summarize_message(of, body(of, *parts), results, room))
 
 
 def text(value):
@@ -69,4 +69,4 @@ def test_what_a_message_calls_is_seen_however_long_its_text():
 
 def test_without_a_body_the_subject_stands_in():
     of = head("word", "codex", "Summary", kind="compaction")
-    assert "".join(span.text for span in brief(of, None, (), 80)) == "━━ compaction ━━ Summary"
+    assert "".join(span.text for span in summarize_message(of, None, (), 80)) == "━━ compaction ━━ Summary"

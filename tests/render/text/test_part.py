@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import FileTouch, Part
-from scopes.render.text.part import document_lines, part_line, say_document, say_part, touched
+from scopes.render.text.part import document_lines, format_files, part_line, write_document, write_part
 from scopes.render.view import PlainView
 
 
@@ -15,7 +15,7 @@ def line(kind, **fields):
 def whole(kind, **fields):
     """A part in all its lines."""
     pieces: list[str] = []
-    say_part(PlainView(pieces.append), Part(kind, fields))
+    write_part(PlainView(pieces.append), Part(kind, fields))
     return "".join(pieces)
 
 
@@ -125,11 +125,11 @@ def test_a_document_is_a_line_a_field():
 
 def test_a_whole_document_unfolds_what_has_several_lines():
     pieces: list[str] = []
-    say_document(PlainView(pieces.append), {"topic": "db", "reasons": ["a"], "none": None, "text": "x\ny"})
+    write_document(PlainView(pieces.append), {"topic": "db", "reasons": ["a"], "none": None, "text": "x\ny"})
     assert "".join(pieces) == 'topic: db\nreasons:\n    [\n      "a"\n    ]\nnone: \ntext:\n    x\n    y\n'
 
 
 def test_touched_files_are_listed_with_what_was_done():
     files = (FileTouch("a.py", "edit"), FileTouch("b.py", "rename", source="c.py"))
-    assert touched(files) == "edit a.py, rename b.py from c.py"
-    assert touched(()) == ""
+    assert format_files(files) == "edit a.py, rename b.py from c.py"
+    assert format_files(()) == ""

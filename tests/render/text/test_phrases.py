@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 
 from scopes.render.terminal import TerminalView
-from scopes.render.text.phrases import author, counted, duration, full_moment, identifier, moment, size, subject
+from scopes.render.text.phrases import (
+    author,
+    counted,
+    format_duration,
+    format_size,
+    full_time,
+    identifier,
+    short_time,
+    subject,
+)
 from scopes.render.view import PlainView, Span
 from tests.render.results import head
 
@@ -29,7 +38,7 @@ def test_things_are_counted_in_english(number, one, said):
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (3 << 50, "3072.0 TiB")],
 )
 def test_bytes_are_said_in_their_unit(count, said):
-    assert size(count) == said
+    assert format_size(count) == said
 
 
 def test_ids_are_short_for_people_only():
@@ -38,15 +47,15 @@ def test_ids_are_short_for_people_only():
 
 
 def test_moments_are_relative_for_people_only(at_one_moment):
-    assert moment(TERMINAL, "2025-12-31T23:58:00Z").text == "2m ago"
-    assert moment(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
+    assert short_time(TERMINAL, "2025-12-31T23:58:00Z").text == "2m ago"
+    assert short_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
 
 
 def test_a_full_moment_does_not_say_its_date_twice(at_one_moment):
-    assert full_moment(TERMINAL, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z (2m ago)"
-    assert full_moment(TERMINAL, "2025-10-01T12:00:00Z").text == "2025-10-01T12:00:00Z"
-    assert full_moment(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
-    assert full_moment(TERMINAL, "long ago").text == "long ago"
+    assert full_time(TERMINAL, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z (2m ago)"
+    assert full_time(TERMINAL, "2025-10-01T12:00:00Z").text == "2025-10-01T12:00:00Z"
+    assert full_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
+    assert full_time(TERMINAL, "long ago").text == "long ago"
 
 
 @pytest.mark.parametrize(
@@ -67,4 +76,4 @@ def test_a_whole_subject_has_no_ellipsis():
     [(0.42, "0.4 s"), (9.96, "10.0 s"), (12.3, "12 s"), (59.7, "1m 0s"), (125, "2m 5s"), (3780, "1h 3m")],
 )
 def test_a_duration_is_as_exact_as_it_is_short(seconds, said):
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said

@@ -8,8 +8,7 @@ import pytest
 
 from scopes.history.messages import NO_TEXT
 from scopes.model.message import Author, Message, Part
-from scopes.render.dispatch import load_renderings
-from scopes.render.text.dispatch import render_text
+from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.search.hits import Neighbour
 from scopes.search.search import Search
@@ -51,8 +50,7 @@ def test_a_search_that_was_not_finished_says_so():
 def asides(result):
     """Return what is said beside the rows of a pipe."""
     notes = []
-    load_renderings("text", type(result))
-    render_text(result, PlainView(lambda _text: None, beside=notes.append))
+    render_text(result, PlainView(lambda _text: None, write_note=notes.append))
     return notes
 
 

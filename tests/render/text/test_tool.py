@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import Part
-from scopes.render.text.tool import call_line, calls_line, telling
+from scopes.render.text.tool import call_line, calls_line, main_argument
 
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n@@\n*** Delete File: c.py\n*** End Patch"
 
@@ -49,11 +49,11 @@ def said(line):
     ],
 )
 def test_a_call_is_told_by_what_it_was_given(given, expected):
-    assert telling(call("Any", given))[0] == expected
+    assert main_argument(call("Any", given))[0] == expected
 
 
 def test_a_patch_is_told_by_the_files_it_touches():
-    assert telling(Part("tool_call", {"input_text": PATCH}))[0] == "add a.py, edit b.py, delete c.py"
+    assert main_argument(Part("tool_call", {"input_text": PATCH}))[0] == "add a.py, edit b.py, delete c.py"
 
 
 def test_a_call_says_how_it_ended_by_the_result_with_its_id():

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import Part
-from scopes.render.text.tool_outcome import extent, failed, first_telling_line, outcome, output_of, result_line
+from scopes.render.text.tool_outcome import (
+    call_failed,
+    first_content_line,
+    format_extent,
+    outcome_spans,
+    output_of,
+    result_line,
+)
 
 CODEX = "Command: /bin/zsh -lc 'a\nb'\nChunk ID: 78\nWall time: 2.5886 seconds\nProcess exited with code 1\nOriginal token count: 9\nOutput:\n"
 NUMBERED = "    40→\t\t\t}\n    41→\tcontinue\n"
@@ -16,7 +23,7 @@ def result(**fields):
 
 def ended(**fields):
     """How the call of a result ended."""
-    return "".join(span.text for span in outcome("c", [result(**fields)]))
+    return "".join(span.text for span in outcome_spans("c", [result(**fields)]))
 
 
 def line(room=None, **fields):
@@ -89,15 +96,15 @@ def test_a_result_keeps_its_size_when_it_is_shortened():
 
 
 def test_only_what_says_that_it_failed_has_failed():
-    assert failed("c", [result(is_error=True)])
-    assert not failed("c", [result()])
-    assert not failed("d", [result(is_error=True)])
+    assert call_failed("c", [result(is_error=True)])
+    assert not call_failed("c", [result()])
+    assert not call_failed("d", [result(is_error=True)])
 
 
 def test_the_extent_of_little_is_nothing():
-    assert extent("one line\n") == ""
-    assert extent("\ud800" * 2000).endswith("KiB")
+    assert format_extent("one line\n") == ""
+    assert format_extent("\ud800" * 2000).endswith("KiB")
 
 
 def test_a_line_is_looked_for_at_the_beginning_only():
-    assert first_telling_line("-\n" * 1_000_000 + "word") == "-"
+    assert first_content_line("-\n" * 1_000_000 + "word") == "-"

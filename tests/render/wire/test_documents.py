@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.render.dispatch import load_renderings
 from scopes.render.json_line import result_line
 from scopes.result import Note
 from tests.render.results import (
@@ -34,7 +33,7 @@ def made(noun, name):
 
 
 def test_new_names_the_conversation():
-    found = made("lifecycle", "new")
+    found = made("conversation", "new")
     assert list(found)[:3] == ["kind", "id", "uuid"]
     assert found == {
         "kind": "conversation", "id": "conv-001", "uuid": UUID, "title": "Login fails", "participants": ["planner"],
@@ -81,9 +80,9 @@ def test_recent_messages_are_oldest_first():
 @pytest.mark.parametrize(
     ("noun", "name", "kind"),
     [
-        ("lifecycle", "title", "rename"),
-        ("lifecycle", "deleted", "delete"),
-        ("lifecycle", "branch-deleted", "delete-branch"),
+        ("conversation", "title", "rename"),
+        ("conversation", "deleted", "delete"),
+        ("conversation", "branch-deleted", "delete-branch"),
         ("branch", "list", "branch-list"),
         ("branch", "switched", "switch"),
         ("branch", "abandoned", "abandon"),
@@ -127,8 +126,8 @@ def test_a_branch_rewound_to_its_beginning_ends_with_no_message():
 
 
 def test_a_removed_title_is_absent():
-    assert "new" not in made("lifecycle", "title-removed")
-    assert "old" not in made("lifecycle", "title")
+    assert "new" not in made("conversation", "title-removed")
+    assert "old" not in made("conversation", "title")
 
 
 def test_a_change_says_null_where_there_was_nothing():
@@ -203,7 +202,6 @@ def test_notes_come_with_the_document():
 
 
 def test_foreign_json_comes_back_in_its_order():
-    load_renderings("wire", type(SAMPLES["message"]["cat"]))
     line = result_line(SAMPLES["message"]["cat"])
     assert '"input":{"command":"grep -rn cookie src","timeout":10}' in line
     assert json.loads(line)["conversation"] == "conv-001"

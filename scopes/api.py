@@ -1,0 +1,277 @@
+"""The Python API: a store and its conversations as objects, over the operations of the command line.
+
+`import scopes` gives these names and loads them at first use. Results and exceptions are the same as those of the
+command line: the Result classes of `scopes.conversation`, and `ScopesError` with its subclasses in `scopes.errors`.
+Nothing is printed and nothing is asked. A store may be kept open; it must not be shared by threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.clock import new_id, now
+from scopes.context.context import context as build_context
+from scopes.context.request import Request
+from scopes.context.result import Context
+from scopes.conversation.append import MessageAppended
+from scopes.conversation.append import append as append_message
+from scopes.conversation.branch import BranchCreated, BranchList, list_branches
+from scopes.conversation.branch import branch as create_branch
+from scopes.conversation.cat import MessageView, cat
+from scopes.conversation.conflicts import ConflictList, list_conflicts
+from scopes.conversation.diff import Difference
+from scopes.conversation.diff import diff as compare
+from scopes.conversation.list import list_conversations
+from scopes.conversation.log import LogEntry, LogFilter
+from scopes.conversation.log import log as walk_log
+from scopes.conversation.merge import MergeOutcome
+from scopes.conversation.merge import merge as merge_branches
+from scopes.conversation.new import new
+from scopes.conversation.show import ConversationView
+from scopes.conversation.show import show as describe
+from scopes.conversation.undo import Undone
+from scopes.conversation.undo import undo as undo_operation
+from scopes.history.revparse import find_conversation
+from scopes.ids import ConversationId
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.results import Imported, Skipped
+from scopes.importers.run import ImportOptions, import_sources
+from scopes.index.conversation_table import ConversationSummary
+from scopes.index.database import index_directory
+from scopes.model.message import Message
+from scopes.model.validation import check_message
+from scopes.search.search import Search
+from scopes.search.search import search as run_search
+from scopes.store.config import Setting
+from scopes.store.discovery import cache_home, choose_store, data_home
+from scopes.store.init import create_store
+from scopes.store.repository import Caller, Repository, open_repository
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.models import find_model
+from scopes.tokens.rank_files import RankFilePaths
+
+DEFAULT_MAX_TOKENS = 8_000
+
+
+def open_store(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    create: bool = False,
+    author: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Store:
+    """Open a store: the one at `path`, or the one that the command line would use in the current directory.
+
+    create: make the store if it does not exist.
+    author: the default author of messages and the actor in operation records; default: the setting `scopes.author`.
+    settings: values that override the configuration, such as `{"scopes.durability": "fast"}`.
+
+    Raises:
+        NotFound: there is no store.
+        Corrupt, TooNew, Inaccessible: it cannot be read.
+    """
+    found = choose_store(
+        explicit=None if path is None else os.fspath(path),
+        environment=os.environ.get("SCOPES_STORE") or None,
+        cwd=os.getcwd(),
+        data_home=data_home(os.environ),
+    )
+    if create:
+        create_store(found)
+    overrides = {key.lower(): Setting(key, value, "program") for key, value in (settings or {}).items()}
+    repository = open_repository(found, overrides)
+    name = author or repository.config.find("scopes.author") or "user"
+    repository.caller = Caller(actor=name, command=os.path.basename(sys.argv[0] or "python"))
+    return Store(repository, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store."""
+
+    repository: Repository
+    author: str
+
+    @property
+    def path(self) -> str:
+        """The directory of the store."""
+        return self.repository.path
+
+    def conversations(self) -> tuple[ConversationSummary, ...]:
+        """Return all conversations with title, participants, branches and times; the most recently active first."""
+        return list_conversations(self.repository, index_directory(cache_home(os.environ), self.path)).conversations
+
+    def conversation(self, name: str) -> Conversation:
+        """Return a conversation by its id or a unique prefix.
+
+        Raises:
+            NotFound, Ambiguous: no conversation, or several, have this name.
+        """
+        return Conversation(self, find_conversation(self.repository, name))
+
+    def new(self, title: str | None = None, *, id: str | None = None, participants: Iterable[str] = ()) -> Conversation:  # noqa: A002
+        """Create a conversation with the branch `main`; without `id` it gets the next number.
+
+        Raises:
+            Invalid, Refused: the id is not valid, or a conversation has it.
+        """
+        created = new(self.repository, conversation_id=id, title=title, participants=participants)
+        return Conversation(self, created.id)
+
+    def message(self, name: str) -> MessageView:
+        """Return a message by id, unique prefix, tag or place (`conv-001/main~2`).
+
+        Raises:
+            NotFound, Ambiguous: no message, or several, have this name.
+        """
+        return cat(self.repository, name)
+
+    def search(
+        self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
+    ) -> Search:
+        """Find messages by words and fields; the query language is that of `scopes conv search`.
+
+        Raises:
+            Invalid: the query cannot be parsed.
+        """
+        return run_search(
+            self.repository,
+            query,
+            index_directory=index_directory(cache_home(os.environ), self.path),
+            conversation=conversation,
+            limit=limit,
+            newest_first=newest_first,
+        )
+
+    def import_file(self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False) -> Imported:
+        """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
+
+        Raises:
+            NotFound, Inaccessible: the path does not exist or cannot be read.
+            CannotImport: no format recognises it, or with `strict` a record cannot be read.
+        """
+        skipped: list[Skipped] = []
+        sources = find_sources(os.fspath(path), skipped)
+        options = ImportOptions(dry_run=dry_run, strict=strict)
+        return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped))
+
+    def undo(self, operation: str | None = None) -> Undone:
+        """Undo the last operation, or the one with this id.
+
+        Raises:
+            NotFound, Refused: there is no such operation, or its refs have moved since.
+        """
+        return undo_operation(self.repository, operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation of a store."""
+
+    store: Store
+    id: ConversationId
+
+    def show(self) -> ConversationView:
+        """Return title, participants, branches with their sizes, and the last messages."""
+        return describe(self.store.repository, self.id)
+
+    def branches(self) -> BranchList:
+        """Return the branches, `main` first."""
+        return list_branches(self.store.repository, self.id)
+
+    def conflicts(self) -> ConflictList:
+        """Return the open conflicts."""
+        return list_conflicts(self.store.repository, self.id)
+
+    def log(
+        self,
+        branch: str | None = None,
+        *,
+        limit: int | None = None,
+        oldest_first: bool = False,
+        only: LogFilter | None = None,
+    ) -> Iterator[Message]:
+        """Yield the messages of a branch (default: the active one), newest first, with their bodies.
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name.
+        """
+        where = self.id if branch is None else f"{self.id}/{branch}"
+        entries = walk_log(self.store.repository, where, oldest_first=oldest_first, limit=limit, only=only).items
+        return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
+
+    def append(
+        self, text: str, *, author: str | None = None, kind: str = "plain", branch: str | None = None, **fields: Any
+    ) -> MessageAppended:
+        """Append a message to a branch (default: the active one); it is on disk when this returns.
+
+        fields: further fields of a JSON line of `append --jsonl`, such as `to`, `files`, `time` or `decision`.
+
+        Raises:
+            Invalid: a field is not valid.
+            NotFound, Busy: the branch does not exist; the store is locked.
+        """
+        document = {"author": author or self.store.author, "text": text, "kind": kind, **fields}
+        message = check_message(document, message_id=new_id(), now=now())
+        return append_message(self.store.repository, self.id, message, branch=branch)
+
+    def branch(
+        self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
+    ) -> BranchCreated:
+        """Create a branch at `start` (default: the active branch's tip) and make it the active one.
+
+        Raises:
+            Invalid, Refused: the name or purpose is not valid, or the name is taken.
+        """
+        return create_branch(self.store.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
+
+    def merge(
+        self, source: str, *, target: str | None = None, strategy: str = "automatic", dry_run: bool = False
+    ) -> MergeOutcome:
+        """Merge a branch into another (default: the active one).
+
+        The outcome is UpToDate, FastForwarded, Merged or Conflicted; a conflict is a result and no exception.
+
+        Raises:
+            NotFound, Ambiguous, Invalid: a branch or the strategy does not exist.
+            Refused: the histories have nothing in common, or a rule forbids the merge.
+        """
+        repository = self.store.repository
+        return merge_branches(repository, self.id, source, target=target, strategy=strategy, dry_run=dry_run)
+
+    def diff(self, left: str, right: str) -> Difference:
+        """Compare two branches or messages of this conversation."""
+        return compare(self.store.repository, self.id, f"{left}..{right}")
+
+    def context(
+        self,
+        branch: str | None = None,
+        *,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        task: str | None = None,
+        model: str | None = None,
+        project: str = "",
+    ) -> Context:
+        """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
+
+        project: the directory whose files may be embedded; empty: no file is read.
+
+        Raises:
+            Invalid: the budget is negative or the task has no words.
+        """
+        repository = self.store.repository
+        cache = os.path.join(cache_home(os.environ), "scopes")
+        paths = RankFilePaths(cache, os.environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path)))
+        row = None if model is None else find_model(model, repository.config.walk())
+        request = Request(
+            where=self.id if branch is None else f"{self.id}/{branch}",
+            max_tokens=max_tokens,
+            task=task,
+            project=project,
+        )
+        return build_context(repository, request, choose_tokenizer(paths, row), cache)

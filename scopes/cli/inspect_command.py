@@ -1,0 +1,96 @@
+"""Build the documentation of a command from its function: signature, help texts and docstring.
+
+This imports typer and the command's module; `command_docs` reads the stored result without them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from enum import Enum
+
+import typer
+import typer.core
+
+from scopes.cli.command_docs import CommandDocs, ParameterDocs
+from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.parser import build_parser
+from scopes.cli.table import Command, Table
+
+_EXAMPLES = "Examples:"
+
+
+def inspect_command(table: Table, command: Command) -> CommandDocs:
+    """Return the documentation of a command."""
+    parser = build_parser(command)
+    arguments = tuple(_argument(p) for p in parser.params if isinstance(p, typer.core.TyperArgument) and not p.hidden)
+    options = tuple(_option(p) for p in parser.params if isinstance(p, typer.core.TyperOption) and not p.hidden)
+    summary, _, body = inspect.cleandoc(parser.help or "").partition("\n")
+    text, _, examples = body.partition(f"\n{_EXAMPLES}\n")
+    spelling = table.spelling(command.path)
+    usage = " ".join((spelling, *_usage(arguments, options)))
+    return CommandDocs(
+        spelling, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments, options
+    )
+
+
+def inspect_global_options() -> tuple[ParameterDocs, ...]:
+    """Return the documentation of the global options."""
+    return tuple(
+        ParameterDocs(option.names, option.value, option.help, choices=option.choices, repeated=option.repeated)
+        for option in GLOBAL_OPTIONS
+    )
+
+
+def _usage(arguments: Sequence[ParameterDocs], options: Sequence[ParameterDocs]) -> list[str]:
+    words = [f"{option.names[0]} {option.value}" for option in options if option.required]
+    if len(words) < len(options):
+        words.insert(0, "[OPTIONS]")
+    for part in arguments:
+        word = f"{part.value}..." if part.repeated else f"{part.value}"
+        words.append(word if part.required else f"[{word}]")
+    return words
+
+
+def _argument(parameter: typer.core.TyperArgument) -> ParameterDocs:
+    return ParameterDocs(
+        names=(),
+        value=_value_name(parameter),
+        help=parameter.help or "",
+        choices=_choices(parameter),
+        default=_default(parameter),
+        required=parameter.required,
+        repeated=parameter.nargs == -1,
+    )
+
+
+def _option(parameter: typer.core.TyperOption) -> ParameterDocs:
+    return ParameterDocs(
+        names=(*parameter.opts, *parameter.secondary_opts),
+        value=None if parameter.is_flag or parameter.count else _value_name(parameter),
+        help=parameter.help or "",
+        choices=_choices(parameter),
+        default=_default(parameter),
+        required=parameter.required,
+        repeated=parameter.multiple,
+    )
+
+
+def _value_name(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str:
+    name = parameter.metavar or (parameter.name or "value").upper().replace("_", "-").strip("-")
+    return name[1:-1] if name.startswith("[") else name
+
+
+def _choices(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> tuple[str, ...]:
+    return tuple(_as_text(choice) for choice in getattr(parameter.type, "choices", ()))
+
+
+def _default(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str | None:
+    default = parameter.default
+    if not parameter.show_default or callable(default) or isinstance(default, bool):
+        return None
+    return _as_text(default) if default not in (None, "", (), []) else None
+
+
+def _as_text(value: object) -> str:
+    return str(value.value) if isinstance(value, Enum) else str(value)

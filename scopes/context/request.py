@@ -1,0 +1,79 @@
+"""The request for a context: built once by the command line and read by every step below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scopes.context.relevance import words_of
+from scopes.errors import Invalid
+
+MODES = ("history", "relevance", "files")
+TIGHT_BELOW = 500
+CACHE_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a context is built from, how large it may be, and the settings that apply.
+
+    where: a conversation, branch or message; None if `work_item` alone selects the conversations.
+    at: a message of that conversation; the context is built as of that message.
+    work_item: also take every other conversation with messages for it, and leave out messages for other work items.
+    mode: one of MODES; None means relevance if there is a task, otherwise history.
+    include_all: also take messages older than the last compaction.
+    explain: also report for every turn, message and file why it was kept or dropped.
+    project: directory whose files may be embedded; empty: no file is read.
+    file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
+    candidates: at most so many turns are considered for a task; None: all (S4-37).
+    max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
+    cache_seconds: how long the context may be taken from the cache; 0: never.
+    tight_below: with a smaller budget only the newest session is used, and no files (S1-16).
+    """
+
+    max_tokens: int
+    where: str | None = None
+    at: str | None = None
+    work_item: str | None = None
+    mode: str | None = None
+    task: str | None = None
+    include_all: bool = False
+    explain: bool = False
+    project: str = ""
+    file_share: int | None = None
+    candidates: int | None = None
+    max_turns: int | None = None
+    idle_seconds: int | None = None
+    cache_seconds: int = CACHE_SECONDS
+    tight_below: int = TIGHT_BELOW
+
+    @property
+    def is_tight(self) -> bool:
+        """Return True if the budget has room for the newest session only."""
+        return self.max_tokens < self.tight_below
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Return the options that are part of a context's id and metadata."""
+        return {
+            "mode": self.mode, "task": self.task, "work_item": self.work_item, "all": self.include_all, "at": self.at,
+        }  # fmt: skip
+
+
+def check_request(request: Request) -> Request:
+    """Return the request with its mode filled in, and without a task if the mode does not use it.
+
+    Raises:
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+    """
+    if request.max_tokens < 0:
+        raise Invalid(f"a budget of {request.max_tokens} tokens is negative", hint="for example: --max-tokens 8000")
+    if request.candidates is not None and request.candidates < 1:
+        raise Invalid(f"--candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
+    mode = request.mode or ("history" if request.task is None else "relevance")
+    if mode not in MODES:
+        raise Invalid(f"{mode!a} is not a valid mode", hint="modes: " + ", ".join(MODES))
+    if mode == "relevance" and request.task is None:
+        raise Invalid("the mode relevance needs a task", hint="for example: --task 'login fails on Safari'")
+    if request.task is not None:
+        words_of(request.task)
+    return replace(request, mode=mode, task=None if mode == "history" else request.task)

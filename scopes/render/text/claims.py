@@ -1,0 +1,135 @@
+"""Claims in words: the subject that one is about, and what is said of it, as one line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from scopes.history.messages import display_time
+from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import author, identifier, short_time, subject
+from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.blame import BlameList, BlameRow
+    from scopes.conversation.decisions import DecisionList, DecisionRow
+    from scopes.conversation.files import FileList, FileRow
+
+_HASH_LENGTH = len("sha256:") + 8
+
+
+def claim_name(key: str, agent: str | None) -> str:
+    """Say what a claim is about: `decisions/auth`, with the agent where several may say something."""
+    return shown_key(key) + (f" ({agent})" if agent is not None else "")
+
+
+def claim_text(key: str, value: Any) -> str:
+    """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
+    match group_of(key), value:
+        case _, str(text):
+            words = text
+        case "messages", {"retracted": True}:
+            words = "retracted"
+        case "messages", {"amended": str(digest)}:
+            words = f"amended, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "content": str(digest)}:
+            words = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation)}:
+            words = operation if operation == "delete" else f"{operation}, outcome unknown"
+        case _, {"both": list(several)}:
+            words = " | ".join(claim_text(key, each) for each in several)
+        case _:
+            words = json.dumps(value, ensure_ascii=False)
+    return words
+
+
+_BLAME_COLUMNS = (
+    Column("ID"),
+    Column("Author"),
+    Column("Time"),
+    Column("Key"),
+    Column("Agent"),
+    Column("Value"),
+    Column("Subject"),
+)
+
+
+@render_text.register
+def render_blame_list(result: BlameList, view: View) -> None:
+    """Say each claim with its message."""
+    if not view.terminal:
+        view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
+        return
+    for row in result.rows:
+        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
+        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
+        view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
+
+
+def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
+    head = row.head
+    when = short_time(view, display_time(head))
+    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
+
+
+_DECISION_COLUMNS = (
+    Column("Topic"),
+    Column("Decision"),
+    Column("Author"),
+    Column("Time"),
+    Column("ID"),
+    Column("OID"),
+    Column("State"),
+)
+
+
+@render_text.register
+def render_decision_list(result: DecisionList, view: View) -> None:
+    """Say the decisions, oldest first; those that the active branch holds no more are marked."""
+    if not view.terminal:
+        view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
+        return
+    if not result.decisions:
+        view.line(Span(result.conversation, "id"), " holds no decisions.")
+    for row in result.decisions:
+        marked = "" if row.current else " (not held by the active branch)"
+        view.line(Span(row.topic, "heading"), Span(marked, "warn"))
+        view.body(row.decision, indent=4)
+        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
+        commit = Span(f" commit {row.head.oid[:12]}", "dim")
+        view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
+
+
+def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
+    time = short_time(view, display_time(row.head))
+    state = "stands" if row.current else "not held"
+    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
+
+
+_FILE_COLUMNS = (
+    Column("Path", "branch", flexible=True),
+    Column("Operations", flexible=True),
+    Column("Messages", align="right"),
+    Column("Last touch"),
+    Column("Author", "agent", flexible=True),
+    Column("Message IDs", hidden=True),
+)
+
+
+@render_text.register
+def render_file_list(result: FileList, view: View) -> None:
+    """Say the files, the last touched first."""
+    if result.files or not view.terminal:
+        view.rows(
+            _FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=f"Files of {result.conversation}"
+        )
+    else:
+        view.line(Span(result.conversation, "id"), " touched no files.")
+
+
+def _file_row(row: FileRow, view: View) -> tuple[Cell, ...]:
+    separator = ", " if view.terminal else ","
+    operations = separator.join(f"{name}:{count}" for name, count in row.operations.items())
+    touched = short_time(view, row.last_touch)
+    return row.path, operations, str(len(row.messages)), touched, row.last_author, ",".join(row.messages)

@@ -1,0 +1,157 @@
+"""A conversation for people, with its branches as a tree (S4-54)."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from scopes.clock import now_nanoseconds
+from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
+from scopes.history.messages import NO_TEXT, MessageHead, display_time
+from scopes.loading import load
+from scopes.render.dispatch import render_text
+from scopes.render.relative_time import ago
+from scopes.render.text.phrases import (
+    UNKNOWN_TIME,
+    author,
+    counted,
+    identifier,
+    stale_mark,
+    subject,
+    write_field,
+    write_outcome,
+)
+from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+    from scopes.conversation.new import ConversationCreated
+    from scopes.conversation.rename import Renamed
+    from scopes.model.message import Message
+
+_WIDE = 100
+_NO_FORK = {
+    SYNTHETIC: "nobody spoke here, the program alone wrote",
+    INTERRUPTED: "an answer that was interrupted, and nothing after it",
+}
+_BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
+
+
+@render_text.register
+def render_conversation_view(result: ConversationView, view: View) -> None:
+    """Say the look of the specification, the same in a pipe."""
+    write_field(view, "Conversation", Span(result.id, "id"))
+    if result.title is not None:
+        write_field(view, "Title", result.title)
+    people = [Span(name, "agent") for name in result.participants]
+    write_field(view, "Participants", *_separated(people) or ("none yet",))
+    write_field(view, "Active Branch", Span(result.active_branch, "active"))
+    view.line()
+    view.line(Span("Branches:", "key"))
+    for branch in result.branches:
+        view.line(Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
+    if result.recent:
+        view.line()
+        view.line(Span("Recent Activity:", "key"))
+    for head, message in zip_longest(result.recent, result.recent_bodies):
+        view.line(*_recent_line(head, message, view))
+
+
+def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
+    """Say a message in one line, as a log does."""
+    when = f"[{_ago(display_time(head))}]"
+    who = author(head.author, head.author_kind)
+    room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
+    spoken = room is None and head.subject != NO_TEXT
+    said = (
+        (subject(head),)
+        if spoken
+        else load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
+    )
+    line = (Span(when, "time"), " ", who, ": ", *said)
+    return load("scopes.render.wrap:truncate_line")(line, view.width) if view.terminal else line
+
+
+@render_text.register
+def render_branch_summary(result: BranchSummary, view: View) -> None:
+    """Say one branch as in the tree."""
+    view.line(*_branch_spans(result, view))
+
+
+def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
+    """Say its own messages and, where there is room, all that it reaches where that differs, and what it is for."""
+    yield Span(branch.name, "active" if branch.active else "branch")
+    yield f" ({counted(branch.messages, 'message')})"
+    if branch.active:
+        yield Span(" *ACTIVE*", "active")
+    crowded = view.terminal and len(branch.name) > view.width - _BESIDE_NAME
+    if branch.total != branch.messages and not crowded:
+        yield Span(f" · {branch.total:,} in all", "dim")
+    for count, what in ((branch.compactions, "compaction"), (branch.interrupts, "interrupt")):
+        if count:
+            yield Span(f" · {counted(count, what)}", "warn")
+    if branch.newer is not None:
+        yield Span(" · summary", "dim")
+        yield from stale_mark(branch.newer)
+    if branch.sub_agent is not None:
+        yield Span(" · ", "dim")
+        yield load("scopes.render.text.message_summary:sub_agent_label")(*branch.sub_agent)
+    if branch.reason is not None:
+        yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
+    if branch.status != "active":
+        yield Span(f" · {branch.status}", "dim")
+    if view.terminal and view.width >= _WIDE:
+        known = (branch.purpose, branch.agent, branch.parent and f"from {branch.parent}")
+        yield Span("".join(f" · {word}" for word in known if word), "dim")
+
+
+def _ago(time: str | None) -> str:
+    return UNKNOWN_TIME if time is None else ago(time, now_nanoseconds())
+
+
+def _separated(names: list[Span]) -> list[str | Span]:
+    """Put a comma and a blank between names."""
+    return [part for name in names for part in (", ", name)][1:]
+
+
+@render_text.register
+def render_conversation_created(result: ConversationCreated, view: View) -> None:
+    """Say the new conversation's id."""
+    name = Span(result.id, "id")
+    title = () if result.title is None else (": ", result.title)
+    write_outcome(view, name, "created ", name, *title, operation=result.operation)
+
+
+@render_text.register
+def render_renamed(result: Renamed, view: View) -> None:
+    """Say the new name."""
+    new = result.new or ""
+    if result.what == "title":
+        words = f": {new}" if new else " has no title now"
+        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), words)
+    elif result.what == "branch":
+        old = Span(f"{result.conversation}/{result.old}", "branch")
+        sentence = ("renamed ", old, " to ", Span(new, "branch"))
+    else:
+        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
+    unchanged = () if result.operation is not None else (" (as before)",)
+    name = result.conversation if result.what == "title" else new
+    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
+
+
+@render_text.register
+def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
+    """Say which conversation is gone."""
+    name = Span(result.conversation, "id")
+    branches = counted(result.branches, "branch")
+    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+
+
+@render_text.register
+def render_branch_deleted(result: BranchDeleted, view: View) -> None:
+    """Say which branch is gone, and where it stood."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    tip = identifier(view, result.tip)
+    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)

@@ -1,0 +1,169 @@
+"""What was brought in, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
+from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scopes.conversation.import_sample import SampleImported
+    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.results import Imported
+    from scopes.importers.verify_source import SourceVerification
+
+
+@render_text.register
+def render_sample_imported(result: SampleImported, view: View) -> None:
+    """Say where the sample is."""
+    name = Span(result.conversation, "id")
+    extent = f"{counted(result.messages, 'message')} on {counted(result.branches, 'branch')}"
+    if result.operation is None:
+        write_outcome(view, name, "the sample is here already: ", name, f", {extent}")
+    else:
+        write_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
+
+
+@render_text.register
+def render_imported(result: Imported, view: View) -> None:
+    """Say what came in, a row a conversation, then what was skipped; with a report also where every byte went."""
+    if view.options.report:
+        _write_byte_report(result, view)
+    columns = (
+        Column("ID", style="id"),
+        Column("Title", flexible=True),
+        Column("Messages", align="right"),
+        Column("New", align="right"),
+        Column("Branches", align="right"),
+        Column("UUID", hidden=True),
+    )
+    rows = (
+        (row.id, row.title or "", str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
+        for row in result.conversations
+    )
+    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
+        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
+        view.line(f"Nothing new in {extent}.")
+        return
+    view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
+    if view.terminal:
+        _write_totals(result, view)
+
+
+def _write_totals(result: Imported, view: View) -> None:
+    view.line(
+        f"{counted(len(result.sources), 'source')}, {format_size(sum(source.size for source in result.sources))}: ",
+        counted(sum(row.new_messages for row in result.conversations), "new message"),
+    )
+    for source in result.sources:
+        for problem in source.problems[:3]:
+            view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
+    for skipped in result.skipped:
+        if not skipped.noted:
+            view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
+    if result.operation is not None:
+        write_hint(view, "undo with: scopes undo")
+
+
+def _write_byte_report(result: Imported, view: View) -> None:
+    accounts = [*result.sources, *(skipped.account for skipped in result.skipped if skipped.account is not None)]
+    columns = (
+        Column("Source", flexible=True),
+        Column("Format"),
+        Column("Messages", align="right"),
+        Column("State", align="right"),
+        Column("Unparsed", align="right"),
+        Column("Sum", align="right"),
+        Column("File", align="right"),
+    )
+    rows = (
+        (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
+        for s in accounts
+    )
+    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
+        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
+        view.line(f"Nothing new in {extent}.")
+        return
+    view.rows(columns, rows, title="Where Every Byte Went")
+    if view.terminal:
+        short = [source for source in accounts if source.accounted_bytes != source.size]
+        for source in short:
+            missing = source.size - source.accounted_bytes
+            view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
+        if not short:
+            view.line(Span("every sum is its file's size", "good"))
+
+
+_PIPED = (Column("Name"), Column("Value"))
+_COMPARED = {
+    "equal": "the stored bytes are the file's",
+    "grown": "the stored bytes are the file's beginning",
+    "cut": "the file is the beginning of the stored bytes",
+    "different": "file and stored bytes differ",
+}
+
+
+@render_text.register
+def render_source_verification(result: SourceVerification, view: View) -> None:
+    """Say what every byte became, what is to be known beside it, and a verdict; in a pipe a row each."""
+    if not view.terminal:
+        view.rows(_PIPED, _rows(result))
+        return
+    part = "" if result.part is None else f", part {result.part}"
+    write_field(view, "File", Span(result.path, "id"))
+    write_field(view, "Session", f"{result.native_id}{part} ({result.format})")
+    write_field(view, "Compared", _COMPARED[result.comparison])
+    width = max(len(f"{size:,}") for size in (result.size, *(count for _, count in _byte_counts(result))))
+    for what, count in _byte_counts(result):
+        view.line(f"{count:>{width},} {what}", indent=2)
+    view.line(Span(f"{result.size:>{width},} bytes in the file", "key"), indent=2)
+    for found in result.findings:
+        severity = f"{found.severity}:"
+        view.line(Span(severity, "bad") if found.severity == "error" else Span(severity, "warn"), " ", found.problem)
+        if found.cure is not None:
+            view.body(found.cure, indent=4, style="dim")
+    if result.whole:
+        view.line(Span("whole: ", "good"), "every byte of the file is in the store")
+    else:
+        damaged = Span("damaged: ", "bad"), "what is stored of this file cannot be trusted"
+        lacking = Span("not whole: ", "warn"), f"{counted(result.new_bytes, 'byte')} of the file are not in the store"
+        view.line(*(damaged if result.exit_code == 7 else lacking))
+
+
+def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:
+    yield f"became {counted(result.messages, 'message')}", result.message_bytes
+    yield "are state records", result.state_bytes
+    yield "are kept unread", result.unparsed_bytes
+    if result.new_bytes:
+        yield "are not in the store", result.new_bytes
+
+
+def _rows(result: SourceVerification) -> Iterator[tuple[str, str]]:
+    yield "path", result.path
+    yield "format", result.format
+    yield "session", result.native_id
+    if result.part is not None:
+        yield "part", result.part
+    yield "comparison", result.comparison
+    names = ("message_bytes", "state_bytes", "unparsed_bytes", "new_bytes", "size", "stored_size", "messages", "away")
+    for name in names:
+        yield name, str(getattr(result, name))
+    yield "whole", "yes" if result.whole else "no"
+    for found in result.findings:
+        yield found.severity, found.problem
+
+
+@render_text.register
+def render_export_saved(result: ExportSaved, view: View) -> None:
+    """Say what was written where; in a pipe only the path."""
+    path = Span(result.path, "id")
+    many = f"{counted(len(result.files), 'file')} in " if result.files else ""
+    content = (
+        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
+    )
+    name = Span(result.conversation, "id")
+    write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")

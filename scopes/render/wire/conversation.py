@@ -1,0 +1,145 @@
+"""A conversation as JSON, with its branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
+from scopes.render.wire.fields import known, staleness, utc
+from scopes.render.wire.message import head_object
+
+if TYPE_CHECKING:
+    from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+    from scopes.conversation.new import ConversationCreated
+    from scopes.conversation.rename import Renamed
+    from scopes.conversation.show import BranchSummary, ConversationView
+    from scopes.conversation.stats import Stats
+    from scopes.history.usage import Tokens
+
+
+@to_wire.register
+def format_conversation_view(result: ConversationView) -> dict[str, object]:
+    """Lay out one conversation; here `branches` lists them."""
+    return known(
+        kind="conversation",
+        id=result.id,
+        uuid=result.uuid,
+        title=result.title,
+        participants=list(result.participants),
+        active_branch=result.active_branch,
+        messages=result.messages,
+        created_at=utc(result.created_at),
+        last_activity=result.last_activity,
+        source=result.source,
+        branches=[branch_object(branch) for branch in result.branches],
+        recent=[head_object(head) for head in result.recent],
+    )
+
+
+@to_wire.register
+def format_branch_summary(result: BranchSummary) -> dict[str, object]:
+    """Lay out one branch by itself."""
+    return {"kind": "branch", **branch_object(result)}
+
+
+def branch_object(branch: BranchSummary) -> dict[str, object]:
+    """Lay out a branch: `messages` are its own, `total` all that its tip reaches."""
+    return known(
+        name=branch.name,
+        messages=branch.messages,
+        total=branch.total,
+        tip=branch.tip,
+        fork=branch.fork,
+        purpose=branch.purpose,
+        agent=branch.agent,
+        parent=branch.parent,
+        status=branch.status,
+        reason=branch.reason,
+        active=branch.active,
+        created_at=utc(branch.created_at),
+        last_activity=branch.last_activity,
+        summary=staleness(branch.newer) or None,
+    )
+
+
+@to_wire.register
+def format_conversation_created(result: ConversationCreated) -> dict[str, object]:
+    """Name the new conversation."""
+    return known(
+        kind="conversation",
+        id=result.id,
+        uuid=result.uuid,
+        title=result.title,
+        participants=list(result.participants),
+        active_branch=result.branch,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_renamed(result: Renamed) -> dict[str, object]:
+    """Name what has another name; an absent old or new title is none."""
+    return known(
+        kind="rename",
+        conversation=result.conversation,
+        what=result.what,
+        old=result.old,
+        new=result.new,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object]:
+    """Name the conversation that is in the trash."""
+    return {
+        "kind": "delete",
+        "conversation": result.conversation,
+        "branches": result.branches,
+        "operation": result.operation,
+    }
+
+
+@to_wire.register
+def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
+    """Name the branch that is in the trash and the tip that it had."""
+    return {
+        "kind": "delete-branch",
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "tip": result.tip,
+        "operation": result.operation,
+    }
+
+
+@to_wire.register
+def format_stats(result: Stats) -> dict[str, object]:
+    """Lay out the counts; where there are no messages there are no times, and tokens only where some were recorded."""
+    total = result.all_tokens
+    return known(
+        kind="stats",
+        conversation=result.conversation,
+        conversations=result.conversations if result.conversation is None else None,
+        branches=result.branches,
+        messages=result.messages,
+        characters=result.characters,
+        files=result.files,
+        files_changed=result.files_changed,
+        tool_calls=result.tool_calls,
+        authors=dict(result.authors),
+        kinds=dict(result.kinds),
+        models=dict(result.models),
+        tools=dict(result.tools),
+        tool_errors=dict(result.tool_errors),
+        tokens=_tokens(total) if total is not None else None,
+        tokens_by_model={model: _tokens(tokens) for model, tokens in result.tokens.items()} or None,
+        first=result.first,
+        last=result.last,
+        duration_seconds=result.duration_seconds,
+        active_seconds=result.active_seconds,
+    )
+
+
+def _tokens(tokens: Tokens) -> dict[str, object]:
+    """Lay out what was recorded; `input` is all input, cached or not."""
+    return known(input=tokens.input, **tokens._asdict())

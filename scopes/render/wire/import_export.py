@@ -1,0 +1,120 @@
+"""What was brought in, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import to_wire
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.wire.fields import known
+
+if TYPE_CHECKING:
+    from scopes.conversation.import_sample import SampleImported
+    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+    from scopes.importers.verify_source import SourceVerification
+
+
+@to_wire.register
+def format_sample_imported(result: SampleImported) -> dict[str, object]:
+    """Name the conversation and count what is in it and what is new; without an operation it was there already."""
+    return known(
+        kind="import",
+        conversation=result.conversation,
+        messages=result.messages,
+        new_messages=result.new_messages,
+        branches=result.branches,
+        operation=result.operation,
+    )
+
+
+@to_wire.register_with_options
+def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
+    """Account for every source and every conversation; `warnings` are what a person is told beside it."""
+    return known(
+        kind="import",
+        sources=[_source(source, report=options.report) for source in result.sources],
+        conversations=[_conversation(row) for row in result.conversations],
+        skipped=[_skipped(found, report=options.report) for found in result.skipped] or None,
+        warnings=[note.text for note in result.notes],
+        dry_run=result.dry_run or None,
+        operation=result.operation,
+    )
+
+
+def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:
+    account = found.account if report else None
+    return known(
+        path=found.path, reason=found.reason, account=None if account is None else _source(account, report=True)
+    )
+
+
+def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
+    account = {"message": source.message_bytes, "state": source.state_bytes, "unparsed": source.unparsed_bytes}
+    return known(
+        path=source.path,
+        format=source.format,
+        records=source.records,
+        messages=source.messages,
+        unparsed=source.unparsed,
+        new=source.new,
+        problems=list(source.problems) or None,
+        size_bytes=source.size if report else None,
+        account_bytes=account | {"sum": source.accounted_bytes} if report else None,
+        whole=source.accounted_bytes == source.size if report else None,
+    )
+
+
+def _conversation(row: ConversationImported) -> dict[str, object]:
+    return known(
+        id=row.id,
+        uuid=row.uuid,
+        title=row.title,
+        messages=row.messages,
+        new_messages=row.new_messages,
+        branches=row.branches,
+    )
+
+
+@to_wire.register
+def format_source_verification(result: SourceVerification) -> dict[str, object]:
+    """Account for every byte of the file: the four counts add up to `sum`, which is its size."""
+    account = {
+        "message": result.message_bytes,
+        "state": result.state_bytes,
+        "unparsed": result.unparsed_bytes,
+        "new": result.new_bytes,
+    }
+    return known(
+        kind="certificate",
+        path=result.path,
+        format=result.format,
+        session=result.native_id,
+        part=result.part,
+        whole=result.whole,
+        comparison=result.comparison,
+        size_bytes=result.size,
+        stored_bytes=result.stored_size,
+        equal_bytes=result.equal_bytes,
+        account_bytes={**account, "sum": sum(account.values())},
+        messages=result.messages,
+        messages_away=result.away,
+        findings=[
+            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
+            for found in result.findings
+        ],
+    )
+
+
+@to_wire.register
+def format_export_saved(result: ExportSaved) -> dict[str, object]:
+    """Name the file, or the directory and its files; original bytes have no number of messages."""
+    return known(
+        kind="export",
+        conversation=result.conversation,
+        path=result.path,
+        format=result.format,
+        messages=result.messages,
+        bytes=result.size_bytes,
+        files=list(result.files) or None,
+    )

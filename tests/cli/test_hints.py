@@ -1,0 +1,69 @@
+"""Every command that a text of the program or the documentation tells people to run exists, with its options."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from scopes.cli.command_docs import read_docs
+from scopes.cli.command_line import LONG, SHORT, split_words
+from scopes.cli.invocation import before_separator
+from scopes.cli.table import TABLE
+
+ROOT = Path(__file__).parent.parent.parent
+PLACEHOLDER = "{}"
+# `scopes gc`, or "hint: scopes gc" and ", or scopes gc": a command to run, as opposed to the name of the program.
+MENTION = re.compile(r"(?:: |`|\$ |, or )scopes ([a-z-][^`,;\n()|#>]*)")
+GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes conv {verb} --continue
+
+
+def strings(path):
+    """Yield the string literals of a module, docstrings included; placeholders of f-strings are `{}`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(v.value) if isinstance(v, ast.Constant) else PLACEHOLDER for v in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def mistakes(text):
+    """Return the mentioned commands that do not exist, or have an option that does not exist."""
+    return [mention for mention in MENTION.findall(text) if not is_command(mention.split())]
+
+
+def is_command(words):
+    line = split_words(TABLE, words)
+    if line.unknown is not None:
+        placeholder = line.unknown in {PLACEHOLDER, "COMMAND"}
+        return placeholder and (line.path in GROUPS_OF_VERBS or line.typed[0] == "ai")
+    if line.command is None:
+        return True  # a group, or the beginning of an f-string
+    docs = read_docs(line.command.path)
+    known = {name for option in docs.options for name in option.names} | set(LONG) | {f"-{name}" for name in SHORT}
+    given = before_separator(line.rest)
+    return all(re.sub(r"=.*|[.:'\"]+$", "", word) in known for word in given if re.match(r"--?[a-zA-Z]", word))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scopes").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_a_string_of_the_program_exists(path):
+    assert [mistake for text in strings(path) for mistake in mistakes(text)] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+def test_every_command_in_the_documentation_exists(name):
+    assert mistakes((ROOT / name).read_text()) == []
+
+
+@pytest.mark.parametrize("text", ["run: scopes conv lgo", "`scopes config {} VALUE`", "hint: scopes gc --expires now"])
+def test_a_command_or_an_option_that_does_not_exist_is_found(text):
+    assert len(mistakes(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["scopes conv {} {} --continue", "see: scopes help", "a bug in scopes: sorry", "`scopes gc`"]
+)
+def test_commands_that_exist_and_prose_are_not_mistakes(text):
+    assert mistakes(text) == []

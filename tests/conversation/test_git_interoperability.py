@@ -1,0 +1,121 @@
+"""The store as git sees it: readable with `git log`, sound for `git fsck`, whole in a clone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
+from scopes.conversation.changes import changes
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_conversation, rename_title
+from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
+from scopes.conversation.tag import tag
+from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from scopes.history.revparse import list_branch_tips
+from tests.conversation.stores import git, make_store, open_store
+from tests.support.history import history, say, texts
+
+
+@pytest.fixture
+def lived(repository):
+    """Make a store in which everything has happened once."""
+    drawn = history(repository, "main: Hello Plan Done", "fix@Plan: Better", author="Carol C.")
+    branch(repository, "conv-001", purpose="analysis", agent="日本", start="fix")
+    say(repository, "conv-001", "naïve\x1b[31m\ntext", author="x <y>", files=[{"path": "a/.git/b", "op": "edit"}])
+    say(repository, "conv-001", "d", kind="decision", decision={"topic": "../../etc", "decision": "no"})
+    amend(repository, "conv-001/main", drawn.ids["Hello"], "Hi", author="dave")
+    retract(repository, "conv-001/main", drawn.ids["Plan"], "", author="dave")
+    tag(repository, "conv-001", "v1.0", "main~1")
+    rename_title(repository, "conv-001", "A title\nwith lines")
+    rewind(repository, "conv-001/main")
+    abandon(repository, "conv-001", "fix")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    new(repository, participants=["a/b", ".git", "CON"])
+    delete(repository, "conv-002")
+    undo(repository)
+    rename_conversation(repository, "conv-002", "git.conv")
+    return repository
+
+
+def test_git_fsck_strict_finds_nothing_loose_or_packed(lived):
+    assert git(lived, "fsck", "--strict", "--no-dangling") == ""
+    git(lived, "gc", "-q")
+    assert git(lived, "fsck", "--strict", "--no-dangling") == ""
+    assert verify(open_store(lived.path)).findings == ()
+
+
+def test_git_log_graph_reads_like_a_conversation(repository):
+    """Storage format: the subject is the text's first line."""
+    history(repository, "main: Hello Plan Done", "fix@Plan: Better")
+    graph = git(repository, "log", "--graph", "--format=%an: %s", "--date-order", "--branches=conv-001/*")
+    assert graph.splitlines() == [
+        "* carol: Better", "| * carol: Done", "|/  ", "* carol: Plan", "* carol: Hello", "* scopes: Conversation begins",
+    ]  # fmt: skip
+
+
+def test_a_branch_has_the_same_name_in_git(lived):
+    assert git(lived, "log", "-1", "--format=%s", "conv-001/analysis/agent") == "d\n"
+    assert git(lived, "for-each-ref", "--format=%(refname:short)", "refs/heads").split() == [
+        "conv-001/analysis/agent", "conv-001/main", "git.conv/main",
+    ]  # fmt: skip
+
+
+def test_every_blob_is_json_or_one_line(lived):
+    """S0-9: session data is readable with git and JSON tools."""
+    objects = git(lived, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
+    blobs = [git(lived, "cat-file", "-p", line.split()[0]) for line in objects if " blob " in line]
+    documents = [json.loads(blob) for blob in blobs if blob.startswith("{")]
+    assert len(documents) > 15
+    assert {len(blob.strip()) for blob in blobs if not blob.startswith("{")} <= {40, len("A title\nwith lines")}
+    kinds = {document.get("kind") for document in documents}
+    assert {"root", "plain", "decision", "notice", "rewind", "undo"} <= kinds
+
+
+def test_commit_headers_and_subjects_contain_only_printable_lines(lived):
+    raw = git(lived, "log", "--all", "--format=%an%ae%s")
+    assert "\x1b" not in raw
+    assert r"naïve\x1b[31m text" in raw
+
+
+@pytest.mark.parametrize("kind", ["--mirror", "--bare"])
+def test_a_git_clone_has_every_conversation(lived, tmp_path, kind):
+    """Storage format: no hidden file holds anything that a clone lacks; a bare clone has the branches alone.
+
+    Which branch is active is local taste: git copies a symbolic ref as what it points at.
+    """
+    clone = str(tmp_path / "clone.git")
+    git(lived, "clone", "-q", kind, lived.path, clone)
+    git(clone, "config", "scopes.formatVersion", "1")
+    copy = open_store(clone)
+    for conversation in ("conv-001", "git.conv"):
+        assert list_branch_tips(copy, conversation) == list_branch_tips(lived, conversation)
+        assert show(copy, conversation).uuid == show(lived, conversation).uuid
+    assert texts(copy, "conv-001/main") == texts(lived, "conv-001/main")
+    if kind == "--mirror":
+        assert changes(copy, "conv-001").items == changes(lived, "conv-001").items
+        assert show(copy, "conv-001").title == "A title\nwith lines"
+        assert {finding.where.rpartition("/")[0] for finding in verify(copy).findings} <= {"refs/scopes/active"}
+
+
+def test_fetched_messages_are_the_same_commits(lived, tmp_path):
+    other = make_store(tmp_path / "other.git")
+    git(other, "fetch", "-q", lived.path, "refs/heads/conv-001/main:refs/heads/theirs/main")
+    assert texts(other, "theirs") == texts(lived, "conv-001/main")
+    assert list_branch_tips(other, "theirs")["main"] == list_branch_tips(lived, "conv-001")["main"]
+
+
+def test_a_message_appended_with_git_is_read(repository):
+    """Catalogue 43: a commit by hand has no message id and is shown all the same where no body is asked for."""
+    history(repository, "main: a")
+    commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
+    git(repository, "update-ref", "refs/heads/conv-001/main", commit)
+    assert [head.subject for head in show(repository, "conv-001").recent] == ["a", "by hand"]
+    say(repository, "conv-001", "b")
+    assert git(repository, "log", "--format=%s", "conv-001/main").splitlines()[:3] == ["b", "by hand", "a"]
