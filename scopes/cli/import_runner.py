@@ -44,7 +44,7 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
         sources = [source for path in paths for source in _sources_of_path(invocation, path, skipped)]
         folders = [path for path in paths if os.path.isdir(path)]
     else:
-        standard = find_standard_folders(invocation.environ, invocation.home)
+        standard = find_standard_folders(FORMATS, invocation.environ, invocation.home)
         sources = _sources_of_agents(invocation, standard, skipped)
         folders = [folder for each in standard.values() for folder in each]
     hint = "to import it, give the file or folder that it points to"
@@ -78,7 +78,8 @@ def _sources_of_agents(
         )
         found += sources
     if not found:
-        hint = "give a file or a folder, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
+        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
+        hint = f"give a file or a folder, or set {' or '.join(variables)}"
         raise NotFound("no agent has transcripts in its standard folders", hint=hint)
     return found
 
@@ -119,7 +120,7 @@ def _import_into(
             collected.sources,
             FORMATS,
             options,
-            advance=on_progress,
+            on_progress=on_progress,
             skipped=collected.skipped,
             notes=collected.notes,
         )

@@ -1,7 +1,7 @@
-"""Writing what is kept of a source: its exact bytes, and what every one of them became.
+"""Write and read the record of a source: its exact bytes, and what each of them became.
 
-A source's record is a tree that is a function of its bytes alone: `chunks/` cut at record ends, `segments/` in pages,
-`source.json`. A source that has grown shares all but the last chunk and page with its earlier record.
+A record is a tree that depends on the source's bytes alone: `chunks/` cut at record ends, `segments/` in pages, and
+`source.json`. When a source grows, all but the last chunk and page are shared with its previous record.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ def write_source_record(
     *,
     time: int,
 ) -> Oid:
-    """Store a source's bytes and segments; returns the next commit of its record.
+    """Write a source's bytes and segments; return the new commit of its record.
 
     Raises:
-        CannotImport: the bytes are not those of the record.
+        CannotImport: the file has changed since its digest was computed.
     """
     files: dict[str, Change] = {}
     digest = sha256()
     ends = [segment.span.offset + segment.span.length for segment in segments]
-    for number, chunk in enumerate(_walk_chunks(stream, record.size, ends)):
+    for number, chunk in enumerate(_cut_chunks(stream, record.size, ends)):
         digest.update(chunk)
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     if digest.hexdigest() != record.digest:
-        raise CannotImport(f"{record.path} was rewritten while it was read", hint="import again, when nobody writes it")
+        raise CannotImport(
+            f"{record.path} was changed while it was read", hint="import it again when no program writes to it"
+        )
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
         files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
@@ -63,7 +65,7 @@ def write_source_record(
 
 
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
-    """Yield what a stored source's bytes became, in their order."""
+    """Yield the segments of a stored source in byte order."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path.startswith(SEGMENTS):
             for line in read_blob(objects, oid).splitlines():
@@ -71,16 +73,16 @@ def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
 
 
 def digest_of(source: Source, size: int) -> str:
-    """Hash the first `size` bytes of a source."""
+    """Return the SHA-256 of the first `size` bytes of a source."""
     return digests_of(source, size, size)[0]
 
 
-def digests_of(source: Source, size: int, earlier: int) -> tuple[str, str]:
-    """Hash the first `size` bytes of a source, and on the way the first `earlier` of them."""
+def digests_of(source: Source, size: int, prefix: int) -> tuple[str, str]:
+    """Return the SHA-256 of the first `size` bytes of a source and of its first `prefix` bytes, in one read."""
     digest = sha256()
     found = []
     with source.open() as stream:
-        for left in (min(earlier, size), max(0, size - earlier)):
+        for left in (min(prefix, size), max(0, size - prefix)):
             for block in _walk_blocks(stream, left):
                 digest.update(block)
             found.append(digest.hexdigest())
@@ -93,8 +95,8 @@ def _walk_blocks(stream: BinaryIO, left: int) -> Iterator[bytes]:
         left -= len(block)
 
 
-def _walk_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[bytes]:
-    """Cut a source at the first record end behind each full chunk size; the cuts of a longer source are the same."""
+def _cut_chunks(stream: BinaryIO, size: int, ends: Iterable[int]) -> Iterator[bytes]:
+    """Yield chunks that end at the first record end after CHUNK_BYTES; a longer source is cut at the same places."""
     start = 0
     for end in ends:
         if end - start >= CHUNK_BYTES:
@@ -117,8 +119,8 @@ def _description(record: SourceRecord) -> dict[str, Any]:
 
 
 def _write_segment(segment: Segment) -> bytes:
-    became = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
-    document: dict[str, Any] = {key: value for key, value in became.items() if value is not None}
+    outcome = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
+    document: dict[str, Any] = {key: value for key, value in outcome.items() if value is not None}
     document |= {"offset": segment.span.offset, "length": segment.span.length}
     if segment.native_ids:
         document["native"] = list(segment.native_ids)
@@ -136,7 +138,7 @@ def _read_segment(line: bytes) -> Segment:
                 _text(rest.get("unparsed")),
                 tuple(str(name) for name in native) if isinstance(native, list) else (),
             )
-    raise Corrupt("a segment of an imported source is damaged", hint="see: scopes verify")
+    raise Corrupt("a segment of an imported source is damaged", hint="run: scopes verify")
 
 
 def _text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Which branches a woven session has, and what they are called; a function of the session alone."""
+"""Name the branches of an imported session. The names depend on the session alone, so every import gives the same."""
 
 from __future__ import annotations
 
@@ -13,91 +13,96 @@ from scopes.model.conversation import BranchEntry
 from scopes.store.repository import Objects, read_commit
 
 SHORT_ID = 8
-_LONGEST_AGENT = 40
-_LONGEST = MAX_NAME_BYTES - 10  # a number may come behind it
+_MAX_AGENT_LENGTH = 40
+_MAX_LENGTH = MAX_NAME_BYTES - 10  # leaves room for the number that makes a name unique
 
 
 @dataclass(frozen=True, slots=True)
 class BranchTip:
-    """A branch that a source wants: its tip, what is known of it, and whether the source stands there now."""
+    """A branch of an imported session.
+
+    active: the source's last message is on it
+    continues: commit that it continues, if it is a later file of the session that the conversation is named after
+    """
 
     name: BranchName
     tip: Oid
     entry: BranchEntry
     active: bool = False
-    goes_on_from: Oid | None = None
+    continues: Oid | None = None
 
 
-def name_branches(objects: Objects, thread: ImportedSession, conversation: str) -> list[BranchTip]:
-    """Name every leaf of a session: the one the source stands at is `main`, the others are forks and sub-agents.
+def name_branches(objects: Objects, imported: ImportedSession, conversation: str) -> list[BranchTip]:
+    """Return one branch per message without a successor: `main` for the active one, forks and sub-agents for others.
 
-    A fork is called after the first message that it does not share with the active line, so that its name stays when it
-    grows. The line of a session in another's conversation is called after the session, it is `active` in none, and what
-    it shares is what was there before. One that goes on from the session that `conversation` is called after, and is
-    that session itself, says from where.
+    A fork is named after the first message that it does not share with the active line, so that the name stays when
+    the fork grows. The active line of a session in another session's conversation is named after the session, and what
+    it shares are the messages that existed before. `conversation` is the native id of the conversation's own session.
     """
-    elsewhere = _line_name(thread)
-    goes_on_from = thread.start[1] if thread.start[0] and thread.session.native_id == conversation else None
-    active = thread.ending.active if thread.ending.active in thread.oids else thread.last
-    shown = set(_path(thread, active))
-    leaves = []
-    for key in thread.leaves():
-        name = (elsewhere or MAIN) if key == active else _fork_name(thread, key, shown)
-        shared = shown if key != active else set(thread.oids) - thread.fresh
-        leaf = BranchTip(name, thread.oids[key], _entry(objects, thread, key, shared, name))
+    line_name = _line_name(imported)
+    continues = imported.start[1] if imported.start[0] and imported.session.native_id == conversation else None
+    active = imported.ending.active if imported.ending.active in imported.oids else imported.last
+    active_line = set(_path_to(imported, active))
+    tips = []
+    for key in imported.leaves():
+        name = (line_name or MAIN) if key == active else _fork_name(imported, key, active_line)
+        shared = active_line if key != active else set(imported.oids) - imported.new
+        tip = BranchTip(name, imported.oids[key], _branch_entry(objects, imported, key, shared, name))
         if key == active:
-            leaf = replace(leaf, active=thread.own, goes_on_from=goes_on_from)
-        leaves.append(leaf)
-    return _unique(leaves)
+            tip = replace(tip, active=imported.own, continues=continues)
+        tips.append(tip)
+    return _with_unique_names(tips)
 
 
-def _path(thread: ImportedSession, key: str | None) -> list[str]:
-    """Return the keys from a message back to its beginning."""
+def _path_to(imported: ImportedSession, key: str | None) -> list[str]:
+    """Return the draft keys from a message back to the first one."""
     path = []
     while key is not None:
         path.append(key)
-        key = thread.parents[key]
+        key = imported.parents[key]
     return path
 
 
-def _first_own(thread: ImportedSession, key: str, shared: set[str]) -> str:
-    own = [step for step in _path(thread, key) if step not in shared]
+def _first_not_shared(imported: ImportedSession, key: str, shared: set[str]) -> str:
+    own = [step for step in _path_to(imported, key) if step not in shared]
     return own[-1] if own else key
 
 
-def _fork_name(thread: ImportedSession, key: str, shared: set[str]) -> BranchName:
-    side = thread.sides.get(key)
-    first: MessageId = thread.ids[_first_own(thread, key, shared)]
+def _fork_name(imported: ImportedSession, key: str, shared: set[str]) -> BranchName:
+    side = imported.sides.get(key)
+    first: MessageId = imported.ids[_first_not_shared(imported, key, shared)]
     if side is not None:
         return _legal_name("subagent", slug(side), first)
     return BranchName(f"fork/{first[:SHORT_ID]}")
 
 
-def _line_name(thread: ImportedSession) -> BranchName | None:
-    """Name the line that a session stands at, where it is not its conversation's own."""
-    if thread.own:
+def _line_name(imported: ImportedSession) -> BranchName | None:
+    """Name the active line of a session in another session's conversation; None if the conversation is its own."""
+    if imported.own:
         return None
-    session, key = thread.session, source_key_of(thread.session)
-    line = session.details.get("line")
-    if line is not None and session.part is not None:
-        return _legal_name(line, slug(session.part)[-SHORT_ID:], key)
+    session, key = imported.session, source_key_of(imported.session)
+    kind = session.details.get("line")
+    if kind is not None and session.part is not None:
+        return _legal_name(kind, slug(session.part)[-SHORT_ID:], key)
     if session.part is not None or session.spawned_by is not None:
         agent = session.details.get("agent") or session.part or session.native_id
-        return _legal_name("subagent", slug(str(agent))[:_LONGEST_AGENT], key)
+        return _legal_name("subagent", slug(str(agent))[:_MAX_AGENT_LENGTH], key)
     return _legal_name("fork", slug(session.native_id)[-SHORT_ID:], key)
 
 
-def _legal_name(kind: str, wanted: str, otherwise: str) -> BranchName:
-    """Call a branch as its source would, where git takes that: even a slug may hold `..` or end in `.lock`."""
+def _legal_name(kind: str, wanted: str, fallback: str) -> BranchName:
+    """Return `kind/wanted` if git accepts it: even a slug may contain `..` or end in `.lock`."""
     name = f"{kind}/{wanted}"
-    return BranchName(name if is_name(name) and len(name) <= _LONGEST else f"{kind}/{otherwise[:SHORT_ID]}")
+    return BranchName(name if is_name(name) and len(name) <= _MAX_LENGTH else f"{kind}/{fallback[:SHORT_ID]}")
 
 
-def _entry(objects: Objects, thread: ImportedSession, key: str, shared: set[str], name: BranchName) -> BranchEntry:
-    """Say where a branch began; the main one began at the root."""
-    first = _first_own(thread, key, shared) if name != MAIN else _path(thread, key)[-1]
-    commit = read_commit(objects, thread.oids[first])
-    side = thread.sides.get(key)
+def _branch_entry(
+    objects: Objects, imported: ImportedSession, key: str, shared: set[str], name: BranchName
+) -> BranchEntry:
+    """Return the branch's metadata; its fork point is the parent of its first own message, the root for `main`."""
+    first = _first_not_shared(imported, key, shared) if name != MAIN else _path_to(imported, key)[-1]
+    commit = read_commit(objects, imported.oids[first])
+    side = imported.sides.get(key)
     return BranchEntry(
         purpose=None,
         agent=AgentName(side) if side is not None else None,
@@ -107,15 +112,15 @@ def _entry(objects: Objects, thread: ImportedSession, key: str, shared: set[str]
     )
 
 
-def _unique(leaves: list[BranchTip]) -> list[BranchTip]:
-    """Tell leaves apart that would have one name, in file order."""
+def _with_unique_names(tips: list[BranchTip]) -> list[BranchTip]:
+    """Append a number to names that an earlier branch of the session has."""
     taken: set[str] = set()
     result = []
-    for leaf in leaves:
-        count, name = 1, leaf.name
+    for tip in tips:
+        number, name = 1, tip.name
         while name in taken:
-            count += 1
-            name = BranchName(f"{leaf.name}-{count}")
+            number += 1
+            name = BranchName(f"{tip.name}-{number}")
         taken.add(name)
-        result.append(replace(leaf, name=name))
+        result.append(replace(tip, name=name))
     return result

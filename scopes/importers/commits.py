@@ -1,4 +1,4 @@
-"""From events to commits: a session's drafts get their ids and become commits as they come, in bounded memory."""
+"""Write the messages of one session as commits, one event at a time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scopes.model.message import Message, Part
 from scopes.store.repository import Objects
 
 OPEN = "open"
-Known: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by the message that they hold and what they stand on
-COPIED = "restamped"  # the precision of a time that is not the message's own: it was copied
-_AGENT_NAMES = ("agentId", "new_thread_id")  # fields of a result that name the sub-agent that its call began
-_UNSETTLED = 2  # messages at the end of a source that a longer one may still change: an answer, and its results
+COPIED = "restamped"  # the precision of a time that was written when the message was copied
+_MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
+
+Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a stretch of the source became: a message, a state record, or nothing that could be read."""
+    """A byte range of a source and what it became: a message, a state record, or unparsed bytes with the reason."""
 
     span: Span
     message: MessageId | None = None
@@ -30,125 +30,147 @@ class Segment:
     unparsed: str | None = None
     native_ids: tuple[str, ...] = ()
 
+    @property
+    def kind(self) -> str:
+        """Return `message`, `state` or `unparsed`."""
+        return "message" if self.message else "state" if self.state is not None else "unparsed"
+
 
 @dataclass(slots=True)
-class ImportedSession:
-    """A session as commits: where each draft went, which have successors, and what every byte became.
+class KnownMessages:
+    """Messages of a conversation that exist already.
 
-    `known` are the messages that the conversation has already, `calls` its tool calls and `agents` the calls that began
-    sub-agents, both by id. `start` is what the first messages stand on, the root or a message of the session that this
-    one began from, and `borrowed` are that session's open messages. `own` tells whether the conversation is this
-    session's, `fresh` which drafts it did not have, `open` which a longer source may still change.
+    `calls` maps a tool call's id to its message. `agents` maps a sub-agent's id to the id of the call that started it.
+    """
+
+    commits: Commits = field(default_factory=dict)
+    calls: dict[str, MessageId] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)
+
+    def add_calls(self, parts: Sequence[Part], identity: MessageId, sub_agent_fields: Sequence[str]) -> None:
+        """Record the tool calls of a message, and the sub-agents that its tool results name."""
+        for part in parts:
+            call_id, details = part.fields.get("call_id"), part.fields.get("structured")
+            if not isinstance(call_id, str):
+                continue
+            if part.type == "tool_call":
+                self.calls[call_id] = identity
+            elif part.type == "tool_result" and isinstance(details, dict):
+                for agent in (details.get(name) for name in sub_agent_fields):
+                    if isinstance(agent, str):
+                        self.agents.setdefault(agent, call_id)
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportedSession:
+    """State of one session while its events become commits; draft keys are those of the format.
+
+    session: what the format read from the beginning of the source
+    root: root commit of the conversation
+    known: messages that the conversation has already; new commits are added
+    start: message and commit that the first messages follow; message None is the root
+    shared: open messages of the session that this one continues
+    own: True if the conversation is named after this session
+    new: drafts that were not among the known messages
+    open: commits of messages that later records of the source may change
+    oids, ids, parents: commit, message id and parent draft, by draft key
+    sides: name of the sub-agent, by draft key, for drafts off the main line
+    has_own: True once a message was not a copy
     """
 
     session: Session
     root: Oid
-    known: Known
-    calls: dict[str, MessageId]
-    agents: dict[str, str]
+    known: KnownMessages
     start: tuple[MessageId | None, Oid]
-    borrowed: Known = field(default_factory=dict)
+    shared: Commits = field(default_factory=dict)
     own: bool = True
-    fresh: set[str] = field(default_factory=set)
-    open: Known = field(default_factory=dict)
+    sub_agent_fields: tuple[str, ...] = ()
+    new: set[str] = field(default_factory=set)
+    open: Commits = field(default_factory=dict)
     oids: dict[str, Oid] = field(default_factory=dict)
     ids: dict[str, MessageId] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
     sides: dict[str, str] = field(default_factory=dict)
-    continued: set[str] = field(default_factory=set)
     segments: list[Segment] = field(default_factory=list)
-    begun: bool = False
+    has_own: bool = False
     last: str | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
-    title: str | None = None
+
+    @property
+    def title(self) -> str | None:
+        """Return the title that the source gives the session."""
+        return self.ending.title or self.session.title
 
     def leaves(self) -> list[str]:
-        """Return the keys of the messages that nothing follows, in file order."""
-        return [key for key in self.oids if key not in self.continued]
+        """Return the keys of drafts without a successor, in file order."""
+        continued = set(self.parents.values())
+        return [key for key in self.oids if key not in continued]
 
 
-def write_commits(objects: Objects, thread: ImportedSession, events: Iterable[Event]) -> ImportedSession:
-    """Write the commits of one session's messages, up to its ending.
+def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[Event]) -> None:
+    """Write one commit per draft message, up to and including the session's Ending event.
 
-    The messages that a longer source may still change are held back until the ending has named the first of them.
+    The last drafts are held back until the Ending says which of them is still open.
     """
     held: list[Draft] = []
     for event in events:
         match event:
             case Draft():
-                if len(held) == _UNSETTLED:
-                    _settle(objects, thread, held.pop(0), still_open=False)
+                if len(held) == _MAX_OPEN:
+                    _write_draft(objects, imported, held.pop(0), still_open=False)
                 held.append(event)
             case State():
-                thread.segments += [Segment(span, state=event.key) for span in event.spans]
+                imported.segments += [Segment(span, state=event.key) for span in event.spans]
             case Unparsed():
-                thread.segments += [Segment(span, unparsed=event.reason) for span in event.spans]
+                imported.segments += [Segment(span, unparsed=event.reason) for span in event.spans]
             case Ending():
-                thread.ending = event
-                thread.title = event.title or thread.session.title
+                imported.ending = event
                 break
             case Session():
-                raise AssertionError("a session begins before the one before it has ended")
+                raise AssertionError("a format yielded a Session before the Ending of the previous one")
     still_open = False
     for draft in held:
-        still_open = still_open or draft.key == thread.ending.open
-        _settle(objects, thread, draft, still_open=still_open)
-    thread.segments.sort(key=lambda segment: segment.span.offset)
-    return thread
+        still_open = still_open or draft.key == imported.ending.open
+        _write_draft(objects, imported, draft, still_open=still_open)
+    imported.segments.sort(key=lambda segment: segment.span.offset)
 
 
-def note_calls(parts: Sequence[Part], identity: MessageId, calls: dict[str, MessageId], agents: dict[str, str]) -> None:
-    """Remember which tool calls a message makes, and which sub-agents the calls began whose results it holds."""
-    for part in parts:
-        call_id, told = part.fields.get("call_id"), part.fields.get("structured")
-        if not isinstance(call_id, str):
-            continue
-        if part.type == "tool_call":
-            calls[call_id] = identity
-        elif part.type == "tool_result" and isinstance(told, dict):
-            for agent in (told.get(name) for name in _AGENT_NAMES):
-                if isinstance(agent, str):
-                    agents.setdefault(agent, call_id)
-
-
-def _settle(objects: Objects, thread: ImportedSession, draft: Draft, *, still_open: bool) -> None:
-    """Give a draft its id and its commit; a message that the conversation has already keeps the one it has."""
-    parent = draft.parent if draft.parent in thread.oids else None
-    alone = draft.spawned_by is not None or draft.side is not None
-    start = (None, thread.root) if alone else thread.start
-    parent_id, parent_oid = (thread.ids[parent], thread.oids[parent]) if parent is not None else start
+def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, still_open: bool) -> None:
+    """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
+    parent = draft.parent if draft.parent in imported.oids else None
+    off_main_line = draft.spawned_by is not None or draft.side is not None
+    start = (None, imported.root) if off_main_line else imported.start
+    parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
     identity = message_id(parent_id, content_bytes(draft))
-    place = identity, parent_oid
-    existing = None if still_open else thread.known.get(place) or thread.borrowed.get(place)
+    position = identity, parent_oid
+    existing = None if still_open else imported.known.commits.get(position) or imported.shared.get(position)
     if existing is None:
-        message = message_of(draft, identity, thread)
+        message = _build_message(draft, identity, imported)
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
         blob = write_message_blob(objects, message)
-        existing = write_message_commit(objects, parent_oid, message, blob, thread.session.cwd)
-        (thread.open if still_open else thread.known)[place] = existing
-        thread.fresh.add(draft.key)
-    thread.oids[draft.key], thread.ids[draft.key] = existing, identity
-    thread.parents[draft.key] = parent
+        existing = write_message_commit(objects, parent_oid, message, blob, imported.session.cwd)
+        (imported.open if still_open else imported.known.commits)[position] = existing
+        imported.new.add(draft.key)
+    imported.oids[draft.key], imported.ids[draft.key] = existing, identity
+    imported.parents[draft.key] = parent
     if draft.side is not None:
-        thread.sides[draft.key] = draft.side
-    if parent is not None:
-        thread.continued.add(parent)
-    note_calls(draft.parts, identity, thread.calls, thread.agents)
-    thread.begun = thread.begun or draft.precision != COPIED
-    thread.last = draft.key
-    thread.segments += [Segment(span, message=identity, native_ids=draft.native_ids) for span in draft.spans]
+        imported.sides[draft.key] = draft.side
+    imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
+    imported.has_own = imported.has_own or draft.precision != COPIED
+    imported.last = draft.key
+    imported.segments += [Segment(span, message=identity, native_ids=draft.native_ids) for span in draft.spans]
 
 
-def message_of(draft: Draft, identity: MessageId, thread: ImportedSession) -> Message:
-    """Lay a draft out as a message; what the source knows beside our fields goes into `extra`."""
+def _build_message(draft: Draft, identity: MessageId, imported: ImportedSession) -> Message:
+    """Convert a draft to a message; fields of the source that Message does not have go to `extra`."""
     extra = {
         "precision": draft.precision,
         "usage": draft.usage,
-        "cwd": draft.cwd if draft.cwd != thread.session.cwd else None,
+        "cwd": draft.cwd if draft.cwd != imported.session.cwd else None,
         "git_branch": draft.git_branch,
         "context_root": draft.context_root or None,
-        "spawned_by": _spawner(draft, thread),
+        "spawned_by": _spawned_by(draft, imported),
         **draft.extra,
     }
     return Message(
@@ -157,7 +179,7 @@ def message_of(draft: Draft, identity: MessageId, thread: ImportedSession) -> Me
         parts=draft.parts,
         kind=draft.kind,
         time=draft.time,
-        reply_to=thread.ids.get(draft.reply_to) if draft.reply_to is not None else None,
+        reply_to=imported.ids.get(draft.reply_to) if draft.reply_to is not None else None,
         files=draft.files,
         tool=draft.tool,
         model=draft.model,
@@ -167,18 +189,18 @@ def message_of(draft: Draft, identity: MessageId, thread: ImportedSession) -> Me
     )
 
 
-def _spawner(draft: Draft, thread: ImportedSession) -> dict[str, str] | None:
-    """Say which message's tool call began a sub-agent, as far as it is known.
+def _spawned_by(draft: Draft, imported: ImportedSession) -> dict[str, str] | None:
+    """Return the tool call that started the sub-agent of a draft, with its message where that is known.
 
-    A session that is a sub-agent says so with its first message that it did not copy.
+    If the whole session is a sub-agent, its first message that is not a copy carries this.
     """
-    session = thread.session
-    first = not thread.begun and draft.precision != COPIED and draft.side is None
+    session = imported.session
+    first = not imported.has_own and draft.precision != COPIED and draft.side is None
     spawned_by = draft.spawned_by or ((session.spawned_by or {}) if first else None)
     if spawned_by is None:
         return None
     agent = session.part or session.native_id
-    call_id = spawned_by.get("call_id") or (thread.agents.get(agent) if not thread.own else None)
-    message = thread.calls.get(call_id) if call_id is not None else None
-    known = {"call_id": call_id, "message": message}
-    return {**spawned_by, **{name: value for name, value in known.items() if value is not None}} or None
+    call_id = spawned_by.get("call_id") or (imported.known.agents.get(agent) if not imported.own else None)
+    message = imported.known.calls.get(call_id) if call_id is not None else None
+    found = {"call_id": call_id, "message": message}
+    return {**spawned_by, **{name: value for name, value in found.items() if value is not None}} or None

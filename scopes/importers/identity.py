@@ -1,7 +1,7 @@
-"""Who a message, a session and a source are, on every machine: hashes of what they say, never of where they were found.
+"""Ids of messages, sessions and sources: hashes of their content, equal on every machine and for every path.
 
-A message's id is the hash of its parent's id and of its essence, so that histories which say the same have the same ids
-whatever conversation they come from (storage format, message ids).
+A message's id is the hash of its parent's id and of its content bytes, so equal histories have equal message ids in any
+conversation (storage format, message ids).
 """
 
 from __future__ import annotations
@@ -17,39 +17,29 @@ from scopes.model.message import FOREIGN_FIELDS, Part
 
 ESSENCE_VERSION = "h1"
 PARSER_VERSION = 1
-_SAID = (
-    "text",
-    "name",
-    "input",
-    "input_text",
-    "output",
-    "output_text",
-    "media_type",
-    "data",
-    "path",
-    "json",
-    "json_text",
-)
+_CONTENT_FIELDS = (
+    "text", "name", "input", "input_text", "output", "output_text", "media_type", "data", "path", "json", "json_text",
+)  # fmt: skip
 
 
 def content_bytes(draft: Draft) -> bytes:
-    """Write what a message says: author kind, part types, texts, tool names, inputs and outputs.
+    """Serialise what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
 
-    Times, native ids, usage and directories are left out, since copies of a history differ in them.
+    Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
-    said: list[Any] = [[part.type, *_said(part)] for part in draft.parts]
-    return canonical.dump([ESSENCE_VERSION, draft.author.kind, said])
+    parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
+    return canonical.dump([ESSENCE_VERSION, draft.author.kind, parts])
 
 
-def message_id(parent: MessageId | None, said: bytes) -> MessageId:
-    """Hash a message into its place: 26 lower-case base32 characters."""
-    digest = sha256(b"\0".join((b"message", (parent or "").encode(), said))).digest()
+def message_id(parent: MessageId | None, content: bytes) -> MessageId:
+    """Return the id of a message with this content after `parent`: 26 lower-case base32 characters."""
+    digest = sha256(b"\0".join((b"message", (parent or "").encode(), content))).digest()
     return MessageId(b32encode(digest[:20]).decode("ascii").lower()[:26])
 
 
 def session_uuid(format_name: str, native_id: str) -> str:
-    """Make the uuid of an imported conversation (version 8, RFC 9562) from what its source calls it."""
-    octets = bytearray(sha256(b"\0".join((b"session", format_name.encode(), _text(native_id)))).digest()[:16])
+    """Return the uuid of an imported conversation (version 8, RFC 9562)."""
+    octets = bytearray(sha256(b"\0".join((b"session", format_name.encode(), _encode(native_id)))).digest()[:16])
     octets[6] = octets[6] & 0x0F | 0x80
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()
@@ -57,33 +47,22 @@ def session_uuid(format_name: str, native_id: str) -> str:
 
 
 def source_key(format_name: str, native_id: str, part: str | None) -> str:
-    """Name a source: a hash of its format and its native id, never of its path."""
-    return sha256(b"\0".join((b"source", format_name.encode(), _text(native_id), _text(part or "")))).hexdigest()[:32]
-
-
-def _text(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _said(part: Part) -> list[Any]:
-    found: list[Any] = []
-    for name in _SAID:
-        if name in part.fields:
-            value = part.fields[name]
-            found += [name, canonical.Foreign(value) if name in FOREIGN_FIELDS else value]
-    return found
+    """Return the key of a source: a hash of its format, native id and part."""
+    return sha256(b"\0".join((b"source", format_name.encode(), _encode(native_id), _encode(part or "")))).hexdigest()[
+        :32
+    ]
 
 
 def source_key_of(session: Session) -> str:
-    """Name the source of a session."""
+    """Return the key of a session's source."""
     return source_key(session.format, session.native_id, session.part)
 
 
 def parent_source_keys(session: Session) -> list[str]:
-    """Name the sources that a session may go on from, the likeliest first.
+    """Return the keys of sources that a session may continue, most likely first.
 
-    A base is a session, or a part of one: of this session, or of the one that `details.forked_from` names. A part
-    otherwise belongs to its session's own source.
+    `session.base` is a session, or a part of this session or of the one in `details.forked_from`. A part without a base
+    belongs to its session's main source.
     """
     names: list[tuple[str, str | None]] = []
     if session.base is not None:
@@ -93,3 +72,16 @@ def parent_source_keys(session: Session) -> list[str]:
         names.append((session.native_id, None))
     keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
     return [key for key in keys if key != source_key_of(session)]
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _content_of(part: Part) -> list[Any]:
+    found: list[Any] = []
+    for name in _CONTENT_FIELDS:
+        if name in part.fields:
+            value = part.fields[name]
+            found += [name, canonical.Foreign(value) if name in FOREIGN_FIELDS else value]
+    return found

@@ -1,4 +1,4 @@
-"""One source on its way into the store: its messages are woven and its bytes kept, unless nothing has changed."""
+"""Import one source: write its messages as commits, archive its bytes; skip if unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scopes.ids import Oid
 from scopes.importers.archive import digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import name_branches
 from scopes.importers.commits import ImportedSession, Segment, write_commits
-from scopes.importers.fork_points import ForkPoints
+from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Event, Session, Span
 from scopes.importers.identity import PARSER_VERSION, source_key_of
@@ -25,16 +25,25 @@ from scopes.result import Note
 from scopes.store.packs.bulk import BulkObjects
 from scopes.store.repository import Repository
 
+_IMPORT_PARENT = "import its parent too; both then share a conversation"
+
 
 @dataclass(slots=True)
 class ImportRun:
-    """What one run has read so far. `again` tells that it brings deleted conversations back."""
+    """State of one import run, and its only owner: other modules are passed what they need and return values.
+
+    again: import conversations that were deleted here
+    parents: sessions of this run that others may continue, by source key
+    versions: version of each source's record, by source key
+    sources, copies, notes: for the result
+    records: ref changes of the sources' records
+    """
 
     repository: Repository
     objects: BulkObjects
-    homes: ImportTargets
-    beginnings: ForkPoints
+    targets: ImportTargets
     again: bool = False
+    parents: dict[str, ParentSession] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
     copies: list[Skipped] = field(default_factory=list)
@@ -45,167 +54,63 @@ class ImportRun:
         self.records = RefTransaction(self.repository)
 
     def is_overtaken(self) -> bool:
-        """Tell whether somebody else has brought one of its sources in meanwhile."""
+        """Return True if another process has imported one of the sources since this run read it."""
         return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
 
-    def let_go(self, family: int) -> None:
-        """Forget what only the sources of a family needed, as all of them are in."""
-        for home in self.homes.of_family(family):
-            threads = {woven.key: self.beginnings.let_go(woven.key) for woven in home.woven}
-            self.homes.settle(home, {key: thread for key, thread in threads.items() if thread is not None})
+    def release(self, family: int) -> None:
+        """Free the memory that only the sources of a family needed."""
+        for target in self.targets.take_family(family):
+            imported: dict[str, ImportedSession] = {}
+            for session in target.sessions:
+                parent = self.parents[session.key]
+                if parent.imported is not None:
+                    imported[session.key], parent.imported = parent.imported, None
+            self.targets.finish(target, imported)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """A source as it is now: what the store has of it, and whether it begins with all of that."""
+    """A source compared with what the store has of it.
 
-    work: QueuedSource
+    base: version of the record of the source that it continues
+    grown: it begins with all stored bytes, which the current parser has read
+    """
+
+    queued: QueuedSource
     key: str
-    joined: TargetMatch
+    match: TargetMatch
     stored: StoredRecord | None
     digest: str
     base: str | None
     grown: bool
 
 
-def import_source(run: ImportRun, work: QueuedSource, family: int) -> None:
-    """Bring one source of a family in, or find that nothing about it has changed."""
-    run.homes.family = family
-    arrival = _arrive(run, work)
-    if arrival.stored is not None and _is_unchanged(run, arrival, arrival.stored.record):
-        segments = _keep(run, arrival, arrival.stored)
+def import_source(run: ImportRun, queued: QueuedSource) -> None:
+    """Import one source into the run, or find that nothing about it has changed."""
+    status = _compare_with_store(run, queued)
+    stored = status.stored
+    if stored is not None and _is_unchanged(run, status, stored.record):
+        for key, root in [(status.key, stored.record.root), *stored.record.sessions]:
+            run.targets.keep_unchanged(run.targets.at(root, queued.family), key)
+        run.versions[status.key] = stored.record.version
+        segments = list(walk_segments(run.repository, stored.commit))
     else:
-        segments = _weave_all(run, arrival)
-    known = arrival.stored is not None and arrival.stored.record.digest == arrival.digest
-    if not isinstance(work.source, StoredCopy):
-        run.sources.append(count_bytes(work.source, work.format.name, segments, new=not known))
-    copies = [(copy, _account_for_copy(work, copy, segments)) for copy in work.copies]
-    run.copies += [found for _, found in copies]
-    run.notes += [Note(f"{found.path} is {found.reason}") for copy, found in copies if copy.named]
-
-
-def _account_for_copy(work: QueuedSource, copy: Source, segments: Sequence[Segment]) -> Skipped:
-    """Say of a copy what its bytes are in the source that begins with them."""
-    more = work.source.size - copy.size
-    if isinstance(work.source, StoredCopy):
-        reason = f"an older copy of what is here already, which goes on for {more} bytes"
-    else:
-        reason = (
-            f"a copy of {work.source.path}" if not more else f"an older copy of {work.source.path}, contained in it"
-        )
-    return Skipped(
-        path=copy.path,
-        reason=reason,
-        told=copy.named,
-        account=count_bytes(copy, work.format.name, truncate_segments(segments, copy.size), new=False),
-    )
-
-
-def _arrive(run: ImportRun, work: QueuedSource) -> SourceStatus:
-    key = source_key_of(work.session)
-    joined = run.homes.join(work.session, run.notes)
-    stored = run.homes.stored(key)
-    size = 0 if stored is None else stored.record.size
-    digest, begun = digests_of(work.source, work.source.size, size)
-    grown = stored is not None and begun == stored.record.digest and stored.record.parser == PARSER_VERSION
-    base = None
-    if joined.earlier is not None:
-        before = run.homes.stored(joined.earlier)
-        base = run.versions.get(joined.earlier) or (None if before is None else before.record.version)
-    return SourceStatus(work, key, joined, stored, digest, base, grown)
-
-
-def _is_unchanged(run: ImportRun, arrival: SourceStatus, record: SourceRecord) -> bool:
-    """Tell whether a source would become what it is already.
-
-    Its bytes are the same, so is what it goes on from, and nothing before it in its conversations has changed: what is
-    said in several sources is the first one's.
-    """
-    same = (record.digest, record.parser, record.base) == (arrival.digest, PARSER_VERSION, arrival.base)
-    if not same or record.root != arrival.joined.home.root:
-        return False
-    homes = [run.homes.at(root) for root in (record.root, *record.more_roots)]
-    if any(home.woven for home in homes):
-        return False
-    return not (run.again and any(home.conversation is None for home in homes))
-
-
-def _keep(run: ImportRun, arrival: SourceStatus, stored: StoredRecord) -> list[Segment]:
-    """Let a source be as it is."""
-    for key, root in [(arrival.key, stored.record.root), *stored.record.sessions]:
-        run.homes.keep(run.homes.at(root), key)
-    run.versions[arrival.key] = stored.record.version
-    return list(walk_segments(run.repository, stored.commit))
-
-
-def _weave_all(run: ImportRun, arrival: SourceStatus) -> list[Segment]:
-    """Weave the sessions of a source, and keep its bytes."""
-    work = arrival.work
-    segments: list[Segment] = []
-    threads: dict[str, ImportedSession] = {}
-    events = work.format.walk_events(work.source)
-    while isinstance(opening := next(events, None), Session):
-        session = replace(opening, part=work.session.part) if threads else work.session
-        thread = threads[source_key_of(session)] = _weave(run, arrival, session, events)
-        segments += thread.segments
-    roots = [(key, thread.root) for key, thread in threads.items()]
-    record = SourceRecord(
-        format=work.session.format,
-        native_id=work.session.native_id,
-        part=work.session.part,
-        size=work.source.size,
-        digest=arrival.digest,
-        parser=PARSER_VERSION,
-        path=work.source.path,
-        root=arrival.joined.home.root,
-        base=arrival.base,
-        sessions=tuple(roots[1:]),
-    )
-    run.versions[arrival.key] = record.version
-    commit = _write_record(run, arrival, record, segments)
-    for key in threads:
-        run.beginnings.keep_record(key, commit)
-    return segments
-
-
-def _weave(run: ImportRun, arrival: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
-    key = source_key_of(session)
-    joined = arrival.joined if key == arrival.key else run.homes.join(session, run.notes)
-    home, record = joined.home, None if arrival.stored is None else arrival.stored.record
-    other_parser = record is not None and record.parser != PARSER_VERSION
-    run.homes.learn(home, key, joined.earlier, own=joined.own or other_parser)
-    start = run.beginnings.start_of(session, joined)
-    borrowed = run.beginnings.open_messages(joined.earlier)
-    thread = ImportedSession(session, home.root, home.known, home.calls, home.agents, start, borrowed, joined.own)
-    write_commits(run.objects, thread, events)
-    run.notes += [Note(text) for text in thread.ending.notes]
-    leaves = name_branches(run.objects, thread, home.document.native_id or "")
-    run.beginnings.add(key, thread, [leaf.tip for leaf in leaves])
-    before = {} if record is None else {arrival.key: record.root, **dict(record.sessions)}
-    moved = before.get(key, home.root) != home.root
-    home.woven.append(CommittedSession(key, leaves, thread.title, complete=arrival.grown, moved=moved))
-    return thread
-
-
-def _write_record(run: ImportRun, arrival: SourceStatus, record: SourceRecord, segments: list[Segment]) -> Oid:
-    """Keep a source's bytes and what they became, if the store does not have just that; returns where."""
-    stored = arrival.stored
-    if stored is not None and record == replace(stored.record, path=record.path):
-        return stored.commit
-    previous = None if stored is None else stored.commit
-    time = seconds_of(arrival.work.session.created or UNDATED)
-    with arrival.work.source.open() as stream:
-        commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
-    run.records.move_ref(SOURCES + arrival.key, previous, commit)
-    return commit
+        segments = _import_sessions(run, status)
+    if not isinstance(queued.source, StoredCopy):
+        new = stored is None or stored.record.digest != status.digest
+        run.sources.append(count_bytes(queued.source, queued.format.name, segments, new=new))
+    for copy in queued.copies:
+        skipped = _skip_copy(queued, copy, segments)
+        run.copies.append(skipped)
+        if copy.named:
+            run.notes.append(Note(f"{skipped.path} is {skipped.reason}"))
 
 
 def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *, new: bool) -> SourceImported:
-    """Add up what every byte of a source became."""
+    """Count the bytes of a source by what they became; segments must cover the source."""
     sums = {"message": 0, "state": 0, "unparsed": 0}
     for segment in segments:
-        kind = "message" if segment.message else "state" if segment.state is not None else "unparsed"
-        sums[kind] += segment.span.length
+        sums[segment.kind] += segment.span.length
     problems = [f"byte {s.span.offset}: {s.unparsed}" for s in segments if s.unparsed is not None]
     return SourceImported(
         path=source.path,
@@ -223,17 +128,150 @@ def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *
 
 
 def truncate_segments(segments: Sequence[Segment], size: int) -> list[Segment]:
-    """Return what the first `size` bytes of a source became."""
+    """Return the segments of the first `size` bytes of a source."""
     inside = (segment for segment in segments if segment.span.offset < size)
     return [replace(s, span=Span(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
 
 
 def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
-    """Raise when a record of a source could not be read.
+    """Raise if a record of a source could not be read.
 
     Raises:
-        CannotImport: one could not.
+        CannotImport: the first such record.
     """
     for source in sources:
         if source.problems:
-            raise CannotImport(f"{source.path}: {source.problems[0]}", hint="leave out --strict to keep it as it is")
+            raise CannotImport(
+                f"{source.path}: {source.problems[0]}", hint="leave out --strict to keep it as raw bytes"
+            )
+
+
+def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
+    key = source_key_of(queued.session)
+    match = _match_target(run, queued.session, queued.family)
+    stored = run.targets.stored(key)
+    size = 0 if stored is None else stored.record.size
+    digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
+    grown = stored is not None and prefix_digest == stored.record.digest and stored.record.parser == PARSER_VERSION
+    base = None
+    if match.parent is not None:
+        before = run.targets.stored(match.parent)
+        base = run.versions.get(match.parent) or (None if before is None else before.record.version)
+    return SourceStatus(queued, key, match, stored, digest, base, grown)
+
+
+def _match_target(run: ImportRun, session: Session, family: int) -> TargetMatch:
+    match = run.targets.match(session, family)
+    if match.missing_base is not None:
+        hinted = any(note.hint == _IMPORT_PARENT for note in run.notes)
+        text = f"session {session.native_id} continues {match.missing_base}, which is not imported"
+        run.notes.append(Note(text, None if hinted else _IMPORT_PARENT))  # one hint is enough
+    return match
+
+
+def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) -> bool:
+    """Return True if importing the source again would give what is stored.
+
+    Its bytes, the parser and the source that it continues must be the same, and no earlier source of the run may have
+    added to its conversations: a message that several sources hold belongs to the first of them.
+    """
+    same = (record.digest, record.parser, record.base) == (status.digest, PARSER_VERSION, status.base)
+    if not same or record.root != status.match.target.root:
+        return False
+    targets = [run.targets.at(root, status.queued.family) for root in (record.root, *record.more_roots)]
+    if any(target.sessions for target in targets):
+        return False
+    return not (run.again and any(target.conversation is None for target in targets))
+
+
+def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
+    """Import all sessions of a source and write its record."""
+    queued = status.queued
+    segments: list[Segment] = []
+    roots: dict[str, Oid] = {}
+    events = queued.format.walk_events(queued.source)
+    while isinstance(first := next(events, None), Session):
+        session = replace(first, part=queued.session.part) if roots else queued.session
+        imported = _import_session(run, status, session, events)
+        roots[source_key_of(session)] = imported.root
+        segments += imported.segments
+    record = SourceRecord(
+        format=queued.session.format,
+        native_id=queued.session.native_id,
+        part=queued.session.part,
+        size=queued.source.size,
+        digest=status.digest,
+        parser=PARSER_VERSION,
+        path=queued.source.path,
+        root=status.match.target.root,
+        base=status.base,
+        sessions=tuple(roots.items())[1:],
+    )
+    run.versions[status.key] = record.version
+    commit = _write_record(run, status, record, segments)
+    for key in roots:
+        parent = run.parents[key]
+        parent.record = commit
+        if parent.imported is not None:
+            parent.imported.segments = []  # the record has them
+    return segments
+
+
+def _import_session(run: ImportRun, status: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
+    key, queued = source_key_of(session), status.queued
+    match = status.match if key == status.key else _match_target(run, session, queued.family)
+    target, record = match.target, None if status.stored is None else status.stored.record
+    other_parser = record is not None and record.parser != PARSER_VERSION
+    sub_agent_fields = queued.format.sub_agent_fields
+    run.targets.read_known(target, key, replace(match, own=match.own or other_parser), sub_agent_fields)
+    parent = _find_parent(run, match.parent)
+    imported = ImportedSession(
+        session=session,
+        root=target.root,
+        known=target.known,
+        start=find_start(run.objects, session, target.root, parent),
+        shared={} if parent is None else parent.open,
+        own=match.own,
+        sub_agent_fields=sub_agent_fields,
+    )
+    write_commits(run.objects, imported, events)
+    run.notes += [Note(text) for text in imported.ending.notes]
+    tips = name_branches(run.objects, imported, target.document.native_id or "")
+    run.parents[key] = ParentSession([tip.tip for tip in tips], imported=imported, open=imported.open)
+    before = {} if record is None else {status.key: record.root, **dict(record.sessions)}
+    moved = before.get(key, target.root) != target.root
+    target.sessions.append(CommittedSession(key, tips, imported.title, complete=status.grown, moved=moved))
+    return imported
+
+
+def _find_parent(run: ImportRun, key: str | None) -> ParentSession | None:
+    if key is None or key in run.parents:
+        return None if key is None else run.parents[key]
+    stored = run.targets.stored(key)
+    return stored_parent(run.objects, run.targets.tracked.get(key, ()), None if stored is None else stored.commit)
+
+
+def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, segments: list[Segment]) -> Oid:
+    """Archive a source's bytes and segments, unless the store has just those; return the record's commit."""
+    stored = status.stored
+    if stored is not None and record == replace(stored.record, path=record.path):
+        return stored.commit
+    previous = None if stored is None else stored.commit
+    time = seconds_of(status.queued.session.created or UNDATED)
+    with status.queued.source.open() as stream:
+        commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
+    run.records.move_ref(SOURCES + status.key, previous, commit)
+    return commit
+
+
+def _skip_copy(queued: QueuedSource, copy: Source, segments: Sequence[Segment]) -> Skipped:
+    """Account for a copy by what its bytes became in the longer source."""
+    more = queued.source.size - copy.size
+    if isinstance(queued.source, StoredCopy):
+        reason = f"an older copy of a source that is imported already and has {more} more bytes"
+    elif more:
+        reason = f"an older copy of {queued.source.path}, contained in it"
+    else:
+        reason = f"a copy of {queued.source.path}"
+    account = count_bytes(copy, queued.format.name, truncate_segments(segments, copy.size), new=False)
+    return Skipped(path=copy.path, reason=reason, noted=copy.named, account=account)

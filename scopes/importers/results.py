@@ -1,4 +1,4 @@
-"""What an import returns."""
+"""Results of an import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scopes.result import Result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceImported:
-    """One source: how its bytes were accounted for. The three byte counts add up to its size."""
+    """One source and what its bytes became. The three byte counts add up to its size."""
 
     path: str
     format: str
@@ -27,35 +27,36 @@ class SourceImported:
 
     @property
     def accounted_bytes(self) -> int:
-        """What the three byte counts add up to."""
+        """Return the sum of the three byte counts."""
         return self.message_bytes + self.state_bytes + self.unparsed_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file that was passed over, and why; a copy is accounted for by what its bytes are in the longer one.
+    """A file that was not imported.
 
-    `trouble` is there where somebody would miss it: a note, or what to raise where nothing may be missing. `told` is
-    what a note says already.
+    error: set if the user asked for the file; it is raised by a strict import
+    noted: a note of the result gives the reason already
+    account: for a copy, what its bytes became in the longer source
     """
 
     path: str
     reason: str
-    trouble: ScopesError | None = None
-    told: bool = False
+    error: ScopesError | None = None
+    noted: bool = False
     account: SourceImported | None = None
 
 
 def skip_unreadable(path: str, error: OSError) -> Skipped:
-    """Say of a path below a folder why it cannot be read."""
+    """Return the entry of a file or folder that cannot be read."""
     reason = f"cannot be read: {error.strerror}"
-    trouble = Inaccessible(f"{path} {reason}", hint="check who owns it, or name what else is to come in")
-    return Skipped(path=path, reason=reason, trouble=trouble, told=True)
+    refusal = Inaccessible(f"{path} {reason}", hint="check its permissions, or name other files to import")
+    return Skipped(path=path, reason=reason, error=refusal, noted=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImported:
-    """One conversation that sources went into; `new_messages` were not in it before."""
+    """A conversation that sources were imported into; `new_messages` were not in it before."""
 
     id: ConversationId
     uuid: str
@@ -67,7 +68,7 @@ class ConversationImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported(Result):
-    """What was brought in; `operation` is None when nothing was new, or nothing was to be written."""
+    """What an import did; `operation` is None if nothing was new, or in a dry run."""
 
     sources: tuple[SourceImported, ...]
     conversations: tuple[ConversationImported, ...]

@@ -1,13 +1,13 @@
-"""`import`: bring sources in, as one operation. The machine that every format plugs into.
+"""`import`: import transcripts as one operation.
 
-Objects are written beside everybody else, into packs of bounded memory; only the moment in which the refs move has the
-store alone. Sources are only ever read.
+Objects are written under the shared lock into packs of bounded memory; only the ref update takes the exclusive lock.
+Sources are never written to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
@@ -15,7 +15,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
-from scopes.importers.fork_points import ForkPoints, number_families
+from scopes.importers.fork_points import number_families
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_source import ImportRun, import_source, refuse_unparsed
@@ -30,23 +30,24 @@ from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transaction import exclusive_write, shared_write
 
-Advance = Callable[[int], None]
-_TURNS = 5
+OnProgress = Callable[[int], None]
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What is asked of an import.
+    """Options of an import.
 
-    `strict` refuses everything when one record cannot be read, or something would be missed. `again` brings a deleted
-    conversation back. `since`, in nanoseconds since 1970, leaves out sessions whose last message is older.
+    strict: import nothing if a record cannot be read or a file would be skipped
+    again: also import conversations that were deleted here
+    title: title of the one conversation
+    since: nanoseconds since 1970; leave out sessions whose last message is older
     """
 
     dry_run: bool = False
     strict: bool = False
     again: bool = False
     title: str | None = None
-    report: bool = False
     since: int | None = None
 
 
@@ -57,170 +58,171 @@ def import_sources(
     repository: Repository,
     sources: Sequence[Source],
     formats: Sequence[Format],
-    wishes: ImportOptions = DEFAULT_OPTIONS,
+    options: ImportOptions = DEFAULT_OPTIONS,
     *,
-    advance: Advance = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     skipped: Sequence[Skipped] = (),
     notes: Sequence[Note] = (),
 ) -> Imported:
-    """Bring sources in; what the store has already is not written again, and a run that changes nothing writes nothing.
+    """Import sources; a run that finds nothing new writes nothing.
 
-    `advance` is told the bytes of each source when it is done; `skipped` and `notes` are what is known before, and come
-    first. When another import was faster with a source, everything is looked at again.
+    `on_progress` is called with the size of each finished source. `skipped` and `notes` come first in the result. If
+    another process imports one of the sources meanwhile, the run starts again.
 
     Raises:
-        CannotImport, Inaccessible: nothing came in, or a strict import found something.
-        Invalid: a title for several conversations.
-        Busy, Inaccessible: nothing was brought in.
+        CannotImport, Inaccessible: no source can be imported, or a strict import found a problem.
+        Invalid: one title for several conversations.
+        Busy: other processes keep importing the same sources.
     """
-    passed_over, said = list(skipped), list(notes)
-    works = open_sources(sources, formats, passed_over, strict=wishes.strict)
-    if wishes.since is not None:
-        works = drop_older(works, wishes.since, said)
-    said += [Note(missed.trouble.message, missed.trouble.hint) for missed in passed_over if missed.trouble is not None]
-    if wishes.dry_run:
-        with overlay_of(repository) as shadow, bulk_objects(shadow, keep=False) as objects:
-            run = _bring_all(shadow, objects, works, wishes, notes=said, advance=advance)
-            return _result(run, number_conversations(run), passed_over, None, wishes)
-    for _ in range(_TURNS):
+    all_skipped, all_notes = list(skipped), list(notes)
+    queue = open_sources(sources, formats, all_skipped, strict=options.strict)
+    if options.since is not None:
+        queue = drop_older(queue, options.since, all_notes)
+    all_notes += [Note(found.error.message, found.error.hint) for found in all_skipped if found.error is not None]
+    if options.dry_run:
+        with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
+            run = _import_all(overlay, objects, queue, options, notes=all_notes, on_progress=on_progress)
+            return _build_result(run, number_conversations(run), all_skipped, None, options)
+    for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:
-            run = _bring_all(repository, objects, works, wishes, notes=said, advance=advance)
+            run = _import_all(repository, objects, queue, options, notes=all_notes, on_progress=on_progress)
         with exclusive_write(repository):
             if not run.is_overtaken():
-                return _place(run, passed_over, wishes)
-        advance = _nowhere
-    raise Busy("other imports keep bringing in the same sources", hint="try again in a moment")
+                return _update_refs(run, all_skipped, options)
+        on_progress = _ignore_progress
+    raise Busy("other processes keep importing the same sources", hint="try again in a moment")
 
 
-def _nowhere(_: int) -> None:
-    """Tell nobody how far a further turn is."""
+def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
+    """Return the conversations of the run by id; new ones get the next numbers in source order."""
+    found: dict[ConversationId, ImportTarget] = {}
+    number = int(next_conversation_id(run.repository).removeprefix("conv-"))
+    for target in run.targets:
+        if target.conversation is None:
+            target.conversation = ConversationId(f"conv-{number:03d}")
+            number += 1
+        found[target.conversation] = target
+    return found
 
 
-def _bring_all(
+def collect_changes(
+    run: ImportRun, objects: Objects, title: str | None
+) -> tuple[dict[ConversationId, ImportTarget], list[RefChange]]:
+    """Return the conversations to update and all ref changes. Deleted conversations are left out without `again`."""
+    changes: list[RefChange] = []
+    updated: dict[ConversationId, ImportTarget] = {}
+    unnumbered = {target.root for target in run.targets if target.conversation is None}
+    for conversation, target in number_conversations(run).items():
+        new = target.root in unnumbered
+        if new and not run.again and _was_deleted(run, target):
+            hint = "restore it with --again, or with: scopes undo"
+            run.notes.append(Note(f"session {target.document.native_id} was deleted here and stays deleted", hint))
+            continue
+        updates = _update_branches(run, conversation, target, new=new)
+        current = read_metadata(run.repository, conversation).title
+        if title is not None and current not in (None, title):
+            hint = f"change it with: scopes conv rename {conversation} --title TEXT"
+            run.notes.append(Note(f"{conversation} already has a title: {current}", hint))
+        updates.title = title or next((session.title for session in target.sessions if session.title), None)
+        changes += finish(run.repository, objects, updates)
+        run.notes += updates.notes
+        updated[conversation] = target
+    return updated, [*changes, *run.records.list_changes()] if updated else []
+
+
+def _import_all(
     repository: Repository,
     objects: BulkObjects,
-    works: list[QueuedSource],
-    wishes: ImportOptions,
+    queue: list[QueuedSource],
+    options: ImportOptions,
     *,
     notes: Sequence[Note],
-    advance: Advance,
+    on_progress: OnProgress,
 ) -> ImportRun:
-    """Weave all sources, each family's memory being let go when its last one is in."""
-    homes = ImportTargets(repository, objects, [source_key_of(work.session) for work in works])
-    sizes = [work.source.size for work in works]
-    works = [use_stored_source(objects, homes, work) for work in works]
-    run = ImportRun(repository, objects, homes, ForkPoints(objects, homes), wishes.again, notes=list(notes))
-    families = number_families([work.session for work in works], homes)
-    last = {family: place for place, family in enumerate(families)}
-    for place, (work, family, size) in enumerate(zip(works, families, sizes, strict=True)):
-        import_source(run, work, family)
-        if last[family] == place:
-            run.let_go(family)
-        advance(size)
-    if wishes.strict:
+    """Write the objects of all sources; the memory of a family is freed after its last source."""
+    targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue])
+    run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
+    sizes = [queued.source.size for queued in queue]
+    queue = [use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued) for queued in queue]
+    families = number_families([queued.session for queued in queue], targets.roots_of)
+    last = {family: position for position, family in enumerate(families)}
+    for position, (queued, family, size) in enumerate(zip(queue, families, sizes, strict=True)):
+        import_source(run, replace(queued, family=family))
+        if last[family] == position:
+            run.release(family)
+        on_progress(size)
+    if options.strict:
         refuse_unparsed(run.sources)
-    if wishes.title is not None and (count := len(list(homes))) > 1:
-        hint = "name one transcript, or give each a title with: scopes conv rename CONV --title TEXT"
+    if options.title is not None and (count := len(list(targets))) > 1:
+        hint = "name one transcript, or set titles with: scopes conv rename CONV --title TEXT"
         raise Invalid(f"one title for {count} conversations", hint=hint)
     return run
 
 
-def _place(run: ImportRun, skipped: Sequence[Skipped], wishes: ImportOptions) -> Imported:
-    """Move the refs; the store is ours alone."""
+def _ignore_progress(_: int) -> None:
+    """Report no progress: a further attempt would count the sources twice."""
+
+
+def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOptions) -> Imported:
+    """Move the refs and record the operation. Needs the exclusive lock."""
     with bulk_objects(run.repository) as objects:
-        conversations, changes = place_conversations(run, objects, wishes.title)
+        conversations, changes = collect_changes(run, objects, options.title)
     operation = None
     if changes:
-        sources, homes = len(run.sources), len(conversations)
-        summary = f"bring in {sources} source{'s' * (sources != 1)} into {homes} conversation{'s' * (homes != 1)}"
+        sources, count = len(run.sources), len(conversations)
+        summary = f"import {sources} source{'s' * (sources != 1)} into {count} conversation{'s' * (count != 1)}"
         operation = record_operation(run.repository, "import", summary, changes).id
-    return _result(run, conversations, skipped, operation, wishes)
+    return _build_result(run, conversations, skipped, operation, options)
 
 
-def _result(
+def _update_branches(run: ImportRun, conversation: ConversationId, target: ImportTarget, *, new: bool) -> BranchUpdates:
+    updates = begin_updates(run.repository, target, conversation, new=new)
+    for session in target.sessions:
+        update_branches(run.repository, updates, session)
+    return updates
+
+
+def _was_deleted(run: ImportRun, target: ImportTarget) -> bool:
+    """Return True if sources were imported before into a conversation that does not exist."""
+    tracked = any(run.targets.tracked.get(session.key) and not session.moved for session in target.sessions)
+    return tracked or bool(target.unchanged)
+
+
+def _build_result(
     run: ImportRun,
     conversations: dict[ConversationId, ImportTarget],
     skipped: Sequence[Skipped],
     operation: OperationId | None,
-    wishes: ImportOptions,
+    options: ImportOptions,
 ) -> Imported:
     return Imported(
         sources=tuple(run.sources),
-        conversations=tuple(_describe(run, conversation, home) for conversation, home in conversations.items()),
+        conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
         skipped=(*skipped, *run.copies),
-        dry_run=wishes.dry_run,
+        dry_run=options.dry_run,
         operation=operation,
-        notes=tuple(dict.fromkeys([*_unparsed(run), *run.notes])),
+        notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes])),
     )
 
 
-def _unparsed(run: ImportRun) -> list[Note]:
-    """Say how many records were not understood, and where the first of them is."""
+def _note_unparsed(run: ImportRun) -> list[Note]:
+    """Return a note with the number of unreadable records and the first of them."""
     count = sum(source.unparsed for source in run.sources)
     if not count:
         return []
     first = next(source for source in run.sources if source.problems)
-    text = f"{count} record{'s' if count > 1 else ''} could not be read and {'are' if count > 1 else 'is'} kept"
-    return [Note(f"{text}: {first.path}, {first.problems[0]}", "every byte of every source: --report")]
+    records = "1 record" if count == 1 else f"{count} records"
+    text = f"{records} could not be read and {'is' if count == 1 else 'are'} kept as raw bytes"
+    return [Note(f"{text}: {first.path}, {first.problems[0]}", "see what every byte became with: --report")]
 
 
-def _describe(run: ImportRun, conversation: ConversationId, home: ImportTarget) -> ConversationImported:
-    kept = sum(len(run.homes.tracked.get(key, ())) for key in home.kept)
+def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget) -> ConversationImported:
+    unchanged = sum(len(run.targets.tracked.get(key, ())) for key in target.unchanged)
     return ConversationImported(
         id=conversation,
-        uuid=home.document.uuid,
+        uuid=target.document.uuid,
         title=read_metadata(run.repository, conversation).title,
-        messages=home.messages,
-        new_messages=home.new_messages,
-        branches=kept + sum(len(woven.leaves) for woven in home.woven),
+        messages=target.messages,
+        new_messages=target.new_messages,
+        branches=unchanged + sum(len(session.tips) for session in target.sessions),
     )
-
-
-def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
-    """Give every conversation of the run its id; new ones get the next numbers, in the order of the sources."""
-    found: dict[ConversationId, ImportTarget] = {}
-    number = int(next_conversation_id(run.repository).removeprefix("conv-"))
-    for home in run.homes:
-        if home.conversation is None:
-            home.conversation = ConversationId(f"conv-{number:03d}")
-            number += 1
-        found[home.conversation] = home
-    return found
-
-
-def place_conversations(
-    run: ImportRun, objects: Objects, title: str | None
-) -> tuple[dict[ConversationId, ImportTarget], list[RefChange]]:
-    """Collect the ref changes of all conversations; what was deleted stays so unless it is wanted again."""
-    changes: list[RefChange] = []
-    placed: dict[ConversationId, ImportTarget] = {}
-    unnumbered = {home.root for home in run.homes if home.conversation is None}
-    for conversation, home in number_conversations(run).items():
-        fresh = home.root in unnumbered
-        if fresh and not run.again and _was_here(run, home):
-            hint = "bring it back with --again, or with: scopes undo"
-            run.notes.append(Note(f"session {home.document.native_id} was deleted here and stays so", hint))
-            continue
-        landing = _land(run, conversation, home, fresh=fresh)
-        known = read_metadata(run.repository, conversation).title
-        if title is not None and known not in (None, title):
-            hint = f"give it another title with: scopes conv rename {conversation} --title TEXT"
-            run.notes.append(Note(f"{conversation} has a title already: {known}", hint))
-        landing.title = title or next((woven.title for woven in home.woven if woven.title), None)
-        changes += finish(run.repository, objects, landing)
-        run.notes += landing.notes
-        placed[conversation] = home
-    return placed, [*changes, *run.records.list_changes()] if placed else []
-
-
-def _was_here(run: ImportRun, home: ImportTarget) -> bool:
-    """Tell whether sources of a conversation that is not there have been brought into it before."""
-    tracked = any(run.homes.tracked.get(woven.key) and not woven.moved for woven in home.woven)
-    return tracked or bool(home.kept)
-
-
-def _land(run: ImportRun, conversation: ConversationId, home: ImportTarget, *, fresh: bool) -> BranchUpdates:
-    landing = begin_updates(run.repository, home, conversation, fresh=fresh)
-    for woven in home.woven:
-        update_branches(run.repository, landing, woven.key, woven.leaves, complete=woven.complete, moved=woven.moved)
-    return landing

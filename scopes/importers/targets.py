@@ -1,8 +1,8 @@
-"""Which conversation a session belongs to: its own, or that of the session it is a part of or began from."""
+"""Find the conversation that a session is imported into: its own, or that of the session it continues or is part of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
@@ -12,23 +12,21 @@ from scopes.history.revparse import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
-from scopes.importers.commits import OPEN, ImportedSession, Known, note_calls
+from scopes.importers.commits import OPEN, ImportedSession, KnownMessages
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
 from scopes.model.conversation import Root, decode_root
-from scopes.result import Note
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
-_WANTED = "bring its parent in as well; both then share a conversation"
 TRACKING = "refs/scopes/tracking/"
 UNDATED = format_seconds(0)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """What the store has of a source: the commit of its record, and the record."""
+    """The stored record of a source, and its commit."""
 
     commit: Oid
     record: SourceRecord
@@ -36,13 +34,14 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class CommittedSession:
-    """A session that this run has read.
+    """A session that this run has imported, with the branches it has.
 
-    `complete` tells that it holds all that it held at its last import, `moved` that this was in another conversation.
+    complete: it begins with all the bytes of its previous import
+    moved: its previous import went to another conversation
     """
 
     key: str
-    leaves: list[BranchTip]
+    tips: list[BranchTip]
     title: str | None
     complete: bool = False
     moved: bool = False
@@ -50,94 +49,98 @@ class CommittedSession:
 
 @dataclass(slots=True)
 class ImportTarget:
-    """A conversation that sessions of this run go into; `conversation` is None until it has an id.
+    """A conversation that this run imports into.
 
-    `tips` are where it stood before the run, `read` those whose messages are among `known`, and `unread` those that are
-    not yet. `messages` are counted when all its sources are in, and `new_messages`, those that this run brought.
+    conversation: None until the refs are updated, for a new conversation
+    known: its messages, as far as they have been read
+    tips: commits of its branches and sources before the run
+    unread, read: those of `tips` whose messages are not, or are, in `known`
+    walked: commits that `known` covers
+    sessions: what this run has imported; `unchanged` are keys of sessions that stay as they are
+    messages, new_messages: counted when all its sources are done
     """
 
     root: Oid
     document: Root
     conversation: ConversationId | None = None
-    known: Known = field(default_factory=dict)
-    calls: dict[str, MessageId] = field(default_factory=dict)
-    agents: dict[str, str] = field(default_factory=dict)
+    known: KnownMessages = field(default_factory=KnownMessages)
     tips: list[Oid] = field(default_factory=list)
     unread: list[Oid] = field(default_factory=list)
     read: list[Oid] = field(default_factory=list)
-    learned: set[Oid] = field(default_factory=set)
-    woven: list[CommittedSession] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    walked: set[Oid] = field(default_factory=set)
+    sessions: list[CommittedSession] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
     messages: int = 0
     new_messages: int = 0
 
     @property
     def keys(self) -> list[str]:
-        """Name the sources of this run that belong here."""
-        return [*self.kept, *(woven.key for woven in self.woven)]
+        """Return the keys of the sessions of this run that belong to the conversation."""
+        return [*self.unchanged, *(session.key for session in self.sessions)]
 
 
 @dataclass(frozen=True, slots=True)
 class TargetMatch:
-    """Where a session goes: its conversation, whether that is its own, and the source that it goes on from."""
+    """The conversation of a session; `own` if it is named after the session, `parent` is the source that it continues.
 
-    home: ImportTarget
+    `missing_base` names the session it continues where that was never imported.
+    """
+
+    target: ImportTarget
     own: bool
-    earlier: str | None = None
+    parent: str | None = None
+    missing_base: str | None = None
 
 
 class ImportTargets:
-    """The conversations of one run, by root; those of the store are read when a session needs them."""
+    """The conversations of one run, by root commit. Those of the store are read when a session needs them."""
 
     def __init__(self, repository: Repository, objects: Objects, keys: Iterable[str]) -> None:
         self._repository = repository
         self._objects = objects
-        self._homes: dict[Oid, ImportTarget] = {}
+        self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
         self._conversations: dict[Oid, ConversationId] | None = None
         self._stored: dict[str, StoredRecord | None] = {}
         self._families: dict[int, dict[Oid, ImportTarget]] = {}
-        self.family = 0
-        self._begun: dict[str, Oid] = {}  # the roots of sessions at the last import of their sources
+        self._previous_roots: dict[str, Oid] = {}
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
             self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
-        self._running: set[Oid] = {tip for key in self._sessions_of(keys) for tip in self.tracked.get(key, ())}
+        self._reimported: set[Oid] = {tip for key in self._session_keys(keys) for tip in self.tracked.get(key, ())}
 
     def __iter__(self) -> Iterator[ImportTarget]:
-        """Iterate over the conversations in the order in which they were first met."""
-        return iter(self._homes.values())
+        """Iterate over the conversations in the order of their first use."""
+        return iter(self._targets.values())
 
-    def join(self, session: Session, notes: list[Note]) -> TargetMatch:
-        """Find a session's conversation; what is to be said about it is added to the notes."""
+    def match(self, session: Session, family: int) -> TargetMatch:
+        """Find or create the conversation of a session."""
         for key in parent_source_keys(session):
-            root = self._root_of(key)
+            root = self._find_root(key)
             if root is not None:
                 self._roots[source_key_of(session)] = root
-                return TargetMatch(self.at(root), False, key)
-        if session.base is not None and session.part is None:
-            known = any(note.hint == _WANTED for note in notes)
-            hint = None if known else _WANTED  # once is enough
-            notes.append(Note(f"session {session.native_id} began from {session.base}, which is not here", hint))
-        root = self._roots[source_key_of(session)] = self._find_own_root(session) or self._write_root(session)
-        return TargetMatch(self.at(root), session.part is None)
+                return TargetMatch(self.at(root, family), False, key)
+        root = self._find_own_root(session, family) or self._write_root(session)
+        self._roots[source_key_of(session)] = root
+        missing = session.base if session.part is None else None
+        return TargetMatch(self.at(root, family), session.part is None, missing_base=missing)
 
-    def at(self, root: Oid) -> ImportTarget:
-        """Return the conversation of a root."""
-        if root not in self._homes:
+    def at(self, root: Oid, family: int) -> ImportTarget:
+        """Return the conversation with this root; it is used by a family of sources from now on."""
+        if root not in self._targets:
             if self._conversations is None:
-                self._conversations = _roots_of(self._repository)
+                self._conversations = _list_roots(self._repository)
             tree = read_commit(self._objects, root).tree
             document = decode_root(find_blob(self._objects, tree, "message.json") or b"")
-            home = self._homes[root] = ImportTarget(root, document, self._conversations.get(root))
-            if home.conversation is not None:
-                home.tips = sorted(list_branch_tips(self._repository, home.conversation).values())
-                home.unread = [tip for tip in home.tips if tip not in self._running]
-        self._families.setdefault(self.family, {})[root] = self._homes[root]
-        return self._homes[root]
+            target = self._targets[root] = ImportTarget(root, document, self._conversations.get(root))
+            if target.conversation is not None:
+                target.tips = sorted(list_branch_tips(self._repository, target.conversation).values())
+                target.unread = [tip for tip in target.tips if tip not in self._reimported]
+        self._families.setdefault(family, {})[root] = self._targets[root]
+        return self._targets[root]
 
     def stored(self, key: str) -> StoredRecord | None:
-        """Return what the store has of a source."""
+        """Return the stored record of a source; None if it was never imported."""
         if key not in self._stored:
             ref = self._repository.find_ref(SOURCES + key)
             self._stored[key] = (
@@ -146,81 +149,83 @@ class ImportTargets:
         return self._stored[key]
 
     def roots_of(self, key: str) -> tuple[Oid, ...]:
-        """Return what begins the conversations that a source went into at its last import."""
+        """Return the roots of the conversations that a source went to at its last import."""
         stored = self.stored(key)
         return () if stored is None else (stored.record.root, *stored.record.more_roots)
 
-    def keep(self, home: ImportTarget, key: str) -> None:
-        """Let a session be as the store has it."""
-        home.kept.append(key)
-        home.tips += self.tracked.get(key, ())
-        home.unread += self.tracked.get(key, ())
+    def keep_unchanged(self, target: ImportTarget, key: str) -> None:
+        """Leave a session of the conversation as the store has it."""
+        target.unchanged.append(key)
+        target.tips += self.tracked.get(key, ())
+        target.unread += self.tracked.get(key, ())
 
-    def learn(self, home: ImportTarget, key: str, earlier: str | None, *, own: bool) -> None:
-        """Read which messages and calls a conversation has, before the session of a source is woven into it.
+    def read_known(self, target: ImportTarget, key: str, match: TargetMatch, sub_agent_fields: Sequence[str]) -> None:
+        """Read the messages of a conversation before a session is imported into it.
 
-        Only what would be there if all sources of the run came in at once: nothing of those that are still to come. Of
-        the source itself only with `own`: where nothing but its own bytes has made its messages, or another parser has,
-        whose work is kept.
+        The result must be the same as if all sources of the run were imported at once, so sessions still to come are
+        left out. With `match.own`, the session's own messages of the previous import are read too: nothing else made
+        them, or another parser version did, whose messages are kept.
         """
-        home.tips += self.tracked.get(key, ())
-        sources = [earlier] if earlier is not None and earlier not in home.keys else []
-        wanted = [tip for source in [*sources, *([key] if own else [])] for tip in self.tracked.get(source, ())]
-        tips = [*home.unread, *wanted]
-        for commit in walk_oldest_first(self._objects, tips, home.learned):
-            home.learned.add(commit.oid)
+        target.tips += self.tracked.get(key, ())
+        sources = [match.parent] if match.parent is not None and match.parent not in target.keys else []
+        sources += [key] if match.own else []
+        tips = [*target.unread, *(tip for source in sources for tip in self.tracked.get(source, ()))]
+        for commit in walk_oldest_first(self._objects, tips, target.walked):
+            target.walked.add(commit.oid)
             if commit.parents and not is_root(commit):
                 message = read_message(self._objects, commit.oid)
-                note_calls(message.parts, message_id_of(commit), home.calls, home.agents)
+                target.known.add_calls(message.parts, message_id_of(commit), sub_agent_fields)
                 if OPEN not in message.extra:
-                    home.known.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)
-        home.read += tips
-        home.unread = []
+                    target.known.commits.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)
+        target.read += tips
+        target.unread = []
 
-    def of_family(self, family: int) -> list[ImportTarget]:
-        """Return the conversations that a family of sources has gone into."""
+    def take_family(self, family: int) -> list[ImportTarget]:
+        """Return the conversations that a family of sources has used, and forget the family."""
         return list(self._families.pop(family, {}).values())
 
-    def settle(self, home: ImportTarget, threads: Mapping[str, ImportedSession]) -> None:
-        """Count a conversation's messages, and forget what only further sources of it would need.
+    def finish(self, target: ImportTarget, imported: Mapping[str, ImportedSession]) -> None:
+        """Count the messages of a conversation and free what only further sources of it would need.
 
-        Should one come all the same, it is learned again from what is written.
+        If another source comes after all, the messages are read again from the written commits.
         """
-        before = self._messages_below(home.tips)
-        now = {identity for thread in threads.values() for identity in thread.ids.values()}
-        now |= self._messages_below([t.tip for woven in home.woven if woven.key not in threads for t in woven.leaves])
-        left = {tip for woven in home.woven if woven.complete for tip in self.tracked.get(woven.key, ())}
-        staying = self._messages_below([tip for tip in home.tips if tip not in left])
-        home.messages, home.new_messages = len(now | staying), len(now - before)
-        home.unread += [*home.read, *(leaf.tip for woven in home.woven for leaf in woven.leaves)]
-        home.read, home.known, home.calls, home.agents, home.learned = [], {}, {}, {}, set()
+        before = self._messages_below(target.tips)
+        now = {identity for session in imported.values() for identity in session.ids.values()}
+        latest = {session.key: session for session in target.sessions}  # the one that `imported` has
+        rest = [done for done in target.sessions if done.key not in imported or done is not latest[done.key]]
+        now |= self._messages_below([leaf.tip for session in rest for leaf in session.tips])
+        replaced = {tip for done in target.sessions if done.complete for tip in self.tracked.get(done.key, ())}
+        remaining = self._messages_below([tip for tip in target.tips if tip not in replaced])
+        target.messages, target.new_messages = len(now | remaining), len(now - before)
+        target.unread += [*target.read, *(leaf.tip for session in target.sessions for leaf in session.tips)]
+        target.read, target.known, target.walked = [], KnownMessages(), set()
 
     def _messages_below(self, tips: Iterable[Oid]) -> set[MessageId]:
         return {message_id_of(commit) for commit in walk_newest_first(self._objects, tips) if not is_root(commit)}
 
-    def _sessions_of(self, keys: Iterable[str]) -> Iterator[str]:
-        """Yield the keys of sources, and of all other sessions that they held at their last import."""
+    def _session_keys(self, keys: Iterable[str]) -> Iterator[str]:
+        """Yield the keys of sources and of all other sessions that they held at their last import."""
         for key in keys:
             yield key
             stored = self.stored(key)
             if stored is not None:
-                self._begun |= {key: stored.record.root, **dict(stored.record.sessions)}
+                self._previous_roots |= {key: stored.record.root, **dict(stored.record.sessions)}
                 yield from (session for session, _ in stored.record.sessions)
 
-    def _root_of(self, key: str) -> Oid | None:
-        """Find the root of a source's conversation: from this run, or from its record."""
+    def _find_root(self, key: str) -> Oid | None:
+        """Return the root of a source's conversation, from this run or from its stored record."""
         if key in self._roots:
             return self._roots[key]
         stored = self.stored(key)
         return None if stored is None else stored.record.root
 
-    def _find_own_root(self, session: Session) -> Oid | None:
-        """Find what a session's own conversation began with at its last import, whatever its beginning says by now."""
-        root = self._begun.get(source_key_of(session))
+    def _find_own_root(self, session: Session, family: int) -> Oid | None:
+        """Return the root of the session's own conversation at its last import, even if its header has changed."""
+        root = self._previous_roots.get(source_key_of(session))
         if root is None or not self._repository.has(root):
             return None
         own = session_uuid(session.format, session.native_id)
-        return root if self.at(root).document.uuid == own else None
+        return root if self.at(root, family).document.uuid == own else None
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(
@@ -233,8 +238,8 @@ class ImportTargets:
         return write_root_commit(self._objects, document, {})
 
 
-def _roots_of(repository: Repository) -> dict[Oid, ConversationId]:
-    """Return the root of every conversation that names it in its metadata."""
+def _list_roots(repository: Repository) -> dict[Oid, ConversationId]:
+    """Return the conversations of the store by root commit, as their metadata names it."""
     found: dict[Oid, ConversationId] = {}
     for conversation in conversation_ids(repository):
         main = read_metadata(repository, conversation).branches.get(MAIN)

@@ -1,4 +1,4 @@
-"""Which sources a run reads, and in which order: every session once, and what others began from before them."""
+"""Decide which sources a run imports and in which order: each session once, and parents before what continues them."""
 
 from __future__ import annotations
 
@@ -9,134 +9,138 @@ from scopes.clock import parse_time
 from scopes.errors import CannotImport
 from scopes.importers.archive import digest_of
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.base import Format, Source, choose_format
+from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Draft, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.results import Skipped, skip_unreadable
 from scopes.result import Note
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class QueuedSource:
-    """A source that was opened: its format, the session that it begins with, and the copies that it contains."""
+    """A source to import: its format, its first session, and the shorter copies that it contains.
+
+    Sources that continue each other have the same `family` number.
+    """
 
     source: Source
     format: Format
     session: Session
     copies: tuple[Source, ...] = ()
+    family: int = 0
 
 
 def open_sources(
     sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped], *, strict: bool = False
 ) -> list[QueuedSource]:
-    """Find out what every source is; returns those to read, in the order in which they are to be read.
+    """Find the format and session of every source; return those to import, in import order.
 
-    What is in no known format, or cannot be read, is added to `skipped`; copies are with their work.
+    Unreadable sources and those in no known format are added to `skipped`. Copies go with the longest source.
 
     Raises:
-        CannotImport, Inaccessible: a file that somebody would miss was passed over, and `strict` allows none, or there
-            is nothing else.
+        CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left.
     """
-    works = _in_order(_told_apart(_open_all(sources, formats, skipped)))
-    troubles = [found.trouble for found in skipped if found.trouble is not None]
-    if troubles and (strict or not works):
-        raise troubles[0]
-    return works
+    queued = _sort(_merge_copies(_open_all(sources, formats, skipped)))
+    errors = [found.error for found in skipped if found.error is not None]
+    if errors and (strict or not queued):
+        raise errors[0]
+    return queued
+
+
+def drop_older(queue: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
+    """Return the sources of sessions with a message at or after `since` (nanoseconds since 1970), or without times.
+
+    Record times count, not the file's. The parts of a session stay together. A note says how many were left out.
+    """
+    latest: dict[tuple[str, str], list[int]] = {}
+    for queued in queue:
+        latest.setdefault(_session_name(queued), []).extend(_newest_time(queued))
+    kept = [queued for queued in queue if max(latest[_session_name(queued)], default=since) >= since]
+    if len(kept) < len(queue):
+        text = f"{len(queue) - len(kept)} of {len(queue)} transcripts were left out: all their messages are older"
+        notes.append(Note(text))
+    return kept
 
 
 def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[QueuedSource]:
-    works = []
+    queue = []
     for source in sources:
         try:
             chosen = choose_format(formats, source)
-            first = next(iter(chosen.walk_events(source)), None)
+            session = read_session(chosen, source)
         except CannotImport as error:
-            missed = error if source.named or len(sources) == 1 else None
-            reason = error.message.removeprefix(f"{source.path} ")
-            skipped.append(Skipped(path=source.path, reason=reason, trouble=missed, told=missed is not None))
+            asked_for = error if source.named or len(sources) == 1 else None
+            reason = error.message.removeprefix(f"{source.path}: ").removeprefix(f"{source.path} ")
+            skipped.append(Skipped(path=source.path, reason=reason, error=asked_for, noted=asked_for is not None))
             continue
         except OSError as error:
             skipped.append(skip_unreadable(source.path, error))
             continue
-        if isinstance(first, Session):
-            works.append(QueuedSource(source, chosen, first))
+        if session is not None:
+            queue.append(QueuedSource(source, chosen, session))
         else:
-            skipped.append(Skipped(path=source.path, reason="holds no session"))
-    return works
+            skipped.append(Skipped(path=source.path, reason="contains no session"))
+    return queue
 
 
-def _told_apart(works: list[QueuedSource]) -> list[QueuedSource]:
-    """Let every session be read once: of its copies the longest; one that differs from it becomes a part of its own."""
+def _merge_copies(queue: list[QueuedSource]) -> list[QueuedSource]:
+    """Keep the longest source of every session; others are its copies, or parts of the session if they differ."""
     by_key: dict[str, list[QueuedSource]] = {}
-    for work in works:
-        by_key.setdefault(source_key_of(work.session), []).append(work)
+    for queued in queue:
+        by_key.setdefault(source_key_of(queued.session), []).append(queued)
     kept = []
-    for copies in by_key.values():
-        copies.sort(key=lambda work: (-work.source.size, work.source.path))
-        longest = copies[0]
-        for work in copies[1:]:
-            digest = digest_of(work.source, work.source.size)
-            if digest == digest_of(longest.source, work.source.size):
-                longest = replace(longest, copies=(*longest.copies, work.source))
+    for same_session in by_key.values():
+        same_session.sort(key=lambda queued: (-queued.source.size, queued.source.path))
+        longest = same_session[0]
+        for queued in same_session[1:]:
+            digest = digest_of(queued.source, queued.source.size)
+            if digest == digest_of(longest.source, queued.source.size):
+                longest = replace(longest, copies=(*longest.copies, queued.source))
             else:
-                part = f"{work.session.part or 'copy'}-{digest[:SHORT_ID]}"
-                details = {"line": "copy", **work.session.details}
-                kept.append(replace(work, session=replace(work.session, part=part, details=details)))
+                part = f"{queued.session.part or 'copy'}-{digest[:SHORT_ID]}"
+                details = {"line": "copy", **queued.session.details}
+                kept.append(replace(queued, session=replace(queued.session, part=part, details=details)))
         kept.append(longest)
     return kept
 
 
-def _in_order(works: list[QueuedSource]) -> list[QueuedSource]:
-    """Sort: what others began from first, then by creation time, then by native id; the same on every machine."""
-    works.sort(key=lambda work: (work.session.part is not None, work.session.native_id, work.session.part or ""))
-    works.sort(key=lambda work: parse_time(work.session.created or "") or 0)
-    by_key = {source_key_of(work.session): work for work in works}
+def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:
+    """Sort by creation time, then by native id, with parents first; the order is the same on every machine."""
+    queue.sort(key=_sort_key)
+    by_key = {source_key_of(queued.session): queued for queued in queue}
     ordered: dict[str, QueuedSource] = {}
-    for work in works:
-        _add(work, by_key, ordered)
+    for queued in queue:
+        _add_after_parents(queued, by_key, ordered)
     return list(ordered.values())
 
 
-def _add(work: QueuedSource, by_key: dict[str, QueuedSource], ordered: dict[str, QueuedSource]) -> None:
-    """Add a source behind those it began from, of which none is added twice; a circle is cut where it was entered."""
-    line = [work]
-    seen = {source_key_of(work.session)}
-    while (before := _before(line[-1], by_key)) is not None and source_key_of(
-        before.session
-    ) not in seen | ordered.keys():
-        seen.add(source_key_of(before.session))
-        line.append(before)
-    for waiting in reversed(line):
-        ordered.setdefault(source_key_of(waiting.session), waiting)
+def _sort_key(queued: QueuedSource) -> tuple[int, bool, str, str]:
+    session = queued.session
+    return parse_time(session.created or "") or 0, session.part is not None, session.native_id, session.part or ""
 
 
-def _before(work: QueuedSource, by_key: dict[str, QueuedSource]) -> QueuedSource | None:
-    return next((by_key[key] for key in parent_source_keys(work.session) if key in by_key), None)
+def _add_after_parents(queued: QueuedSource, by_key: dict[str, QueuedSource], ordered: dict[str, QueuedSource]) -> None:
+    """Add a source after those that it continues, each once; a cycle is cut where it was entered."""
+    line = {source_key_of(queued.session): queued}
+    parent = _find_parent(queued, by_key)
+    while parent is not None and (key := source_key_of(parent.session)) not in line and key not in ordered:
+        line[key] = parent
+        parent = _find_parent(parent, by_key)
+    for key, member in reversed(line.items()):
+        ordered.setdefault(key, member)
 
 
-def drop_older(works: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
-    """Return the sources of sessions with a message at or after `since` (nanoseconds since 1970), or with none dated.
-
-    The parts of a session stay together. How many are left out is added to the notes.
-    """
-    latest: dict[tuple[str, str], list[int]] = {}
-    for work in works:
-        latest.setdefault(_session_of(work), []).extend(_times(work))
-    kept = [work for work in works if max(latest[_session_of(work)], default=since) >= since]
-    if len(kept) < len(works):
-        notes.append(
-            Note(f"{len(works) - len(kept)} of {len(works)} transcripts were left out: nothing in them is as new")
-        )
-    return kept
+def _find_parent(queued: QueuedSource, by_key: dict[str, QueuedSource]) -> QueuedSource | None:
+    return next((by_key[key] for key in parent_source_keys(queued.session) if key in by_key), None)
 
 
-def _session_of(work: QueuedSource) -> tuple[str, str]:
-    return work.session.format, work.session.native_id
+def _session_name(queued: QueuedSource) -> tuple[str, str]:
+    return queued.session.format, queued.session.native_id
 
 
-def _times(work: QueuedSource) -> list[int]:
-    """Return when the last message of a source was written, as far as it says."""
-    events = work.format.walk_events(work.source)
+def _newest_time(queued: QueuedSource) -> list[int]:
+    """Return the time of the newest message of a source; an empty list if no message has a time."""
+    events = queued.format.walk_events(queued.source)
     times = (parse_time(event.time) for event in events if isinstance(event, Draft) and event.time is not None)
     newest = max((time for time in times if time is not None), default=None)
     return [] if newest is None else [newest]

@@ -21,7 +21,7 @@ def rows(found):
     return [(row.key, row.value, row.head.id) for row in found.rows]
 
 
-def test_the_last_message_that_said_so_is_named(repository):
+def test_blame_names_the_last_message_that_set_the_claim(repository):
     history(repository, "main: a")
     decide(repository, "conv-001", "jwt")
     second = decide(repository, "conv-001", "sessions")
@@ -29,7 +29,7 @@ def test_the_last_message_that_said_so_is_named(repository):
     assert rows(blame(repository, "conv-001", key="decisions/auth")) == [("decisions/auth", "sessions", second)]
 
 
-def test_a_merge_passes_on_who_said_it(repository):
+def test_a_merge_does_not_change_the_blamed_message(repository):
     history(repository, "main: a", "fix@a:")
     said = decide(repository, "conv-001/fix", "jwt", author="dave")
     say(repository, "conv-001/main", "meanwhile")
@@ -37,7 +37,7 @@ def test_a_merge_passes_on_who_said_it(repository):
     assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", said)]
 
 
-def test_a_resolution_is_the_message_that_decided(repository):
+def test_a_conflict_resolution_is_the_blamed_message(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
@@ -49,7 +49,7 @@ def test_a_resolution_is_the_message_that_decided(repository):
     ]
 
 
-def test_a_group_names_everything_below_it(repository):
+def test_a_group_of_keys_selects_every_key_below_it(repository):
     history(repository, "main: a")
     ids = [decide(repository, "conv-001", "jwt", topic=topic) for topic in ("auth", "data/base")]
     found = blame(repository, "conv-001", key="decisions")
@@ -57,7 +57,7 @@ def test_a_group_names_everything_below_it(repository):
     assert rows(blame(repository, "conv-001", key="decisions/data/base")) == rows(found)[1:]
 
 
-def test_a_file_is_named_by_its_path(repository):
+def test_a_file_is_blamed_by_its_path(repository):
     history(repository, "main: a")
     files = [{"path": "src/app.py", "op": "edit", "content_hash": "sha256:1"}]
     said = say(repository, "conv-001", "edited", files=files).id
@@ -65,7 +65,7 @@ def test_a_file_is_named_by_its_path(repository):
     assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", said)
 
 
-def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(repository):
+def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the state of conv-001 has no 'decisions/auth'"):
         blame(repository, "conv-001", key="decisions/auth")

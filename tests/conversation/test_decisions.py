@@ -31,7 +31,7 @@ def test_a_decision_is_listed_with_commit_date_and_agent(repository):
     assert cat(repository, row.head.oid[:8]).message.time == "2026-02-01T12:00:00Z"
 
 
-def test_decisions_come_oldest_first_and_other_messages_not_at_all(repository):
+def test_only_decisions_are_listed_oldest_first(repository):
     history(repository, "main: a")
     decide(repository, "storage", "sqlite")
     say(repository, "conv-001", "we decided nothing else")
@@ -46,14 +46,14 @@ def test_a_later_decision_on_the_same_topic_replaces_the_first(repository):
     assert stand(repository) == [("storage", "sqlite", False), ("storage", "git", True)]
 
 
-def test_the_same_decision_again_stands_both_times(repository):
+def test_a_repeated_decision_is_current_in_both_rows(repository):
     history(repository, "main: a")
     for author in ("carol", "dave"):
         decide(repository, "storage", "git", author=author)
     assert stand(repository) == [("storage", "git", True), ("storage", "git", True)]
 
 
-def test_a_decision_stands_where_the_active_branch_holds_it(repository):
+def test_a_decision_is_current_if_the_active_branch_has_it(repository):
     history(repository, "main: a", "fix:")
     decide(repository, "storage", "git", where="conv-001/main")
     decide(repository, "storage", "sqlite", where="conv-001/fix")
@@ -62,7 +62,7 @@ def test_a_decision_stands_where_the_active_branch_holds_it(repository):
     assert stand(repository) == [("storage", "git", False), ("storage", "sqlite", True)]
 
 
-def test_a_decision_that_was_taken_back_is_gone(repository):
+def test_a_rewound_decision_is_not_listed(repository):
     history(repository, "main: a")
     decide(repository, "storage", "git")
     rewind(repository, "conv-001")
@@ -76,7 +76,7 @@ def test_a_topic_may_be_any_text(repository, topic):
     assert stand(repository) == [(topic, "yes", True)]
 
 
-def test_a_conversation_without_decisions_has_none_and_an_unknown_one_is_refused(repository):
+def test_an_empty_conversation_has_no_decisions_and_an_unknown_one_is_refused(repository):
     history(repository, "main: a")
     assert decisions(repository, "conv-001").decisions == ()
     with pytest.raises(NotFound):

@@ -23,7 +23,7 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
 
-def test_a_deleted_conversation_is_gone_with_all_its_branches(repository):
+def test_a_deleted_conversation_has_no_branches(repository):
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
     done = delete(repository, "conv-001")
@@ -33,7 +33,7 @@ def test_a_deleted_conversation_is_gone_with_all_its_branches(repository):
         show(repository, "conv-001")
 
 
-def test_a_deleted_conversation_lies_in_the_trash(repository):
+def test_a_deleted_conversation_is_in_the_trash(repository):
     """Storage format: nothing is lost before gc is told to let go."""
     drawn = history(repository, "main: a", "fix/deep: b")
     meta = refs(repository)["refs/scopes/meta/conv-001"]
@@ -46,7 +46,7 @@ def test_a_deleted_conversation_lies_in_the_trash(repository):
     }
 
 
-def test_undo_brings_a_deleted_conversation_back_as_it_was(repository):
+def test_undo_restores_a_deleted_conversation(repository):
     """P9."""
     history(repository, "main: a", "fix: b")
     tag(repository, "conv-001", "v1")
@@ -62,7 +62,7 @@ def test_undo_brings_a_deleted_conversation_back_as_it_was(repository):
     assert verify(repository).findings == ()
 
 
-def test_two_lives_of_one_id_are_deleted_and_brought_back_in_turn(repository):
+def test_two_conversations_with_one_id_are_deleted_and_restored_in_turn(repository):
     """Delete, create again under the same id, delete again, undo all of it: each life is whole."""
     history(repository, "main: a", conversation="login")
     first = refs(repository)
@@ -80,7 +80,7 @@ def test_two_lives_of_one_id_are_deleted_and_brought_back_in_turn(repository):
     assert texts(repository, "login") == ["a"]
 
 
-def test_a_deletion_is_not_undone_over_another_life_of_the_id(repository):
+def test_a_deletion_is_not_undone_while_the_id_is_in_use_again(repository):
     history(repository, "main: a", conversation="login")
     gone = delete(repository, "login")
     history(repository, "main: b", conversation="login")
@@ -111,7 +111,7 @@ def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
     assert refs(repository) == before
 
 
-def test_a_branch_whose_messages_others_have_is_deleted(repository):
+def test_a_branch_whose_messages_are_on_another_branch_is_deleted(repository):
     """S4-7."""
     drawn = history(repository, "main: a b", "same:", "behind@a:")
     done = delete_branch(repository, "conv", "same")
@@ -121,7 +121,7 @@ def test_a_branch_whose_messages_others_have_is_deleted(repository):
     assert sorted(read_metadata(repository, drawn.conversation).branches) == ["main"]
 
 
-def test_messages_that_any_other_branch_has_are_safe(repository):
+def test_a_branch_contained_in_any_other_branch_can_be_deleted(repository):
     """S4-7: not only its parent."""
     history(repository, "main: a", "fix: b c", "copy@c: d")
     delete_branch(repository, "conv-001", "fix")
@@ -150,7 +150,7 @@ def test_the_active_branch_is_never_deleted(repository):
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 
 
-def test_an_unmerged_branch_is_deleted_by_force_only(repository):
+def test_an_unmerged_branch_is_deleted_only_with_force(repository):
     """S4-7."""
     drawn = history(repository, "main: a", "fix: b")
     before = refs(repository)
@@ -163,7 +163,7 @@ def test_an_unmerged_branch_is_deleted_by_force_only(repository):
 
 
 @pytest.mark.parametrize("abandoned", [True, False])
-def test_undo_brings_a_deleted_branch_back_with_what_was_known_of_it(repository, abandoned):
+def test_undo_restores_a_deleted_branch_with_its_metadata(repository, abandoned):
     """S4-7."""
     history(repository, "main: a")
     branch(repository, "conv-001", purpose="analysis", agent="carol", name="x/y", switch=False)
@@ -177,7 +177,7 @@ def test_undo_brings_a_deleted_branch_back_with_what_was_known_of_it(repository,
     assert verify(repository).findings == ()
 
 
-def test_a_deleted_branchs_name_is_free_and_its_trash_its_own(repository):
+def test_a_deleted_branch_name_can_be_reused_and_deleted_again(repository):
     drawn = history(repository, "main: a", "fix: b")
     delete_branch(repository, "conv-001", "fix", force=True)
     branch(repository, "conv-001", name="fix", switch=False)
@@ -190,14 +190,14 @@ def test_a_deleted_branchs_name_is_free_and_its_trash_its_own(repository):
     assert texts(repository, "conv-001/fix") == ["a", "c"]
 
 
-def test_a_rewound_branch_keeps_what_another_still_has(repository):
+def test_a_branch_rewound_into_another_is_deleted_without_force(repository):
     """S4-7: unmerged is about what the branch has now."""
     history(repository, "main: a", "fix: b")
     rewind(repository, "conv-001/fix")
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 
 
-def test_what_was_deleted_survives_gits_own_gc(repository):
+def test_trash_survives_git_gc(repository):
     """P7: the trash and the operation keep it."""
     drawn = history(repository, "main: a", "fix: b")
     delete_branch(repository, "conv-001", "fix", force=True)

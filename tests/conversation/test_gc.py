@@ -25,7 +25,7 @@ def loose_objects(repository):
     return int(git(repository, "count-objects").split()[0])
 
 
-def test_packing_changes_nothing_that_can_be_seen(repository):
+def test_packing_changes_no_result(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001")
     before, operations = refs(repository), list_operations(repository)
@@ -36,14 +36,14 @@ def test_packing_changes_nothing_that_can_be_seen(repository):
     assert verify(repository).findings == ()
 
 
-def test_many_messages_take_less_room_packed(repository):
+def test_packing_many_messages_saves_space(repository):
     history(repository, "main: " + " ".join(f"m{number}" for number in range(30)))
     done = gc(repository)
     assert 0 < done.bytes_after < done.bytes_before / 3
     assert texts(repository, "conv-001")[-1] == "m29"
 
 
-def test_a_packed_store_goes_on(repository):
+def test_a_packed_store_can_be_written(repository):
     """Also through the very handle that was open before."""
     history(repository, "main: a")
     other = open_store(repository.path)
@@ -54,7 +54,7 @@ def test_a_packed_store_goes_on(repository):
     assert texts(repository, "conv-001") == ["a", "b", "c"]
 
 
-def test_undo_reaches_behind_a_gc(repository):
+def test_undo_works_after_gc(repository):
     """P7, P9."""
     drawn = history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")
@@ -67,7 +67,7 @@ def test_undo_reaches_behind_a_gc(repository):
     assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["b"]
 
 
-def test_what_dead_processes_left_is_removed(repository):
+def test_files_of_dead_processes_are_removed(repository):
     """P4."""
     history(repository, "main: a")
     names = ("refs/heads/conv-001/main.lock", "packed-refs.lock", "objects/tmp_obj_x")
@@ -86,7 +86,7 @@ def expire_everything(repository):
     return done
 
 
-def test_expiring_lets_go_of_operations_and_their_trash(repository):
+def test_expire_deletes_operations_and_their_trash(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     rewind(repository, "conv-001")
     other = history(repository, "main: d")
@@ -103,7 +103,7 @@ def test_expiring_lets_go_of_operations_and_their_trash(repository):
     assert texts(survivor, "conv-001/fix") == ["a", "c"]
 
 
-def test_only_operations_before_the_moment_expire(repository, monkeypatch):
+def test_only_operations_before_the_date_expire(repository, monkeypatch):
     history(repository, "main: a b")
     gone = rewind(repository, "conv-001")
     day = 86_400_000_000_000
@@ -118,14 +118,14 @@ def test_only_operations_before_the_moment_expire(repository, monkeypatch):
         undo(repository, gone.operation)
 
 
-def test_expiring_twice_does_nothing_the_second_time(repository):
+def test_expiring_twice_changes_nothing(repository):
     history(repository, "main: a")
     assert gc(repository, expire_before="now").expired_operations == 1
     again = gc(repository, expire_before="now")
     assert (again.expired_operations, again.expired_refs, again.notes) == (0, 0, ())
 
 
-def test_a_bad_moment_is_refused_before_anything_happens(repository):
+def test_an_invalid_date_is_refused_before_anything_is_written(repository):
     history(repository, "main: a")
     loose = loose_objects(repository)
     for moment in ("soon", ""):
@@ -135,14 +135,14 @@ def test_a_bad_moment_is_refused_before_anything_happens(repository):
     assert loose_objects(repository) == loose
 
 
-def test_a_store_that_somebody_holds_is_busy(repository):
+def test_a_locked_store_is_busy(repository):
     """P7: gc runs alone."""
     git(repository, "config", "scopes.lockTimeout", "0")
     with open_store(repository.path).lock.shared(), pytest.raises(Busy, match="the store is busy"):
         gc(open_store(repository.path))
 
 
-def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
+def test_without_git_gc_is_refused_and_nothing_is_lost(repository, monkeypatch):
     history(repository, "main: a")
     monkeypatch.setattr(git_program, "find_git", lambda: None)
     with pytest.raises(Inaccessible, match="the git program is not installed") as refusal:
@@ -151,7 +151,7 @@ def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
     assert texts(repository, "conv-001") == ["a"]
 
 
-def test_a_cache_that_cannot_be_emptied_is_told(repository, monkeypatch):
+def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
     monkeypatch.setattr("scopes.conversation.gc.forget", lambda directory: [f"no way: {directory}/index"])
     history(repository, "main: a")
     assert gc(repository, caches=("/cache",)).notes == ()

@@ -25,7 +25,7 @@ def test_operations_are_listed_newest_first(repository):
     assert kinds == ["undo", "tag", "branch", "new"]
 
 
-def test_an_append_is_none(repository):
+def test_an_append_is_not_an_operation(repository):
     history(repository, "main: a")
     before = list_operations(repository)
     say(repository, "conv-001", "b")
@@ -33,20 +33,20 @@ def test_an_append_is_none(repository):
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (2, 2), (9, 3), (None, 3)])
-def test_so_many_are_listed(repository, limit, count):
+def test_a_limit_lists_that_many_operations(repository, limit, count):
     for _ in range(3):
         new(repository)
     found = list_operations(repository, limit=limit).operations
     assert [o.summary for o in found] == ["create conv-003", "create conv-002", "create conv-001"][:count]
 
 
-def test_a_negative_number_is_refused(repository):
+def test_a_negative_limit_of_operations_is_refused(repository):
     with pytest.raises(Invalid, match="the number of operations is -3") as refusal:
         list_operations(repository, limit=-3)
     assert refusal.value.hint == "for example: -n 20"
 
 
-def test_an_empty_store_has_none(repository):
+def test_an_empty_store_has_no_operations(repository):
     assert list_operations(repository).operations == ()
 
 
@@ -71,7 +71,7 @@ def test_an_operation_can_be_read_with_git_and_json_tools(repository):
     )
 
 
-def test_old_values_are_parents_so_that_nothing_undo_needs_is_lost(repository):
+def test_old_values_are_parents_so_that_gc_keeps_what_undo_needs(repository):
     """P7."""
     drawn = history(repository, "main: a b")
     rewind(repository, "conv-001")
@@ -79,7 +79,7 @@ def test_old_values_are_parents_so_that_nothing_undo_needs_is_lost(repository):
     assert {drawn.oids["a"], drawn.oids["b"]} <= set(parents)
 
 
-def test_another_process_sees_the_same_log(repository):
+def test_another_process_reads_the_same_operation_log(repository):
     history(repository, "main: a")
     delete(repository, "conv-001")
     assert list_operations(open_store(repository.path)) == list_operations(repository)

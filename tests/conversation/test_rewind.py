@@ -16,7 +16,7 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
 
-def test_the_last_message_is_taken_back_when_nothing_is_named(repository):
+def test_rewind_removes_the_last_message_by_default(repository):
     drawn = history(repository, "main: a b c")
     done = rewind(repository, "conv")
     assert (done.branch, done.messages, done.message) == ("main", 1, drawn.ids["b"])
@@ -25,21 +25,21 @@ def test_the_last_message_is_taken_back_when_nothing_is_named(repository):
 
 
 @pytest.mark.parametrize(("count", "left"), [(1, "ab"), (2, "a"), (3, "")])
-def test_so_many_messages_are_taken_back(repository, count, left):
+def test_rewind_removes_the_given_number_of_messages(repository, count, left):
     history(repository, "main: a b c")
     assert rewind(repository, "conv-001", count=count).messages == count
     assert "".join(texts(repository, "conv-001")) == left
 
 
 @pytest.mark.parametrize("to", ["main~2", "conv-001~2", "conv-001/main~2", "conv/main~2", "v1", "id", "oid", "fix~1"])
-def test_a_branch_goes_back_to_any_message_of_its_history(repository, to):
+def test_a_branch_is_rewound_to_any_message_of_its_history(repository, to):
     drawn = history(repository, "main: a b c", "fix@a: d")
     tag(repository, "conv-001", "v1", "main~2")
     done = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
     assert (done.messages, done.message) == (2, drawn.ids["a"])
 
 
-def test_a_branch_goes_back_to_its_beginning(repository):
+def test_a_branch_is_rewound_to_the_root(repository):
     drawn = history(repository, "main: a b")
     for to in ("main~2", drawn.root[:12]):
         done = rewind(repository, "conv-001", to=to)
@@ -52,7 +52,7 @@ def test_a_branch_goes_back_to_its_beginning(repository):
 
 
 @pytest.mark.parametrize("options", [{"count": 3}, {"to": "main~3"}, {"count": 10**12}])
-def test_nothing_goes_back_past_the_beginning(repository, options):
+def test_rewinding_past_the_root_is_refused(repository, options):
     history(repository, "main: a b")
     before = refs(repository)
     with pytest.raises(NotFound, match="not that many messages") as refusal:
@@ -61,13 +61,13 @@ def test_nothing_goes_back_past_the_beginning(repository, options):
     assert refs(repository) == before
 
 
-def test_an_empty_conversation_has_nothing_to_take_back(repository):
+def test_rewinding_an_empty_conversation_is_refused(repository):
     new(repository)
     with pytest.raises(NotFound, match="not that many messages"):
         rewind(repository, "conv-001")
 
 
-def test_a_message_of_another_branch_or_a_later_one_is_refused(repository):
+def test_rewinding_to_a_message_that_is_not_an_ancestor_is_refused(repository):
     drawn = history(repository, "main: a b c", "fix@a: d")
     rewind(repository, "conv-001/main")
     before = refs(repository)
@@ -80,7 +80,7 @@ def test_a_message_of_another_branch_or_a_later_one_is_refused(repository):
     assert refs(repository) == before
 
 
-def test_a_message_of_another_conversation_is_not_there(repository):
+def test_rewinding_to_a_message_of_another_conversation_is_refused(repository):
     history(repository, "main: a")
     other = history(repository, "main: b")
     with pytest.raises(NotFound):
@@ -89,7 +89,7 @@ def test_a_message_of_another_conversation_is_not_there(repository):
         rewind(repository, "conv-001", to="conv-002/main")
 
 
-def test_going_back_to_the_tip_is_no_operation(repository):
+def test_rewinding_to_the_tip_is_not_an_operation(repository):
     history(repository, "main: a")
     done = rewind(repository, "conv-001", to="main")
     assert (done.messages, done.operation, done.old) == (0, None, done.new)
@@ -99,13 +99,13 @@ def test_going_back_to_the_tip_is_no_operation(repository):
 @pytest.mark.parametrize(
     ("where", "branch"), [("conv-001/fix", None), ("conv-001", "fix"), ("conv/f", None), ("conv", "fi")]
 )
-def test_the_branch_is_named_in_either_way(repository, where, branch):
+def test_the_branch_is_given_by_path_or_option(repository, where, branch):
     history(repository, "main: a", "fix: b c")
     assert rewind(repository, where, branch=branch).branch == "fix"
     assert texts(repository, "conv-001/main") == ["a"]
 
 
-def test_the_active_branch_is_meant_when_none_is_named(repository):
+def test_the_active_branch_is_rewound_by_default(repository):
     history(repository, "main: a", "fix: b c")
     switch(repository, "conv-001", "fix")
     assert rewind(repository, "conv-001").branch == "fix"
@@ -124,7 +124,7 @@ def test_the_active_branch_is_meant_when_none_is_named(repository):
         ({"to": "nope"}, NotFound, "there is no"),
     ],
 )
-def test_what_makes_no_sense_is_refused(repository, options, refused, words):
+def test_contradictory_rewind_options_are_refused(repository, options, refused, words):
     history(repository, "main: a", "fix-1:", "fix-2:")
     before = refs(repository)
     with pytest.raises(refused, match=words) as refusal:
@@ -133,7 +133,7 @@ def test_what_makes_no_sense_is_refused(repository, options, refused, words):
     assert refs(repository) == before
 
 
-def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
+def test_rewound_messages_stay_in_the_store_and_undo_restores_them(repository):
     drawn = history(repository, "main: a b c")
     rewind(repository, "conv-001", count=2)
     git(repository, "reflog", "expire", "--expire=now", "--all")
@@ -142,7 +142,7 @@ def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
     assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["c"]
 
 
-def test_other_branches_stay_where_they_are(repository):
+def test_other_branches_are_not_rewound(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001", count=3)
     assert texts(repository, "conv-001/fix") == ["a", "b", "d"]

@@ -53,7 +53,7 @@ def test_an_empty_store_is_sound(repository):
     assert (seen.conversations, seen.branches, seen.messages, seen.sound) == (0, 0, 0, True)
 
 
-def test_every_state_that_operations_leave_is_sound(repository):
+def test_the_store_is_sound_after_every_operation(repository):
     history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")
     delete(repository, "conv-001")
@@ -63,7 +63,7 @@ def test_every_state_that_operations_leave_is_sound(repository):
     assert found(repository) == []
 
 
-def test_looking_changes_nothing(repository):
+def test_checking_changes_nothing(repository):
     """P10."""
     drawn = history(repository, "main: a b")
     os.unlink(loose(repository, drawn.oids["a"]))
@@ -108,7 +108,7 @@ def test_a_damaged_pack_is_found(repository):
     assert any(where.endswith(".pack") and "checksum" in problem for _, where, problem in found(repository))
 
 
-def test_a_branch_that_vanished_without_an_operation_is_found(repository):
+def test_a_branch_deleted_without_an_operation_is_found(repository):
     """Catalogue 39: packed-refs has no checksum."""
     drawn = history(repository, "main: a", "fix: b")
     git(repository, "update-ref", "-d", "refs/heads/conv-001/fix")
@@ -121,7 +121,7 @@ def test_a_branch_that_vanished_without_an_operation_is_found(repository):
     assert finding.cure.endswith(f"update-ref refs/heads/conv-001/fix {drawn.oids['a']}")
 
 
-def test_a_branch_that_git_made_is_a_warning(repository):
+def test_a_branch_created_with_git_is_a_warning(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
@@ -138,7 +138,7 @@ def test_a_branch_that_git_made_is_a_warning(repository):
         (b'{"id":"x"}', "Scopes-Kind: root", "the root of a conversation is damaged"),
     ],
 )
-def test_a_message_that_is_none_is_found(repository, document, trailers, problem):
+def test_a_commit_with_an_invalid_message_is_found(repository, document, trailers, problem):
     """Catalogue 43: git commits anything."""
     drawn = history(repository, "main: a")
     commit = commit_of(repository, document, drawn.oids["a"], trailers=trailers)
@@ -152,7 +152,7 @@ def test_a_history_without_a_root_is_found(repository):
     assert ("error", "conv-001/main", "its history does not begin with the root of a conversation") in found(repository)
 
 
-def test_what_a_dead_process_left_is_a_warning(repository):
+def test_a_leftover_file_of_a_dead_process_is_a_warning(repository):
     """P4."""
     history(repository, "main: a")
     for name in ("refs/heads/conv-001/main.lock", "objects/tmp_obj_x"):
@@ -162,7 +162,7 @@ def test_what_a_dead_process_left_is_a_warning(repository):
     }  # fmt: skip
 
 
-def test_a_message_after_a_defect_is_still_written(repository):
+def test_a_store_with_a_defect_can_still_be_written(repository):
     """A damaged conversation does not keep another from being used."""
     drawn = history(repository, "main: a")
     history(repository, "main: b")

@@ -20,7 +20,7 @@ each_form = pytest.mark.parametrize("format_name", WRITTEN)
 
 
 @each_form
-def test_an_export_says_what_it_is(repository, format_name):
+def test_an_export_has_conversation_format_and_size(repository, format_name):
     history(repository, "main: a b", "fix@a: c")
     done = export(repository, "conv-001/fix", format_name=format_name)
     assert (done.conversation, done.format, done.messages) == ("conv-001", format_name, 2)
@@ -30,7 +30,7 @@ def test_an_export_says_what_it_is(repository, format_name):
 
 
 @each_form
-def test_the_text_of_every_message_is_in_every_form(repository, format_name):
+def test_every_format_contains_the_text_of_every_message(repository, format_name):
     """Of one branch, and of all where the format_name holds several."""
     import_sample(repository)
     texts = [
@@ -50,7 +50,7 @@ def test_the_text_of_every_message_is_in_every_form(repository, format_name):
 @pytest.mark.parametrize(
     "text", ["```\nopen", "<b>&</b>", "a\n\n---\n\nb", "\u202eevil\u2028", "x" * 100_000, "emoji 🎉"]
 )
-def test_awkward_text_is_in_every_form(repository, format_name, text):
+def test_every_format_contains_awkward_text(repository, format_name, text):
     new(repository)
     say(repository, "conv-001", text)
     whole = exported(repository, format_name=format_name)
@@ -59,7 +59,7 @@ def test_awkward_text_is_in_every_form(repository, format_name, text):
 
 
 @each_form
-def test_every_form_is_text_whose_pieces_can_be_read_alone(repository, format_name):
+def test_every_piece_of_a_text_format_is_valid_utf8(repository, format_name):
     new(repository)
     say(repository, "conv-001", "é🎉\ud800")
     pieces = list(export(repository, "conv-001", format_name=format_name).pieces)
@@ -73,7 +73,7 @@ def test_the_same_history_gives_the_same_bytes(repository, format_name, tmp_path
 
 
 @each_form
-def test_nothing_is_read_before_the_pieces_are(repository, format_name, monkeypatch):
+def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name, monkeypatch):
     drawn = history(repository, "main: a")
     done = export(repository, "conv-001", format_name=format_name)
     monkeypatch.setattr("scopes.store.trees.read_blob", lambda objects, oid: b"damaged")
@@ -82,7 +82,7 @@ def test_nothing_is_read_before_the_pieces_are(repository, format_name, monkeypa
     assert drawn.conversation == done.conversation
 
 
-def test_an_unknown_form_is_refused(repository):
+def test_an_unknown_format_is_refused(repository):
     with pytest.raises(Invalid, match="'yaml' is not an export format") as refusal:
         export(repository, "conv-001", format_name="yaml")
     assert refusal.value.hint == "formats: markdown, json, jsonl, openai, original"
@@ -95,7 +95,7 @@ def test_only_original_bytes_have_a_source(repository):
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_conversation_that_is_not_there_is_refused(repository, format_name):
+def test_an_unknown_conversation_is_refused(repository, format_name):
     with pytest.raises(NotFound, match="there is no conversation 'conv-9'"):
         export(repository, "conv-9", format_name=format_name)
 

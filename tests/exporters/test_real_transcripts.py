@@ -40,7 +40,7 @@ def transcript(request, repository):
     return request.param, conversation_ids(repository)[:MOST_CONVERSATIONS]
 
 
-def test_a_real_transcript_comes_out_in_every_form(repository, transcript):
+def test_a_real_transcript_is_exported_in_every_format(repository, transcript):
     path, conversations = transcript
     for conversation in conversations:
         assert b"".join(export(repository, conversation, format_name="original").pieces) == path.read_bytes()

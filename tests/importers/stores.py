@@ -18,10 +18,10 @@ def new_store(path):
     return open_repository(str(path))
 
 
-def import_toy(repository, *sources, advance=lambda _: None, skipped=(), notes=(), **wishes):
+def import_toy(repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), **options):
     """Import with the toy format."""
-    said = {"advance": advance, "skipped": skipped, "notes": notes}
-    return import_sources(repository, sources, (Toy(),), ImportOptions(**wishes), **said)
+    extra = {"on_progress": on_progress, "skipped": skipped, "notes": notes}
+    return import_sources(repository, sources, (Toy(),), ImportOptions(**options), **extra)
 
 
 def branch_words(repository, branch="main", conversation="conv-001"):

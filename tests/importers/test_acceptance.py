@@ -201,7 +201,7 @@ def test_a_fork_without_a_copy_stands_on_its_base(store):
 def test_a_fork_whose_base_is_missing_comes_in_with_a_warning(store):
     """Acceptance 5."""
     done = bring(store, [source_of(real_transcript(*PAGED[1]))])
-    assert "began from 01a1fcdc" in done.notes[0].text
+    assert "continues 01a1fcdc" in done.notes[0].text
     assert done.conversations[0].messages == 16
 
 

@@ -85,7 +85,7 @@ def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, 
         "a b c d e",
         "import/",
     )
-    assert f"is on {beside}" in done.notes[0].text
+    assert f"are on {beside}" in done.notes[0].text
     view = show(repository, "conv-001")
     assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
     assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)

@@ -11,6 +11,7 @@ import pytest
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders
 from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
 from tests.importers.stores import branch_words, import_toy, new_store, skipped_paths
 from tests.importers.toy import session_records, write_transcript
 
@@ -48,21 +49,21 @@ def test_a_path_that_is_not_there_is_said_so(tmp_path):
 
 
 def test_a_folder_without_transcripts_is_refused(tmp_path):
-    with pytest.raises(CannotImport, match="holds no transcripts"):
+    with pytest.raises(CannotImport, match="contains no transcripts"):
         find_sources(str(tmp_path))
 
 
 def test_a_pipe_is_never_opened(tmp_path):
     """Opening one would wait for a writer for ever."""
     os.mkfifo(tmp_path / "pipe.jsonl")
-    with pytest.raises(CannotImport, match="no regular file"):
+    with pytest.raises(CannotImport, match="not a regular file"):
         find_sources(str(tmp_path / "pipe.jsonl"))
     tree(tmp_path, a=TOY)
     assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_a_device_is_never_opened(tmp_path):
-    with pytest.raises(CannotImport, match="no regular file"):
+    with pytest.raises(CannotImport, match="not a regular file"):
         find_sources("/dev/zero")
     tree(tmp_path, a=TOY)
     (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
@@ -136,7 +137,7 @@ def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
 def test_standard_places_are_where_the_agents_say(tmp_path):
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / "elsewhere" / "sessions").mkdir(parents=True)
-    found = find_standard_folders({"CODEX_HOME": str(tmp_path / "elsewhere")}, str(tmp_path))
+    found = find_standard_folders(FORMATS, {"CODEX_HOME": str(tmp_path / "elsewhere")}, str(tmp_path))
     assert found == {
         "Claude Code": [str(tmp_path / ".claude" / "projects")],
         "Codex": [str(tmp_path / "elsewhere" / "sessions")],

@@ -25,7 +25,7 @@ def repository(tmp_path):
 def families(repository, *sessions):
     """Number sessions, each given by its name, its part and its base."""
     found = [Session(format="toy", native_id=name, part=part, base=base) for name, part, base in sessions]
-    return number_families(found, ImportTargets(repository, repository, []))
+    return number_families(found, ImportTargets(repository, repository, []).roots_of)
 
 
 def test_strangers_are_families_of_their_own(repository):

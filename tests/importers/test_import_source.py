@@ -117,7 +117,7 @@ def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
     import_toy(repository, source)
     delete(repository, "conv-001")
     done = import_toy(repository, source)
-    assert (done.conversations, "stays so" in done.notes[0].text) == ((), True)
+    assert (done.conversations, "stays deleted" in done.notes[0].text) == ((), True)
 
 
 def test_strict_refuses_what_was_read_before(repository, tmp_path):
@@ -204,6 +204,6 @@ def test_a_source_that_is_rewritten_while_it_is_read_is_refused(repository, tmp_
             write_transcript(tmp_path / "a.jsonl", *session_records("s9", "p q"))
 
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    with pytest.raises(CannotImport, match="rewritten while it was read"):
+    with pytest.raises(CannotImport, match="changed while it was read"):
         import_sources(repository, [source], (Rewriting(),))
     assert (repository.list_refs(), count_objects(repository)) == ({}, 0)

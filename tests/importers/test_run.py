@@ -85,7 +85,7 @@ def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(reposi
     import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     delete(repository, "conv-001")
     grown = write_transcript(path, *session_records("s1", "a b c", created="2026-02-01T00:00:00Z"))
-    assert "stays so" in import_toy(repository, grown).notes[0].text
+    assert "stays deleted" in import_toy(repository, grown).notes[0].text
     assert [found.messages for found in import_toy(repository, grown, again=True).conversations] == [3]
 
 
@@ -114,7 +114,7 @@ def test_a_deleted_conversation_stays_deleted_until_it_is_wanted_again(repositor
     delete(repository, "conv-001")
     done = import_toy(repository, source)
     assert done.conversations == ()
-    assert "stays so" in done.notes[0].text
+    assert "stays deleted" in done.notes[0].text
     again = import_toy(repository, source, again=True)
     assert branch_words(repository, conversation=again.conversations[0].id) == "a b"
 
@@ -174,7 +174,7 @@ def test_a_session_whose_base_is_missing_comes_in_with_a_note(repository, tmp_pa
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=10))
     )
     assert branch_words(repository) == "x y"
-    assert "began from s1" in done.notes[0].text
+    assert "continues s1" in done.notes[0].text
 
 
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
@@ -239,7 +239,7 @@ def test_a_dry_run_says_what_would_come_in_and_writes_nothing(repository, tmp_pa
 def test_a_source_in_no_known_format_is_refused_alone_and_passed_over_among_others(repository, tmp_path):
     alien = tmp_path / "alien.jsonl"
     alien.write_text("no transcript\n")
-    with pytest.raises(CannotImport, match="no format"):
+    with pytest.raises(CannotImport, match="unknown format"):
         import_toy(repository, find_sources(str(alien))[0])
     done = import_toy(
         repository, find_sources(str(alien))[0], write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
@@ -256,17 +256,17 @@ def alien(path):
 
 def test_named_files_in_no_known_format_are_an_error_when_nothing_comes_in(repository, tmp_path):
     aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
-    with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
+    with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
         import_toy(repository, *aliens)
 
 
 def test_a_named_file_in_no_known_format_is_a_note_beside_others_and_strict_refuses_it(repository, tmp_path):
     sources = [alien(tmp_path / "x.jsonl"), write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))]
-    with pytest.raises(CannotImport, match=r"x\.jsonl is in no format"):
+    with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
         import_toy(repository, *sources, strict=True)
     done = import_toy(repository, *sources)
-    assert [note.text for note in done.notes] == [f"{tmp_path / 'x.jsonl'} is in no format that scopes reads"]
-    assert done.skipped[0].reason == "is in no format that scopes reads"
+    assert [note.text for note in done.notes] == [f"{tmp_path / 'x.jsonl'}: unknown format"]
+    assert done.skipped[0].reason == "unknown format"
 
 
 def test_a_file_of_a_folder_in_no_known_format_does_not_stop_strict(repository, tmp_path):
@@ -339,6 +339,6 @@ def test_a_title_that_is_there_already_stays_with_a_note(repository, tmp_path):
     import_toy(repository, source, title="Shop")
     done = import_toy(repository, source, title="Other")
     assert show(repository, "conv-001").title == "Shop"
-    assert [note.text for note in done.notes] == ["conv-001 has a title already: Shop"]
+    assert [note.text for note in done.notes] == ["conv-001 already has a title: Shop"]
     assert "scopes conv rename conv-001 --title" in done.notes[0].hint
     assert import_toy(repository, source, title="Shop").notes == ()

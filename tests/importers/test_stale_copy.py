@@ -26,7 +26,7 @@ def test_an_older_copy_moves_nothing(repository, tmp_path):
     done = import_toy(repository, write_transcript(tmp_path / "short.jsonl", *LONG[:3]))
     assert (repository.list_refs(), count_objects(repository)) == before
     assert (done.operation, done.sources, skipped_paths(done)) == (None, (), [str(tmp_path / "short.jsonl")])
-    assert "an older copy of what is here already" in done.skipped[0].reason
+    assert "an older copy of a source that is imported already" in done.skipped[0].reason
 
 
 def test_an_older_copy_and_the_longer_form_are_both_proven_after_it(repository, tmp_path):

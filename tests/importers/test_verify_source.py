@@ -79,8 +79,8 @@ def test_bytes_that_came_since_are_new(repository, path):
     seen = verify_source(repository, path, FORMATS)
     assert (seen.comparison, seen.whole, seen.exit_code) == ("grown", False, 1)
     assert account(seen) == (*before[:3], 17)
-    assert seen.findings[0].problem == "17 bytes of the file came after its import"
-    assert seen.findings[0].cure == f"bring them in with: scopes conv import {path}"
+    assert seen.findings[0].problem == "17 bytes were added to the file after its import"
+    assert seen.findings[0].cure == f"import them with: scopes conv import {path}"
 
 
 def test_a_cut_file_is_still_whole_and_says_what_it_lost(repository, path):
@@ -89,7 +89,7 @@ def test_a_cut_file_is_still_whole_and_says_what_it_lost(repository, path):
     seen = verify_source(repository, path, FORMATS)
     assert (seen.comparison, seen.whole, seen.exit_code) == ("cut", True, 0)
     assert account(seen)[2:] == (0, 0)
-    assert seen.findings[0].problem == "the file ends 30 bytes before what is stored of it"
+    assert seen.findings[0].problem == "the file is 30 bytes shorter than the stored source"
 
 
 def test_a_rewritten_file_differs_from_a_byte_on(repository, path):
@@ -98,7 +98,7 @@ def test_a_rewritten_file_differs_from_a_byte_on(repository, path):
     change(path, whole.replace(b"say b", b"say x"))
     seen = verify_source(repository, path, FORMATS)
     assert (seen.comparison, seen.exit_code, seen.equal_bytes, seen.new_bytes) == ("different", 1, at, len(whole) - at)
-    assert seen.findings[0].problem == f"the file differs from what was imported from byte {at} on"
+    assert seen.findings[0].problem == f"the file differs from the imported bytes from byte {at} on"
     assert account(seen)
 
 
@@ -126,7 +126,7 @@ def test_a_file_that_was_never_imported_is_refused_with_the_cure(repository, tmp
     source = write_transcript(tmp_path / "other one.jsonl", *session_records("s9", "a"))
     with pytest.raises(NotFound) as refusal:
         verify_source(repository, source.path, FORMATS)
-    assert refusal.value.hint == f"bring it in with: scopes conv import '{source.path}'"
+    assert refusal.value.hint == f"import it with: scopes conv import '{source.path}'"
 
 
 def test_a_file_in_no_format_is_refused_as_import_refuses_it(repository, tmp_path):
@@ -193,9 +193,9 @@ def damage(repository, edit):
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (b'"length":', b'"length":1', "its segments do not cover its bytes once each"),
+        (b'"length":', b'"length":1', "its segments do not cover each byte exactly once"),
         (b"say b", b"say x", "the stored bytes are not those that were imported"),
-        (b'"message":"', b'"message":"aaaaaaa', "is nowhere in the store"),
+        (b'"message":"', b'"message":"aaaaaaa', "is not in the store"),
     ],
 )
 def test_damage_of_what_is_stored_is_an_error(repository, path, old, new, problem):

@@ -22,6 +22,9 @@ class Toy:
     """Reads the toy format."""
 
     name = "toy"
+    file_suffixes = (".jsonl",)
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
         return head.startswith(b'{"session"')

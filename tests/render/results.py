@@ -236,9 +236,9 @@ IMPORTED = Imported(
         ),
         ConversationImported(id="conv-002", uuid=UUID, title=None, messages=2, new_messages=0, branches=1),
     ),
-    skipped=(Skipped(path="notes.json", reason="is in no format that scopes reads"),),
+    skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
-    notes=(Note("session s9 was deleted here and stays so", "bring it back with --again"),),
+    notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
 )  # fmt: skip
 
 CREATE = Operation(

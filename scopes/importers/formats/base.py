@@ -1,4 +1,4 @@
-"""The protocol that a format meets, and the choice of a source's format: by what it holds, never by its name."""
+"""The interface of a transcript format, and the choice of a source's format by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.compressed import SUFFIX, open_plain
-from scopes.importers.formats.events import Event
+from scopes.importers.formats.events import Event, Session
 
 SNIFF_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when the import began: at least `size` bytes that are not changed, only added to.
+    """A transcript file as it was when the import began. Writers may append to it, so only `size` bytes are read.
 
-    It is `named` where somebody has asked for this very file, and not for a folder that it is in.
+    `named` is True if the user named this file, and not a folder that contains it.
     """
 
     path: str
@@ -25,24 +25,53 @@ class Source:
     named: bool = field(default=False, compare=False, kw_only=True)
 
     def open(self) -> BinaryIO:
-        """Open it for reading from its beginning; what is compressed reads as what it holds."""
+        """Open the source for reading; a compressed file yields its plain bytes."""
         return open_plain(self.path) if self.path.endswith(SUFFIX) else open(self.path, "rb")
 
 
-class Format(Protocol):
-    """One kind of transcript."""
+@dataclass(frozen=True, slots=True)
+class StandardFolders:
+    """Where an agent keeps its transcripts: `folders` below its home directory.
 
-    name: str
-    """What the format is called in results and in the roots of conversations."""
+    The home is `$variable` if that is set, else `default_home` in the user's home directory.
+    """
+
+    agent: str
+    variable: str
+    default_home: str
+    folders: tuple[str, ...]
+
+
+class Format(Protocol):
+    """A transcript format. Everything that is special to one agent's transcripts is here or in its package."""
+
+    @property
+    def name(self) -> str:
+        """Format name, stored in results and in the roots of conversations. Never change it."""
+
+    @property
+    def file_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of file names that a folder is searched for."""
+
+    @property
+    def standard_folders(self) -> StandardFolders | None:
+        """Where the agent keeps its transcripts; None if the format belongs to no agent."""
+
+    @property
+    def sub_agent_fields(self) -> tuple[str, ...]:
+        """Fields of a tool result's `structured` object that hold the id of the sub-agent that the call started."""
 
     def sniff(self, head: bytes) -> bool:
-        """Tell from its first 256 KiB whether a source is in this format."""
+        """Return True if a source that begins with `head`, its first 256 KiB, is in this format."""
 
     def walk_events(self, source: Source) -> Iterator[Event]:
-        """Yield a Session first, then the source in the order of its bytes, and an Ending last.
+        """Yield a Session, the events of the source in byte order, and an Ending.
 
-        A source of several conversations yields a Session and an Ending for each. No record stops it: what cannot be
-        read is an Unparsed.
+        A source of several conversations yields a Session and an Ending for each. A record that cannot be read yields
+        Unparsed and never stops the import.
+
+        Raises:
+            CannotImport: nothing in the source identifies the session.
         """
 
 
@@ -58,4 +87,14 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
         if candidate.sniff(head):
             return candidate
     known = ", ".join(candidate.name for candidate in formats)
-    raise CannotImport(f"{source.path} is in no format that scopes reads", hint=f"formats: {known}")
+    raise CannotImport(f"{source.path}: unknown format", hint=f"formats: {known}")
+
+
+def read_session(chosen: Format, source: Source) -> Session | None:
+    """Return the first session of a source; None if it has none.
+
+    Raises:
+        CannotImport: nothing in the source identifies the session.
+    """
+    first = next(iter(chosen.walk_events(source)), None)
+    return first if isinstance(first, Session) else None

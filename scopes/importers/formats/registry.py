@@ -1,4 +1,4 @@
-"""Every format that scopes reads, in the order in which they are tried."""
+"""The list of all transcript formats, in the order in which they are tried."""
 
 from __future__ import annotations
 

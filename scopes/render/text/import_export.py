@@ -30,7 +30,7 @@ def render_sample_imported(result: SampleImported, view: View) -> None:
 
 @render_text.register
 def render_imported(result: Imported, view: View) -> None:
-    """Say what came in, a row a conversation, then what was passed over; with a report also where every byte went."""
+    """Say what came in, a row a conversation, then what was skipped; with a report also where every byte went."""
     if view.options.report:
         _write_byte_report(result, view)
     columns = (
@@ -63,8 +63,8 @@ def _write_totals(result: Imported, view: View) -> None:
         for problem in source.problems[:3]:
             view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
     for skipped in result.skipped:
-        if not skipped.told:
-            view.line(Span(f"passed over: {skipped.path}, {skipped.reason}", "dim"))
+        if not skipped.noted:
+            view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
     if result.operation is not None:
         write_hint(view, "undo with: scopes undo")
 

@@ -27,15 +27,15 @@ def test_a_piped_report_has_the_sum_beside_the_size():
     assert first[1:] == ["claude-code", "80000", "10000", "100", "90100", "90100"]
 
 
-def with_copy(told):
+def with_copy(noted):
     """Return a report of an import that passed a shorter copy over."""
     report = SAMPLES["import_"]["sources-report"]
     account = replace(report.result.sources[1], path="copy.jsonl")
-    return report.replaced(skipped=(Skipped(path="copy.jsonl", reason="a copy of it", account=account, told=told),))
+    return report.replaced(skipped=(Skipped(path="copy.jsonl", reason="a copy of it", account=account, noted=noted),))
 
 
 def test_a_report_accounts_for_copies_too():
-    assert piped(with_copy(told=True)).splitlines()[2].split("\t") == [
+    assert piped(with_copy(noted=True)).splitlines()[2].split("\t") == [
         "copy.jsonl",
         "codex",
         "700",
@@ -44,16 +44,16 @@ def test_a_report_accounts_for_copies_too():
         "900",
         "900",
     ]
-    (found,) = document(with_copy(told=True))["skipped"]
+    (found,) = document(with_copy(noted=True))["skipped"]
     assert (found["path"], found["reason"], found["account"]["account_bytes"]["sum"]) == (
         "copy.jsonl",
         "a copy of it",
         900,
     )
-    assert "account" not in document(with_copy(told=True).result)["skipped"][0]
+    assert "account" not in document(with_copy(noted=True).result)["skipped"][0]
 
 
 def test_why_a_file_was_passed_over_is_said_once():
     """Where a note says it, no line does."""
-    assert "passed over: copy.jsonl, a copy of it" in seen_lines(with_copy(told=False))
-    assert not [line for line in seen_lines(with_copy(told=True)) if "passed over" in line]
+    assert "skipped copy.jsonl: a copy of it" in seen_lines(with_copy(noted=False))
+    assert not [line for line in seen_lines(with_copy(noted=True)) if "skipped" in line]

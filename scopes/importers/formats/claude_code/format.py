@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from scopes.importers.formats.base import Source
+from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.formats.claude_code.reader import Reader
 from scopes.importers.formats.claude_code.records import NAME, text_field
@@ -33,6 +33,9 @@ class ClaudeCode:
     """Claude Code, in all versions that write `isSidechain`."""
 
     name = NAME
+    file_suffixes = (".jsonl",)
+    standard_folders = StandardFolders("Claude Code", "CLAUDE_CONFIG_DIR", ".claude", ("projects",))
+    sub_agent_fields = ("agentId",)
 
     def sniff(self, head: bytes) -> bool:
         """Tell from its first 256 KiB whether a source is in this format."""

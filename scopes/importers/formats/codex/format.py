@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain, islice
 
-from scopes.importers.formats.base import Source
+from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.codex.header import read_header
 from scopes.importers.formats.codex.reader import Reader
 from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, is_rollout_record, parse_record
@@ -23,6 +23,9 @@ class Codex:
     """Codex, from its first rollouts to those in pages."""
 
     name = NAME
+    file_suffixes = (".jsonl", ".jsonl.zst")
+    standard_folders = StandardFolders("Codex", "CODEX_HOME", ".codex", ("sessions", "archived_sessions"))
+    sub_agent_fields = ("new_thread_id",)
 
     def sniff(self, head: bytes) -> bool:
         """Tell from its first 256 KiB whether a source is in this format."""

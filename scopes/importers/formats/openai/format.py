@@ -40,6 +40,9 @@ class OpenAIMessages:
     """Message lists of OpenAI's chat completions, and of all who write the same."""
 
     name = NAME
+    file_suffixes = (".json", ".jsonl")
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
         """Tell from its first 256 KiB whether a source is in this format."""

@@ -44,14 +44,14 @@ def lived(repository):
     return repository
 
 
-def test_a_strict_fsck_finds_nothing_also_when_packed(lived):
+def test_git_fsck_strict_finds_nothing_loose_or_packed(lived):
     assert git(lived, "fsck", "--strict", "--no-dangling") == ""
     git(lived, "gc", "-q")
     assert git(lived, "fsck", "--strict", "--no-dangling") == ""
     assert verify(open_store(lived.path)).findings == ()
 
 
-def test_a_graph_reads_like_a_conversation(repository):
+def test_git_log_graph_reads_like_a_conversation(repository):
     """Storage format: the subject is the text's first line."""
     history(repository, "main: Hello Plan Done", "fix@Plan: Better")
     graph = git(repository, "log", "--graph", "--format=%an: %s", "--date-order", "--branches=conv-001/*")
@@ -60,7 +60,7 @@ def test_a_graph_reads_like_a_conversation(repository):
     ]  # fmt: skip
 
 
-def test_a_branch_is_named_in_git_as_in_scopes(lived):
+def test_a_branch_has_the_same_name_in_git(lived):
     assert git(lived, "log", "-1", "--format=%s", "conv-001/analysis/agent") == "d\n"
     assert git(lived, "for-each-ref", "--format=%(refname:short)", "refs/heads").split() == [
         "conv-001/analysis/agent", "conv-001/main", "git.conv/main",
@@ -78,14 +78,14 @@ def test_every_blob_is_json_or_one_line(lived):
     assert {"root", "plain", "decision", "notice", "rewind", "undo"} <= kinds
 
 
-def test_only_lines_of_text_enter_a_commits_header_and_subject(lived):
+def test_commit_headers_and_subjects_contain_only_printable_lines(lived):
     raw = git(lived, "log", "--all", "--format=%an%ae%s")
     assert "\x1b" not in raw
     assert r"naïve\x1b[31m text" in raw
 
 
 @pytest.mark.parametrize("kind", ["--mirror", "--bare"])
-def test_a_plain_clone_carries_every_conversation(lived, tmp_path, kind):
+def test_a_git_clone_has_every_conversation(lived, tmp_path, kind):
     """Storage format: no hidden file holds anything that a clone lacks; a bare clone has the branches alone.
 
     Which branch is active is local taste: git copies a symbolic ref as what it points at.
@@ -104,14 +104,14 @@ def test_a_plain_clone_carries_every_conversation(lived, tmp_path, kind):
         assert {finding.where.rpartition("/")[0] for finding in verify(copy).findings} <= {"refs/scopes/active"}
 
 
-def test_messages_fetched_into_another_store_are_the_same_commits(lived, tmp_path):
+def test_fetched_messages_are_the_same_commits(lived, tmp_path):
     other = make_store(tmp_path / "other.git")
     git(other, "fetch", "-q", lived.path, "refs/heads/conv-001/main:refs/heads/theirs/main")
     assert texts(other, "theirs") == texts(lived, "conv-001/main")
     assert list_branch_tips(other, "theirs")["main"] == list_branch_tips(lived, "conv-001")["main"]
 
 
-def test_what_a_git_command_appended_is_read(repository):
+def test_a_message_appended_with_git_is_read(repository):
     """Catalogue 43: a commit by hand has no message id and is shown all the same where no body is asked for."""
     history(repository, "main: a")
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()

@@ -40,7 +40,7 @@ def test_the_operations_of_other_conversations_are_left_out(repository):
     assert kinds(repository, "conv-0011") == ["new", "rewind"]
 
 
-def test_a_renamed_conversation_keeps_what_it_was_before(repository):
+def test_a_renamed_conversation_keeps_its_earlier_operations(repository):
     history(repository, "main: a", "fix: b")
     rename_conversation(repository, "conv-001", "login")
     rename_conversation(repository, "login", "sign-in")
@@ -52,7 +52,7 @@ def test_a_renamed_conversation_keeps_what_it_was_before(repository):
     assert (second.before, second.after) == ("login", "sign-in")
 
 
-def test_an_id_that_was_taken_over_begins_with_its_new_holder(repository):
+def test_the_operations_of_a_reused_id_begin_with_its_new_conversation(repository):
     history(repository, "main: a", conversation="one")
     rename_conversation(repository, "one", "two")
     history(repository, "main: b", conversation="one")
@@ -60,7 +60,7 @@ def test_an_id_that_was_taken_over_begins_with_its_new_holder(repository):
     assert (kinds(repository, "two"), said(repository, "two")) == (["new", "rename"], "a")
 
 
-def test_what_went_through_the_trash_is_one_life(repository):
+def test_deletion_and_undo_are_operations_of_the_same_conversation(repository):
     history(repository, "main: a")
     delete(repository, "conv-001")
     undo(repository)
@@ -70,7 +70,7 @@ def test_what_went_through_the_trash_is_one_life(repository):
     assert said(repository, "conv-001") == "a"
 
 
-def test_another_life_of_the_id_is_told_apart(repository):
+def test_operations_of_an_earlier_conversation_with_the_same_id_are_left_out(repository):
     """A deleted conversation's messages are not told by the next one that bears its id."""
     history(repository, "main: a", conversation="login")
     gone = delete(repository, "login")
@@ -82,7 +82,7 @@ def test_another_life_of_the_id_is_told_apart(repository):
     assert (kinds(repository, "second"), said(repository, "second")) == (["new", "rename"], "b")
 
 
-def test_a_life_that_was_undone_and_done_again_is_one(repository):
+def test_an_undone_and_redone_creation_is_the_same_conversation(repository):
     new(repository)
     undo(repository)
     redo(repository)
@@ -91,7 +91,7 @@ def test_a_life_that_was_undone_and_done_again_is_one(repository):
     assert said(repository, "conv-001") == "a"
 
 
-def test_a_conversation_that_git_made_has_only_what_was_done_to_it(repository):
+def test_a_conversation_created_with_git_has_only_its_later_operations(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a", conversation="mine")
     delete(repository, "mine")
@@ -103,7 +103,7 @@ def test_a_conversation_that_git_made_has_only_what_was_done_to_it(repository):
     assert said(repository, "mine") == "a"
 
 
-def test_what_expired_is_forgotten(repository):
+def test_expired_operations_are_not_listed(repository):
     history(repository, "main: a b")
     rewind(repository, "conv-001")
     gc(repository, expire_before="now")
@@ -111,7 +111,7 @@ def test_what_expired_is_forgotten(repository):
     assert said(repository, "conv-001") == "a"
 
 
-def test_what_was_taken_back_was_said_all_the_same(repository):
+def test_rewound_messages_stay_in_the_change_log(repository):
     """S4-51: append-only."""
     history(repository, "main: a b", "fix@a: c")
     rewind(repository, "conv-001")
@@ -134,7 +134,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(STEPS, 5))[::700], ids="-".join)
-def test_the_log_only_grows_whatever_is_done(repository, order):
+def test_every_operation_only_appends_to_the_change_log(repository, order):
     """S4-51."""
     history(repository, "main: a b c", "fix@b: d", "old@a: e")
     before = changes(repository, "conv-001").items
@@ -146,7 +146,7 @@ def test_the_log_only_grows_whatever_is_done(repository, order):
         before = after
 
 
-def test_a_new_id_does_not_make_the_log_another(repository):
+def test_a_rename_does_not_change_the_earlier_change_log(repository):
     """S4-51."""
     history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")
