@@ -786,7 +786,7 @@ SAMPLES = {
             path="/s.git", conversations=2, branches=3, messages=9,
             findings=(
                 Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),
-                Finding("warning", "conv-002/main", "no operation made it: a git command did"),
+                Finding("warning", "conv-002/main", "no operation created it: a git command did"),
             ),
         ),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
