@@ -1,4 +1,4 @@
-"""A conversation as the text of a mermaid diagram: what `show --format mermaid` shows (S4-54)."""
+"""Render `show --format mermaid`: a conversation as a mermaid diagram (S4-54)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Diagram(Result):
 
 
 def as_mermaid(view: ConversationView) -> Diagram:
-    """Describe the shown branches of a conversation as a gitGraph, the active branch's tip highlighted."""
+    """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted."""
     parents = {commit.oid: commit.parents for commit in view.history}
     shown = _reachable(parents, (branch.tip for branch in view.branches))
     commits = []
@@ -46,13 +46,13 @@ def as_mermaid(view: ConversationView) -> Diagram:
 
 @render_text.register(Diagram)
 def render_diagram(result: Diagram, view: View) -> None:
-    """Say the text as it is: it is safe already, and folding would break it."""
+    """Write the text unchanged: it is safe already, and wrapping would break it."""
     view.exact(result.text)
 
 
 @to_wire.register(Diagram)
 def format_diagram(result: Diagram) -> dict[str, object]:
-    """Hold the text in a document."""
+    """Return the text in an object."""
     return {"kind": "diagram", "format": "mermaid", "text": result.text}
 
 

@@ -151,7 +151,7 @@ def test_branch_names_that_conflict_as_paths_are_refused(repository, first, seco
     history(repository, "main: a")
     branch(repository, "conv-001", name=first)
     before = refs(repository)
-    with pytest.raises(Invalid, match="cannot stand beside") as refusal:
+    with pytest.raises(Invalid, match="cannot exist together with") as refusal:
         branch(repository, "conv-001", name=second)
     assert "upper and lower case" in refusal.value.hint
     assert refs(repository) == before

@@ -48,7 +48,7 @@ def test_checking_changes_nothing(repository):
 
 
 def test_a_missing_store_is_a_warning(tmp_path):
-    missing = NotFound("there is no store at x yet", hint="make one: scopes init")
+    missing = NotFound("there is no store at x yet", hint="create one: scopes init")
     diagnosis = doctor(str(tmp_path / "x"), missing)
     last = diagnosis.checks[-1]
     assert (last.name, last.state, last.detail, last.cure) == ("store", "warning", missing.message, missing.hint)
@@ -56,8 +56,8 @@ def test_a_missing_store_is_a_warning(tmp_path):
 
 
 def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
-    diagnosis = doctor(str(tmp_path), Corrupt("x is no scopes store", hint="name the store with --store"))
-    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "name the store with --store")
+    diagnosis = doctor(str(tmp_path), Corrupt("x is not a scopes store", hint="choose the store with --store"))
+    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "choose the store with --store")
     assert diagnosis.exit_code == 1
 
 

@@ -116,7 +116,7 @@ def test_a_branch_deleted_without_an_operation_is_found(repository):
     assert (finding.severity, finding.where, finding.problem) == (
         "error",
         "conv-001/fix",
-        "it is gone, and no operation removed it",
+        "it is missing, and no operation deleted it",
     )
     assert finding.cure.endswith(f"update-ref refs/heads/conv-001/fix {drawn.oids['a']}")
 
@@ -125,7 +125,7 @@ def test_a_branch_created_with_git_is_a_warning(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
-    assert found(repository) == [("warning", "conv-001/mine", "no operation made it: a git command did")]
+    assert found(repository) == [("warning", "conv-001/mine", "no operation created it: a git command did")]
     assert verify(repository).exit_code == 0
 
 
