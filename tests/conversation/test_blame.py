@@ -1,4 +1,4 @@
-"""`blame`: which message set what stands, through merges and resolutions."""
+"""`blame`: the message that set each claim, across merges and resolutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`init`: make a store."""
+"""`init`: create a store."""
 
 from __future__ import annotations
 
