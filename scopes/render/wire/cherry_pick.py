@@ -45,7 +45,7 @@ def aborted(result: CherryPickAborted) -> dict[str, object]:
 
 
 def _outcome(result: CherryPickOutcome, word: str) -> dict[str, object]:
-    """Lay out what every outcome has."""
+    """Return what every outcome has."""
     return known(
         kind="cherry-pick",
         result=word,

@@ -45,7 +45,7 @@ def aborted(result: RebaseAborted) -> dict[str, object]:
 
 
 def _outcome(result: RebaseOutcome, word: str) -> dict[str, object]:
-    """Lay out what every outcome has (S4-20)."""
+    """Return what every outcome has (S4-20)."""
     return known(
         kind="rebase",
         result=word,

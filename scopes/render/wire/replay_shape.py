@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def moved_objects(moved: Iterable[Rewrite]) -> list[dict[str, object]]:
-    """Lay out messages with their former and their present commits."""
+    """Return messages with their former and their present commits."""
     return [{"id": each.id, "old": each.old, "new": each.new} for each in moved]
 
 
 def conflict_objects(conflicts: Iterable[Conflict]) -> list[dict[str, object]]:
-    """Lay out conflicts, numbered as in their list."""
+    """Return conflicts, numbered as in their list."""
     return [conflict_object(number, each) for number, each in enumerate(conflicts, 1)]
