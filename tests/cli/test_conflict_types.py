@@ -78,7 +78,7 @@ def test_delete_delete_both_sides_retract(talk):
     assert conflict["resolution"]["strategy"] == "automatic"
 
 
-def test_delete_delete_is_asked_about_by_the_strategy_manual(talk):
+def test_delete_delete_is_a_conflict_with_the_manual_strategy(talk):
     for branch in ("main", "fix"):
         talk.run("conv", "retract", talk.id, talk.first, "--branch", branch)
     finished(talk, stopped(talk, "delete-delete", "low", "--strategy", "manual"), "--take", "target")
@@ -94,7 +94,7 @@ def test_add_add_one_key_with_different_content(talk):
     finished(talk, conflict, "--take", "source")
 
 
-def test_structural_an_answer_on_what_the_other_side_retracted(talk):
+def test_structural_a_reply_to_a_message_that_the_other_side_retracted(talk):
     talk.run("conv", "retract", talk.id, talk.first, "--branch", "main", "--as", "alice")
     talk.say("fix", "With SQLite.", "--kind", "answer", author="bob")
     conflict = stopped(talk, "structural", "high")
@@ -158,7 +158,7 @@ def test_priority_disagreement_two_urgencies_of_one_task(talk):
     finished(talk, conflict, "--value", "high")
 
 
-def test_priority_disagreement_takes_the_higher_one_where_that_is_asked_for(talk):
+def test_priority_disagreement_takes_the_higher_one_with_auto_priority(talk):
     talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
     done = talk.merge("--auto-priority")
     assert (done["result"], done["conflicts"][0]["automatic_resolution"]) == ("merged", "source")
@@ -176,7 +176,7 @@ def test_resource_contention_is_listed_and_stops_nothing(talk):
     )
 
 
-def test_resource_contention_stops_where_that_is_asked_for(talk):
+def test_resource_contention_stops_the_merge_with_strict(talk):
     for branch in ("main", "fix"):
         talk.say(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
     conflict = stopped(talk, "resource-contention", "low", "--strict")
@@ -184,7 +184,7 @@ def test_resource_contention_stops_where_that_is_asked_for(talk):
     finished(talk, conflict, "--take", "both")
 
 
-def test_unknown_is_what_git_cannot_merge_and_no_detector_knows(talk):
+def test_unknown_is_a_git_conflict_that_no_detector_reports(talk):
     """Who x is was left open by both sides; then each decides it in its own way."""
     for branch, kind in (("main", "human"), ("fix", "agent")):
         talk.say(branch, "hello", "--author-kind", kind, author="x")
@@ -197,7 +197,7 @@ def test_unknown_is_what_git_cannot_merge_and_no_detector_knows(talk):
     finished(talk, conflict, "--take", "source")
 
 
-def test_json_lines_disagree_like_options(talk):
+def test_json_lines_conflict_like_options(talk):
     for branch, word in (("main", "SQLite"), ("fix", "files")):
         line = {"author": branch, "kind": "decision", "text": word, "decision": {"topic": "db", "decision": word}}
         talk.run("conv", "append", f"{talk.id}/{branch}", "--jsonl", "-", given=json.dumps(line))

@@ -24,7 +24,7 @@ def waiting(talk):
 @pytest.mark.parametrize(
     "group", [("ai", "conflicts"), ("conflicts",), ("conv", "conflicts"), ("ai", "conversations", "conflicts")]
 )
-def test_the_group_answers_under_every_name(waiting, group):
+def test_every_name_of_the_group_works(waiting, group):
     assert len(waiting.run(*group, "list", "--json")["conflicts"]) == 2
 
 
@@ -40,7 +40,7 @@ def test_a_row_in_a_pipe_has_every_column(waiting):
     )
 
 
-def test_talking_makes_it_a_debate_and_resolves_nothing(waiting):
+def test_a_message_on_the_branch_makes_it_a_debate_and_resolves_nothing(waiting):
     """S4-56."""
     waiting.say(waiting.decision["branch"], "I would take files", author="bob")
     assert [each["status"] for each in waiting.listed()] == ["debate", "debate"]
@@ -65,7 +65,7 @@ def test_a_conflict_is_shown_with_its_messages(waiting):
     assert "— alice, Very High (0.85), message " in text
 
 
-def test_an_escalated_conflict_waits_for_somebody(waiting):
+def test_an_escalated_conflict_names_its_assignee(waiting):
     done = waiting.run("conflicts", "escalate", waiting.id, "1", "--to", "carol", "--reason", "the budget", "--json")
     assert (done["kind"], done["conflict"]["status"], done["remaining"]) == ("escalation", "escalated", 2)
     assert [each["id"] for each in waiting.listed("--status", "escalated")] == [waiting.analysis["id"]]
@@ -84,14 +84,14 @@ def test_an_intervention_is_a_human_decision_with_a_reason(waiting):
     assert (message["author_kind"], message["id"]) == ("human", done["message"])
 
 
-def test_an_agent_decides_under_its_own_name(waiting):
+def test_an_agent_resolves_under_its_own_name(waiting):
     done = waiting.resolve(waiting.decision, "--take", "source", "--as", "judge")
     assert done["conflict"]["resolution"]["actor"] == "judge"
     log = waiting.run("conv", "log", f"{waiting.id}/{waiting.decision['branch']}", "-n", "1", "--json")
     assert (log["author"], log["author_kind"]) == ("judge", "agent")
 
 
-def test_a_resolution_is_taken_back_by_undo(waiting):
+def test_undo_reverts_a_resolution(waiting):
     waiting.resolve(waiting.decision, "--take", "source")
     waiting.run("undo")
     assert len(waiting.listed()) == 2
@@ -109,7 +109,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_decision_that_is_none_changes_nothing(waiting, case):
+def test_an_invalid_resolution_changes_nothing(waiting, case):
     words, code = REFUSED[case]
     waiting.refused("conflicts", "resolve", waiting.id, "2", *words, code=code)
     assert len(waiting.listed()) == 2
@@ -123,7 +123,7 @@ def test_a_resolved_conflict_is_not_resolved_again(waiting):
         assert "scopes undo" in error["hint"]
 
 
-def test_names_that_fit_nothing_or_several_have_their_exit_codes(waiting):
+def test_unknown_and_ambiguous_names_have_their_exit_codes(waiting):
     assert waiting.refused("conflicts", "show", waiting.id, "zzz", code=4)["hint"]
     assert waiting.refused("conflicts", "show", waiting.id, "3", code=4)["hint"]
     assert waiting.refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"
@@ -141,7 +141,7 @@ def test_the_same_conflict_on_two_branches_is_named_by_its_number(waiting):
     assert last["branch"] == "conflict-resolution/fix-into-other"
 
 
-def test_a_value_that_its_claim_has_no_place_for_is_refused(talk):
+def test_a_value_of_the_wrong_type_is_refused(talk):
     talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "high")))
     talk.merge(code=3)
     error = talk.refused("conflicts", "resolve", talk.id, "1", "--value", "soon", code=2)
@@ -149,7 +149,7 @@ def test_a_value_that_its_claim_has_no_place_for_is_refused(talk):
 
 
 @pytest.mark.parametrize("text", ["NaN", "[" * 300 + "]" * 300, "1" * 5000])
-def test_json_that_cannot_be_stored_is_refused_or_a_text(talk, text):
+def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(talk, text):
     change = {"field_path": "f", "operation": "update"}
     sides = ({"entity_type": "e", "entity_id": "x", "changes": [change | {"after": after}]} for after in (1, 2))
     talk.both_say("proposal", *sides)
@@ -174,7 +174,7 @@ def edited(talk, name, program):
 
 
 @pytest.mark.parametrize("name", ["GIT_EDITOR", "VISUAL", "EDITOR"])
-def test_a_decision_is_written_in_the_users_editor(waiting, tmp_path, name):
+def test_a_resolution_is_written_in_the_users_editor(waiting, tmp_path, name):
     script = 'cp "$1" "$0.seen"; { printf "# a heading\\nPostgreSQL\\n"; cat "$1"; } > "$0.new"; cat "$0.new" > "$1"'
     program = editor(tmp_path / "ed", script)
     done = edited(waiting, name, program)
@@ -193,13 +193,13 @@ def test_an_editor_that_writes_nothing_or_fails_changes_nothing(waiting, tmp_pat
     assert len(waiting.listed()) == 2
 
 
-def test_an_editor_of_several_words_is_one_for_the_shell(waiting, tmp_path):
+def test_an_editor_command_with_arguments_is_run_by_the_shell(waiting, tmp_path):
     program = editor(tmp_path / "ed", 'printf "%s" "$1" > "$2"')
     assert edited(waiting, "EDITOR", f"{program} 'two words'").returncode == 0
     assert waiting.listed("--status", "resolved")[0]["resolution"]["value"] == "two words"
 
 
-def test_a_store_names_no_editor(waiting, tmp_path):
+def test_the_settings_of_a_store_cannot_name_an_editor(waiting, tmp_path):
     """A store may come from somebody else: what its settings name is never run."""
     program = editor(tmp_path / "ed", f"touch {tmp_path}/ran")
     with open(os.path.join(waiting.store, "config"), "a", encoding="utf-8") as file:

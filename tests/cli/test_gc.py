@@ -41,7 +41,7 @@ def holds_secret(cache):
     return [name for name, data in files(cache).items() if SECRET.encode() in data or name.endswith(".z")]
 
 
-def test_what_was_deleted_is_in_no_cache_after_it_was_let_go(told, cache):
+def test_expired_text_is_in_no_cache(told, cache):
     assert "index.sqlite" in {name.removesuffix("-wal") for name in holds_secret(cache)}
     assert any(name.endswith(".z") for name in files(cache))
     told.run("conv", "delete", told.secret, "--yes", "--json")
@@ -52,12 +52,12 @@ def test_what_was_deleted_is_in_no_cache_after_it_was_let_go(told, cache):
     assert holds_secret(cache) == []
 
 
-def test_without_expiring_nothing_derived_is_lost(told, cache):
+def test_without_expire_the_caches_are_kept(told, cache):
     before = files(cache).keys()
     told.run("gc", "--json")
     assert files(cache).keys() == before
 
 
-def test_nothing_is_made_where_there_is_no_cache(talk, cache):
+def test_no_cache_directory_is_created(talk, cache):
     talk.run("gc", "--expire", "now", "--yes", "--json")
     assert not cache.exists()

@@ -31,13 +31,13 @@ def warnings(place, *words):
     return json.loads(scopes(*line, table=PRODUCT, env=home).stdout)["warnings"]
 
 
-def test_a_link_that_leads_out_of_a_folder_is_told_in_the_answer(place):
+def test_a_link_out_of_a_folder_is_a_note(place):
     """Architecture: what was left out is part of the result."""
     (found,) = warnings(place, str(place / ".claude"))
     assert found == f"{place}/.claude/projects/link.jsonl points out of the folder and was not followed"
 
 
-def test_a_link_in_a_standard_place_is_told_too(place):
+def test_a_link_out_of_a_standard_folder_is_a_note(place):
     (found,) = warnings(place, "--dry-run")
     assert "link.jsonl points out of" in found
 
@@ -54,7 +54,7 @@ def test_a_dry_run_makes_no_store(place):
 
 
 @pytest.mark.parametrize("words", [["--strict"], []])
-def test_a_refused_import_leaves_no_new_store_behind(place, words):
+def test_a_refused_import_creates_no_store(place, words):
     name = "broken.jsonl" if words else "alien.jsonl"
     (place / name).write_text(RECORD + "{broken\n" if words else "no transcript\n")
     done = run(place, *words, str(place / name))
@@ -76,12 +76,12 @@ def test_a_dry_run_works_on_a_store_that_cannot_be_written(place):
 
 
 @pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"]])
-def test_the_sample_stands_alone(place, words):
+def test_the_sample_cannot_be_combined_with_other_options(place, words):
     done = run(place, "--sample", *words)
     assert (done.returncode, (place / "store.git").exists()) == (2, False)
 
 
-def test_named_files_that_are_no_transcripts_end_with_7(place):
+def test_given_files_that_are_not_transcripts_exit_with_7(place):
     """Also several of them; beside others they are a warning."""
     for name in ("x.jsonl", "y.jsonl"):
         (place / name).write_text("no transcript\n")
@@ -92,7 +92,7 @@ def test_named_files_that_are_no_transcripts_end_with_7(place):
 
 
 @pytest.mark.parametrize("through", ["-", "pipe"])
-def test_what_comes_through_a_pipe_is_a_transcript(tmp_path, through):
+def test_a_transcript_can_come_through_a_pipe(tmp_path, through):
     """It is kept byte for byte, and known the second time."""
     store = ("--store", str(tmp_path / "store.git"), "conv")
     name = through
@@ -109,7 +109,7 @@ def test_what_comes_through_a_pipe_is_a_transcript(tmp_path, through):
     assert scopes(*store, "export", "conv-001", "--format", "original", table=PRODUCT).stdout == RECORD
 
 
-def test_records_that_were_not_understood_are_told_also_in_a_pipe(tmp_path):
+def test_unreadable_records_are_reported_also_in_a_pipe(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text(RECORD + "{broken\n")
     done = scopes("--store", str(tmp_path / "store.git"), "conv", "import", str(path), table=PRODUCT)

@@ -18,21 +18,21 @@ def cache(talk, tmp_path, monkeypatch):
     return str(tmp_path / "cache")
 
 
-def test_a_list_that_the_index_knows_loads_no_git_library(talk, cache):
+def test_a_list_from_the_index_loads_no_git_library(talk, cache):
     """Start-up budget: 7x from the index."""
     for words in (("--store", talk.store, *LIST), ("--store", talk.store, *LIST, "--json")):
         assert "pygit2" in imported(*words)
         assert imported(*words) & {"pygit2", "rich", "pydantic"} == set()
 
 
-def test_both_ways_print_the_same(talk, cache):
+def test_the_list_is_the_same_with_and_without_the_index(talk, cache):
     first, second = talk.within(*LIST), talk.within(*LIST)
     assert (first.stdout, first.returncode) == (second.stdout, 0)
     assert first.stdout.startswith("conv-001\t")
     assert talk.within(*LIST, "--json").stdout == talk.within(*LIST, "--json").stdout
 
 
-def test_damage_is_a_note_and_the_answer_is_right(talk, cache):
+def test_a_damaged_index_is_a_note_and_the_list_is_right(talk, cache):
     right = talk.within(*LIST, "--json").stdout
     for directory, _, files in os.walk(cache):
         for name in files:

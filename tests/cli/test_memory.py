@@ -30,7 +30,7 @@ def test_the_group_answers_under_both_names(told, group):
     assert len(told.run(*group, "list", "--json")["entries"]) == 1
 
 
-def test_an_entry_on_the_wire_has_every_list(told):
+def test_an_entry_in_json_has_every_list(told):
     """S0-12, S0-14."""
     (entry,) = told.run("memory", "update", told.id, "--json")["entries"]
     assert entry["decisions"] == ["We agreed on SameSite=Lax."]
@@ -41,7 +41,7 @@ def test_an_entry_on_the_wire_has_every_list(told):
     assert "conversation" not in added
 
 
-def test_a_script_goes_from_an_entry_to_its_end(told):
+def test_a_script_can_follow_an_entry_to_its_messages(told):
     name = told.run("memory", "update", told.id).strip()
     assert told.run("memory", "list").startswith(f"{name}\tcarol\t")
     assert "Decided: We agreed on SameSite=Lax." in told.run("memory", "show", name[:7])
@@ -57,7 +57,7 @@ def test_a_script_goes_from_an_entry_to_its_end(told):
     assert told.run("memory", "stats", "--json")["total"] == 1
 
 
-def test_a_dry_run_says_what_would_be_and_stores_nothing(told):
+def test_a_dry_run_prints_the_result_and_stores_nothing(told):
     operations = told.run("conv", "operations", "list")
     foreseen = told.run("memory", "update", "--dry-run", "--json")
     assert (foreseen["dry_run"], foreseen["entries"][0]["decisions"]) == (True, ["We agreed on SameSite=Lax."])
@@ -75,7 +75,7 @@ def test_a_dry_run_says_what_would_be_and_stores_nothing(told):
 @pytest.mark.parametrize(
     "words", [("add", "A note"), ("update", "--now"), ("prune", "--max", "0"), ("done", "ACTION")], ids=lambda w: w[0]
 )
-def test_undo_takes_back_what_was_remembered_or_forgotten(told, words):
+def test_undo_reverts_adding_and_pruning(told, words):
     told.run("memory", "add", "A note", "--action", "do it")
     action = told.run("memory", "actions").split("\t")[0]
     before = told.run("memory", "list", "--json")
@@ -152,7 +152,7 @@ def test_a_compaction_shows_in_the_log(told):
     assert told.run("conv", "show", told.id, "--json")["messages"] == 6
 
 
-def test_the_users_own_command_is_asked_and_its_failure_is_told(told):
+def test_the_summarizer_command_is_run_and_its_failure_is_reported(told):
     tip = told.run("conv", "log", told.id, "--json", "-n", "1")["id"]
     error = told.refused("-c", "scopes.summarizer=false", "conv", "summarize", told.id, code=1)
     assert "nothing was stored" in error["message"]
@@ -162,7 +162,7 @@ def test_the_users_own_command_is_asked_and_its_failure_is_told(told):
     assert told.run("conv", "cat", done["id"], "--json")["author_kind"] == "system"
 
 
-def test_the_memory_takes_its_summaries_from_the_users_command(told):
+def test_the_memory_uses_the_summarizer_command(told):
     """S0-22: and has an entry where it fails, which a note tells."""
     told.run("-c", "scopes.summarizer=false", "memory", "update", "--json")
     (entry,) = told.run("memory", "list", "--json")["entries"]
@@ -215,7 +215,7 @@ def test_a_summary_is_stale_in_every_form(told):
     assert "Kind: summary · stale: 1 newer message" in told.run("conv", "cat", name)
 
 
-def test_an_agent_is_given_the_last_messages_each_cut_with_a_mark(told):
+def test_history_cuts_each_message_and_marks_the_cut(told):
     """S0-5, S0-6."""
     told.say("main", "x" * 3000)
     block = told.run("conv", "history", told.id, "--for-prompt", "-n", "2")
@@ -225,7 +225,7 @@ def test_an_agent_is_given_the_last_messages_each_cut_with_a_mark(told):
     assert TALK[0] not in block
 
 
-def test_what_was_said_is_kept_without_what_was_put_before_it(told):
+def test_memory_leaves_out_text_inserted_before_a_prompt(told):
     """S3-15: a history is only read; nothing of it comes into the record."""
     before = told.texts()
     told.run("conv", "history", told.id, "--for-prompt")
@@ -233,6 +233,6 @@ def test_what_was_said_is_kept_without_what_was_put_before_it(told):
     assert told.texts() == before
 
 
-def test_a_store_cannot_be_given_the_command(told):
+def test_the_settings_of_a_store_cannot_name_the_summarizer(told):
     error = told.refused("config", "set", "scopes.summarizer", "evil", "--level", "store", code=2)
     assert "scopes.summarizer" in error["message"]

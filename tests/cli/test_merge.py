@@ -25,7 +25,7 @@ def waiting(torn):
     return torn
 
 
-def test_the_form_of_the_specification_merges(talk):
+def test_the_command_line_of_the_specification_merges(talk):
     """S4-9, S4-11: what came in is what the source has and the target has not, oldest first."""
     talk.say("main", "on main")
     came = [talk.say("fix", word) for word in ("one", "two")]
@@ -36,7 +36,7 @@ def test_the_form_of_the_specification_merges(talk):
     assert talk.texts()[-1] == "Merge fix into main"
 
 
-def test_what_has_not_diverged_moves_forward_unless_told_otherwise(talk):
+def test_a_fast_forward_is_made_unless_no_ff_is_given(talk):
     """S4-10."""
     talk.say("fix", "one")
     assert talk.merge("--dry-run")["result"] == "fast-forward"
@@ -45,7 +45,7 @@ def test_what_has_not_diverged_moves_forward_unless_told_otherwise(talk):
     assert talk.merge()["result"] == "up-to-date"
 
 
-def test_a_merge_is_taken_back_by_undo(talk):
+def test_undo_reverts_a_merge(talk):
     talk.say("main", "on main")
     talk.say("fix", "one")
     before = talk.branches()["main"]["tip"]
@@ -54,12 +54,12 @@ def test_a_merge_is_taken_back_by_undo(talk):
     assert talk.branches()["main"]["tip"] == before
 
 
-def test_the_active_branch_is_the_target_where_none_is_named(talk):
+def test_the_default_target_is_the_active_branch(talk):
     talk.say("fix", "one")
     assert talk.run("conv", "merge", talk.id, "--source", "fix", "--json")["target"] == "main"
 
 
-def test_a_conflict_is_exit_three_and_a_branch_of_its_own(torn):
+def test_a_conflict_exits_with_3_and_creates_a_branch(torn):
     """S4-16, S4-17: the target stays, the new branch is active, and the merge comes from another process."""
     before = torn.branches()["main"]["tip"]
     stop = torn.merge(code=3)
@@ -71,7 +71,7 @@ def test_a_conflict_is_exit_three_and_a_branch_of_its_own(torn):
     assert "Conflict detected, creating resolution branch" in torn.texts(stop["branch"])
 
 
-def test_in_a_pipe_a_stopped_merge_is_the_name_of_its_branch(torn):
+def test_in_a_pipe_a_stopped_merge_prints_the_name_of_its_branch(torn):
     words = ("conv", "merge", torn.id, "--source", "fix", "--target", "main")
     assert torn.run(*words, code=3) == "conflict-resolution/fix-into-main\n"
 
@@ -94,13 +94,13 @@ def test_a_strategy_takes_a_side(torn, strategy, stands):
     assert [row["decision"] for row in rows if row["stands"]] == [stands]
 
 
-def test_a_rule_of_the_settings_comes_before_the_strategy(torn):
+def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(torn):
     """S4-15."""
     torn.run("config", "set", "scopes.merge.rule.decision-disagreement", "second")
     assert torn.merge("--strategy", "ours")["conflicts"][0]["resolution"]["choice"] == "source"
 
 
-def test_rules_that_do_not_cover_every_type_are_not_used_and_that_is_said(torn):
+def test_incomplete_rules_are_ignored_with_a_note(torn):
     torn.run("config", "set", "scopes.merge.rule.edit-edit", "first")
     (note,) = torn.merge(code=3)["notes"]
     assert "they do not cover decision-disagreement" in note["text"]
@@ -124,7 +124,7 @@ MIXTURES = {
 
 
 @pytest.mark.parametrize("mixture", MIXTURES)
-def test_a_mixture_of_forms_is_refused_with_its_cure(talk, mixture):
+def test_options_that_cannot_be_combined_are_refused_with_a_hint(talk, mixture):
     words, trouble, cure = MIXTURES[mixture]
     error = talk.refused("conv", "merge", talk.id, *words, code=2)
     assert trouble in error["message"]
@@ -152,7 +152,7 @@ def test_bad_input_has_its_exit_code(talk, case):
     assert talk.within("conv", "merge", talk.id, *words).returncode == code
 
 
-def test_an_empty_branch_brings_nothing(talk):
+def test_an_empty_branch_is_up_to_date(talk):
     other = talk.run("conv", "new", "--json")["id"]
     assert talk.merge()["result"] == "up-to-date"
     error = talk.refused("conv", "merge", talk.id, "--source", other, code=1)
@@ -160,19 +160,19 @@ def test_an_empty_branch_brings_nothing(talk):
     assert talk.run("conv", "merge", talk.id, "--source", other, "--allow-unrelated", "--json")["result"] == "merged"
 
 
-def test_a_merge_is_not_continued_over_an_open_conflict(waiting):
+def test_a_merge_does_not_continue_with_an_open_conflict(waiting):
     error = waiting.refused("conv", "merge", waiting.id, "--continue", code=3)
     assert error["message"].startswith("1 conflict is still open")
 
 
-def test_a_conflicted_tip_is_neither_source_nor_target(waiting):
+def test_a_branch_with_conflicts_is_neither_source_nor_target(waiting):
     waiting.say("main", "more")
     for words in (("--source", waiting.stop["branch"], "--target", "main"), ("--source", "fix")):
         error = waiting.refused("conv", "merge", waiting.id, *words, code=3)
         assert "open conflict" in error["message"]
 
 
-def test_an_aborted_merge_leaves_nothing_and_comes_back_by_undo(waiting):
+def test_an_aborted_merge_leaves_nothing_and_undo_restores_it(waiting):
     done = waiting.run("conv", "merge", waiting.id, "--abort", "--json")
     assert (done["kind"], done["branch"], done["active_branch"]) == ("merge-abort", waiting.stop["branch"], "main")
     assert set(waiting.branches()) == {"main", "fix"}
@@ -180,7 +180,7 @@ def test_an_aborted_merge_leaves_nothing_and_comes_back_by_undo(waiting):
     assert len(waiting.listed()) == 1
 
 
-def test_a_target_that_moved_meanwhile_is_merged_anew(waiting):
+def test_a_target_that_moved_in_the_meantime_is_merged_again(waiting):
     waiting.say("main", "meanwhile")
     waiting.resolve(waiting.conflict, "--take", "source")
     assert waiting.finish()["result"] == "merged"
@@ -202,7 +202,7 @@ def test_a_target_that_moved_into_another_conflict_stops_again_on_the_same_branc
     ]  # fmt: skip
 
 
-def test_a_resolution_branch_that_somebody_deleted_waits_no_more(waiting):
+def test_a_deleted_resolution_branch_ends_the_merge(waiting):
     waiting.run("conv", "switch", waiting.id, "main")
     waiting.run("conv", "delete-branch", waiting.id, waiting.stop["branch"], "--force")
     assert waiting.refused("conv", "merge", waiting.id, "--continue", code=4)["hint"]
@@ -210,7 +210,7 @@ def test_a_resolution_branch_that_somebody_deleted_waits_no_more(waiting):
     assert waiting.merge(code=3)["branch"] == waiting.stop["branch"]
 
 
-def test_several_waiting_merges_are_told_apart_by_their_branch(waiting):
+def test_several_stopped_merges_are_distinguished_by_branch(waiting):
     assert (
         "--abort" in waiting.refused("conv", "merge", waiting.id, "--source", "fix", "--target", "main", code=1)["hint"]
     )
@@ -222,7 +222,7 @@ def test_several_waiting_merges_are_told_apart_by_their_branch(waiting):
     assert waiting.resolve(waiting.conflict, "--take", "source")["remaining"] == 0
 
 
-def test_two_merges_at_once_into_one_target_both_arrive(talk):
+def test_two_concurrent_merges_into_one_target_both_succeed(talk):
     """Neither loses the other's messages, whichever comes first."""
     talk.say("main", "on main")
     for name in ("left", "right"):
@@ -254,7 +254,7 @@ def test_two_merges_at_once_into_one_target_both_arrive(talk):
     assert talk.run("verify", "--json")["sound"]
 
 
-def test_the_change_log_tells_of_a_merge_its_conflicts_and_their_resolution(waiting):
+def test_changes_lists_a_merge_its_conflicts_and_their_resolution(waiting):
     """S4-50: with the actor as the cause."""
     waiting.resolve(waiting.conflict, "--take", "source", "--as", "erin", "--reason", "simpler")
     waiting.finish()
@@ -269,7 +269,7 @@ def test_the_change_log_tells_of_a_merge_its_conflicts_and_their_resolution(wait
     assert (update["after"]["choice"], update["after"]["reason"]) == ("source", "simpler")
 
 
-def test_the_operations_name_what_was_merged(waiting):
+def test_operations_name_the_merged_branches(waiting):
     kinds = [row["kind"] for row in waiting.run("operations", "list", "--json")["operations"]]
     assert kinds[0] == "merge-conflict"
     waiting.resolve(waiting.conflict, "--take", "source")
@@ -278,7 +278,7 @@ def test_the_operations_name_what_was_merged(waiting):
     assert [row["kind"] for row in rows] == ["merge", "resolve"]
 
 
-def test_a_resolution_branch_that_was_moved_back_is_not_taken_for_a_finished_merge(waiting):
+def test_a_rewound_resolution_branch_is_not_a_finished_merge(waiting):
     """Without its merge it has no open conflict, and nothing of the source either."""
     waiting.run("conv", "rewind", f"{waiting.id}/{waiting.stop['branch']}")
     error = waiting.refused("conv", "merge", waiting.id, "--continue", code=1)

@@ -26,7 +26,7 @@ def found(told, *words, code=0):
     return hits, coverage
 
 
-def test_a_hit_is_a_line_and_the_coverage_is_the_last(told):
+def test_with_json_each_hit_is_a_line_and_the_coverage_the_last(told):
     hits, coverage = found(told, "parser stack")
     assert [hit["message"]["id"] for hit in hits] == [told.reply]
     assert (hits[0]["conversation"], hits[0]["branch"], hits[0]["part"]) == (told.id, "fix", "text")
@@ -37,18 +37,18 @@ def test_a_hit_is_a_line_and_the_coverage_is_the_last(told):
     )
 
 
-def test_the_second_search_reads_nothing(told):
+def test_a_second_search_indexes_nothing(told):
     found(told, "parser")
     assert found(told, "parser")[1].items() >= {"index": "fresh", "commits_read": 0}.items()
 
 
-def test_a_hit_can_be_read_and_forked_from(told):
+def test_the_name_of_a_hit_works_in_cat_and_branch(told):
     name = told.within("conv", "search", "overflows", "--format", "{id}").stdout.strip()
     assert told.run("conv", "cat", name, "--json")["text"] == "The parser overflows its stack."
     assert told.run("conv", "branch", told.id, "again", "--from", name, "--json")["name"] == "again"
 
 
-def test_a_pipe_gets_a_row_a_hit(told):
+def test_in_a_pipe_each_hit_is_a_row(told):
     done = told.process("conv", "search", "parser")
     assert done.stdout.split("\t")[:3] == [told.id, "fix", told.reply]
     assert done.stdout.rstrip("\n").endswith("\tThe parser overflows its stack.")
@@ -75,7 +75,7 @@ def test_messages_around_a_hit_are_shown(told):
     assert "after" not in hits[0]
 
 
-def test_a_pipe_is_told_what_there_is_more_of_and_what_was_searched(told):
+def test_in_a_pipe_the_coverage_is_on_standard_error(told):
     for words, note in ((("parser", "-n", "0"), "1 found, 0 shown; searched 3"), (("xyzzy",), "0 found; searched 3")):
         done = told.process("conv", "search", *words)
         assert (done.returncode, done.stdout) == (1, "")
@@ -83,12 +83,12 @@ def test_a_pipe_is_told_what_there_is_more_of_and_what_was_searched(told):
         assert told.process("conv", "search", *words, "--quiet").stderr == ""
 
 
-def test_a_pipe_gets_the_messages_around_a_hit(told):
+def test_in_a_pipe_messages_around_a_hit_are_rows(told):
     rows = told.process("conv", "search", "overflows", "--context", "1").stdout.splitlines()
     assert [row.split("\t")[:1] + row.split("\t")[3:4] for row in rows] == [["-1", told.first], ["0", told.reply]]
 
 
-def test_calls_around_a_hit_are_told(told):
+def test_tool_calls_around_a_hit_are_shown(told):
     """A message without text is read for it."""
     call = {"type": "tool_call", "call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}
     line = json.dumps({"author": {"name": "planner", "kind": "agent"}, "parts": [call]})
@@ -99,7 +99,7 @@ def test_calls_around_a_hit_are_told(told):
 @pytest.mark.parametrize(
     "query", ["", "AND", "( )", "-", '"', '""', "***", "a OR", "in:text", "kind:nonsense", "after:nonsense"]
 )
-def test_a_query_that_says_nothing_is_refused_with_its_place(told, query):
+def test_an_invalid_query_is_refused_with_its_position(told, query):
     error = told.refused("conv", "search", query, code=2)
     assert "at character" in error["message"]
 
@@ -132,10 +132,10 @@ def test_a_cache_that_cannot_be_written_is_a_note(told, monkeypatch, tmp_path):
     assert "the search index cannot be kept" in done.stderr
 
 
-def test_a_search_loads_no_terminal():
+def test_a_search_loads_no_terminal_library():
     assert "rich" not in imported("conv", "search", "x")
 
 
-def test_without_a_store_it_says_so(tmp_path):
+def test_without_a_store_a_note_is_printed(tmp_path):
     done = scopes("--store", str(tmp_path / "none.git"), "conv", "search", "x", table=PRODUCT)
     assert (done.returncode, done.stdout) == (4, "")

@@ -27,21 +27,21 @@ def run(place, *words):
     return scopes("--store", str(place / "store.git"), *words, table=PRODUCT, cwd=place)
 
 
-def test_a_whole_transcript_ends_with_nothing_to_say(place):
+def test_a_complete_transcript_exits_with_0(place):
     done = run(place, "verify", "--source", "run.jsonl", "--json")
     found = json.loads(done.stdout)
     assert (done.returncode, done.stderr, found["kind"], found["whole"]) == (0, "", "certificate", True)
     assert found["account_bytes"]["sum"] == found["size_bytes"] == os.path.getsize(place / "run.jsonl")
 
 
-def test_a_transcript_that_has_grown_ends_with_one(place):
+def test_a_transcript_that_has_grown_exits_with_1(place):
     (place / "run.jsonl").write_text(RECORD * 2)
     done = run(place, "verify", "--source", "run.jsonl")
     assert (done.returncode, "comparison\tgrown\n" in done.stdout, "whole\tno\n" in done.stdout) == (1, True, True)
     assert f"new_bytes\t{len(RECORD)}\n" in done.stdout
 
 
-def test_a_transcript_that_was_not_imported_ends_with_four(place):
+def test_a_transcript_that_was_not_imported_exits_with_4(place):
     (place / "other.jsonl").write_text(RECORD.replace("Four", "Five"))
     done = run(place, "verify", "--source", "other.jsonl", "--json")
     error = json.loads(done.stderr)["error"]

@@ -17,7 +17,7 @@ from scopes.cli.token_options import (
     tokenizer_for,
 )
 from scopes.context.context import check_layout
-from scopes.context.context import context as build
+from scopes.context.context import context as run_context
 from scopes.context.request import CACHE_SECONDS, TIGHT_BELOW, Request
 from scopes.render.view_options import ViewOptions
 
@@ -79,5 +79,5 @@ def context(
     )  # fmt: skip
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
-    result = build(invocation.repository(), request, tokenizer, cache_directory(invocation))
+    result = run_context(invocation.repository(), request, tokenizer, cache_directory(invocation))
     return invocation.show(result, options=options)

@@ -10,7 +10,7 @@ from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
-from scopes.context.history_block import history as write
+from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
 
 
@@ -53,4 +53,4 @@ def history(
         where=conversation, last=last, max_tokens=max_tokens, tools=tools, preview=preview, with_memory=with_memory
     )
     tokenizer = tokenizer_for(invocation, model, strict=strict)
-    return invocation.show(write(invocation.repository(), request, tokenizer))
+    return invocation.show(run_history(invocation.repository(), request, tokenizer))

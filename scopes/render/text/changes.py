@@ -69,7 +69,7 @@ def _piped_row(row: Change) -> tuple[str, ...]:
 
 
 def _short_value(value: Any) -> str:
-    """Return the part of a value that a person needs: the subject of a message, the key of a conflict, the start of an id."""
+    """Return the part of a value to show: the subject of a message, the key of a conflict, the start of an id."""
     match value:
         case {"subject": str(text)}:
             return text
