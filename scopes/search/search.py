@@ -16,11 +16,10 @@ from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
 from scopes.search.ast import Field, Node, with_any_phrase
 from scopes.search.compile import Plan, compile_query
-from scopes.search.execute import can_rank, count_conversation, count_rows, walk_rows
+from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.index_document import describe_from
 from scopes.search.parse import parse
-from scopes.search.post_filter import PostFilter
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.repository import Repository
 

@@ -1,4 +1,4 @@
-"""`abandon`: hide a branch and keep its history (S4-8)."""
+"""`abandon`: hide a branch but keep its history (S4-8)."""
 
 from __future__ import annotations
 

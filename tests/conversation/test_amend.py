@@ -52,7 +52,7 @@ def test_a_notice_without_a_reason_quotes_the_message(repository):
 
 
 def test_a_message_can_be_amended_twice(repository):
-    """The last word counts; both stay."""
+    """The last amendment applies; both messages stay."""
     drawn = history(repository, "main: a")
     amend(repository, "conv-001", "main", "second", author="dave")
     first = state(repository, drawn.ids["a"])
@@ -63,7 +63,7 @@ def test_a_message_can_be_amended_twice(repository):
 
 
 def test_equal_amendments_are_equal_claims(repository):
-    """Who says it and when does not matter to a merge."""
+    """Author and time do not matter to a merge."""
     drawn = history(repository, "main: a", "fix:")
     amend(repository, "conv-001/main", drawn.ids["a"], "same", author="dave")
     amend(repository, "conv-001/fix", drawn.ids["a"], "same", author="erin")

@@ -1,4 +1,4 @@
-"""`append`: a message on top of a branch."""
+"""`append`: add a message to a branch."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_untyped_kinds_are_stored(repository, kind):
 
 
 def test_fields_of_a_newer_version_are_shown_and_kept(repository):
-    """S4-28: an unknown kind, field and part come back as they were."""
+    """S4-28: an unknown kind, field and part are read back unchanged."""
     new(repository)
     line = b'{"author":{"kind":"agent","name":"carol"},"hue":[1,{"a":2}],"id":"%s","kind":"hologram","parts":[{"type":"smell","x":1}],"v":7}\n'
     message = codec.decode(line % clock.new_id().encode())
@@ -130,7 +130,7 @@ def test_every_text_is_read_back_unchanged(repository, text):
     ],
 )
 def test_the_subject_is_one_safe_line_of_the_text(repository, text, subject):
-    """Storage format; text that looks like our trailers is only text."""
+    """Storage format; text that looks like a trailer is not parsed as one."""
     new(repository)
     said = say(repository, "conv-001", text)
     assert git(repository, "log", "-1", "--format=%s", said.oid) == subject + "\n"

@@ -1,12 +1,11 @@
-"""`blame`: which message set what stands, through merges and resolutions."""
+"""`blame`: the message that set each claim, across merges and resolutions."""
 
 from __future__ import annotations
 
 import pytest
 
 from scopes.conversation.blame import blame
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_continue import continue_merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Invalid, NotFound
 from tests.support.history import history, say

@@ -85,7 +85,7 @@ SOURCE = b'{"a": 1}\n{"state": 0}\n  {"a":\t2}\r\n{"b": 3}'
 
 
 def keep_source(repository, key, message, spans):
-    """Store a source some of whose stretches became a message."""
+    """Store a source with the byte spans of one message."""
     page = b"".join(canonical.dump({"message": message, "offset": o, "length": n}) for o, n in spans)
     files = {
         "chunks/000000": SOURCE[:25],

@@ -1,4 +1,4 @@
-"""`config`: read and write the settings."""
+"""`config`: read and write settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conversation.stores import git, open_store
 
 @pytest.fixture
 def home(tmp_path):
-    """Give the user's own file a place of its own."""
+    """Return a directory for the configuration file of the user."""
     path = tmp_path / "home"
     path.mkdir()
     return str(path)
@@ -63,14 +63,14 @@ def test_a_user_setting_needs_no_store(home):
 def test_a_store_setting_needs_a_store(home):
     with pytest.raises(NotFound, match="there is no store") as refusal:
         set_setting(None, home, "scopes.author", "x", level="store")
-    assert refusal.value.hint == "make one: scopes init, or use --level user"
+    assert refusal.value.hint == "create one: scopes init, or use --level user"
 
 
 @pytest.mark.parametrize(
     "key", ["scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "Scopes.PAGER"]
 )
 def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository, home, key):
-    """Catalogue 72: a store may come from somebody else."""
+    """Catalogue 72: a store may come from another user."""
     with pytest.raises(Invalid, match="names a command") as refusal:
         set_setting(repository, home, key, "evil", level="store")
     assert refusal.value.hint == "set it with --level user"
@@ -91,7 +91,7 @@ def test_a_key_outside_of_scopes_is_refused(repository, home, key):
         lambda: get_setting(repository.config, key),
         lambda: set_setting(repository, home, key, "x", level="store"),
     ):
-        with pytest.raises(Invalid, match="is no setting of scopes") as refusal:
+        with pytest.raises(Invalid, match="is not a setting of scopes") as refusal:
             use()
         assert "scopes.author" in refusal.value.hint
 
@@ -148,7 +148,7 @@ def test_settings_are_listed_lowest_precedence_first_with_their_origin(repositor
     ],
 )
 def test_an_invalid_value_is_refused(repository, home, key, value):
-    with pytest.raises(Invalid, match="is no value of") as refusal:
+    with pytest.raises(Invalid, match="is not a valid value of") as refusal:
         set_setting(repository, home, key, value, level="store")
     assert refusal.value.hint.startswith("it is ")
 
@@ -157,7 +157,7 @@ def test_an_invalid_value_is_refused(repository, home, key, value):
     "key", ["scopes.formatVersion", "scopes.bad_key", "scopes.a b", "scopes.\x1b", "scopes.", "core.bare"]
 )
 def test_a_key_that_is_not_a_user_setting_is_refused(repository, home, key):
-    with pytest.raises(Invalid, match="is no setting"):
+    with pytest.raises(Invalid, match="is not a setting"):
         set_setting(repository, home, key, "1", level="store")
 
 
@@ -165,6 +165,6 @@ def test_a_merge_rule_for_an_unknown_conflict_type_is_refused(repository, home):
     with pytest.raises(Invalid, match="'nonsense' is not a type of conflict") as refusal:
         set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
     assert "edit-edit" in refusal.value.hint
-    with pytest.raises(Invalid, match="'third' is no value of ") as refusal:
+    with pytest.raises(Invalid, match="'third' is not a valid value of ") as refusal:
         set_setting(repository, home, "scopes.merge.rule.edit-edit", "third", level="store")
     assert "first" in refusal.value.hint

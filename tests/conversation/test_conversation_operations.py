@@ -1,4 +1,4 @@
-"""Which operations are a conversation's own, and that its change log therefore only grows (S4-51)."""
+"""The operations of one conversation, across renames and deletions: its change log is append-only (S4-51)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.support.history import history, say
 
 
 def kinds(repository, conversation):
-    """Return the kinds of a conversation's own operations, oldest first."""
+    """Return the kinds of the operations of a conversation, oldest first."""
     return [own.record.kind for own in walk_conversation_operations(repository, conversation)][::-1]
 
 
 def said(repository, conversation):
-    """Return what its log says was said, as one word."""
+    """Return the subjects of the messages in the change log, joined."""
     return "".join(change.after["subject"] for change in changes(repository, conversation, field="messages").items)
 
 
@@ -71,7 +71,7 @@ def test_deletion_and_undo_are_operations_of_the_same_conversation(repository):
 
 
 def test_operations_of_an_earlier_conversation_with_the_same_id_are_left_out(repository):
-    """A deleted conversation's messages are not told by the next one that bears its id."""
+    """The messages of a deleted conversation are not in the change log of the next one with its id."""
     history(repository, "main: a", conversation="login")
     gone = delete(repository, "login")
     history(repository, "main: b", conversation="login")

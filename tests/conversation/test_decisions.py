@@ -1,4 +1,4 @@
-"""`decisions`: what was decided, quotably (S1-29)."""
+"""`decisions`: decisions with author, time and message (S1-29)."""
 
 from __future__ import annotations
 

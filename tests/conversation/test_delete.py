@@ -1,4 +1,4 @@
-"""`delete` and `delete-branch`: to the trash, from where undo brings everything back."""
+"""`delete` and `delete-branch`: move to the trash, from which undo restores everything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_deleted_conversation_has_no_branches(repository):
 
 
 def test_a_deleted_conversation_is_in_the_trash(repository):
-    """Storage format: nothing is lost before gc is told to let go."""
+    """Storage format: nothing is lost before gc with --expire."""
     drawn = history(repository, "main: a", "fix/deep: b")
     meta = refs(repository)["refs/scopes/meta/conv-001"]
     done = delete(repository, "conv-001")
@@ -63,7 +63,7 @@ def test_undo_restores_a_deleted_conversation(repository):
 
 
 def test_two_conversations_with_one_id_are_deleted_and_restored_in_turn(repository):
-    """Delete, create again under the same id, delete again, undo all of it: each life is whole."""
+    """Delete, create again with the same id, delete again, undo everything: each conversation is complete."""
     history(repository, "main: a", conversation="login")
     first = refs(repository)
     delete(repository, "login")
@@ -122,7 +122,7 @@ def test_a_branch_whose_messages_are_on_another_branch_is_deleted(repository):
 
 
 def test_a_branch_contained_in_any_other_branch_can_be_deleted(repository):
-    """S4-7: not only its parent."""
+    """S4-7: not only in its parent."""
     history(repository, "main: a", "fix: b c", "copy@c: d")
     delete_branch(repository, "conv-001", "fix")
     assert texts(repository, "conv-001/copy") == ["a", "b", "c", "d"]
@@ -139,7 +139,7 @@ def test_main_is_never_deleted(repository):
 
 
 def test_the_active_branch_is_never_deleted(repository):
-    """S4-7: the hint says how to get there."""
+    """S4-7: the hint says how to make another branch active."""
     history(repository, "main: a", "fix:")
     switch(repository, "conv-001", "fix")
     for force in (False, True):
@@ -191,14 +191,14 @@ def test_a_deleted_branch_name_can_be_reused_and_deleted_again(repository):
 
 
 def test_a_branch_rewound_into_another_is_deleted_without_force(repository):
-    """S4-7: unmerged is about what the branch has now."""
+    """S4-7: unmerged refers to the messages that the branch has now."""
     history(repository, "main: a", "fix: b")
     rewind(repository, "conv-001/fix")
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 
 
 def test_trash_survives_git_gc(repository):
-    """P7: the trash and the operation keep it."""
+    """P7: the trash refs and the operation keep it reachable."""
     drawn = history(repository, "main: a", "fix: b")
     delete_branch(repository, "conv-001", "fix", force=True)
     git(repository, "reflog", "expire", "--expire=now", "--all")

@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything that scopes needs, and changes nothing."""
+"""`doctor`: checks everything that scopes needs, and changes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_checking_changes_nothing(repository):
 
 
 def test_a_missing_store_is_a_warning(tmp_path):
-    missing = NotFound("there is no store at x yet", hint="make one: scopes init")
+    missing = NotFound("there is no store at x yet", hint="create one: scopes init")
     diagnosis = doctor(str(tmp_path / "x"), missing)
     last = diagnosis.checks[-1]
     assert (last.name, last.state, last.detail, last.cure) == ("store", "warning", missing.message, missing.hint)
@@ -56,8 +56,8 @@ def test_a_missing_store_is_a_warning(tmp_path):
 
 
 def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
-    diagnosis = doctor(str(tmp_path), Corrupt("x is no scopes store", hint="name the store with --store"))
-    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "name the store with --store")
+    diagnosis = doctor(str(tmp_path), Corrupt("x is not a scopes store", hint="choose the store with --store"))
+    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "choose the store with --store")
     assert diagnosis.exit_code == 1
 
 
@@ -73,7 +73,7 @@ def test_an_unsupported_format_is_a_failure(repository, version, cure):
 
 
 def test_fast_durability_is_a_warning(repository):
-    """The tests' own stores do not wait for the disk."""
+    """The stores of the tests use fast durability."""
     check = checks(repository)["durability"]
     assert (check.state, check.detail) == ("warning", "fast: a power cut may lose messages")
 
@@ -124,7 +124,7 @@ def test_little_free_disk_space_is_a_warning(repository, monkeypatch):
 
 
 def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
-    """Plain git is part of the promise."""
+    """A store must be usable with plain git."""
     with open(os.path.join(repository.path, "config"), "a", encoding="utf-8") as file:
         file.write("[core\n")
     check = checks(repository)["git and the store"]

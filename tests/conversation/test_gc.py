@@ -1,4 +1,4 @@
-"""`gc`: pack the store; let go only of what was deleted long ago, and only when told to (P7)."""
+"""`gc`: pack the store; delete old trash only with --expire (P7)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_packing_many_messages_saves_space(repository):
 
 
 def test_a_packed_store_can_be_written(repository):
-    """Also through the very handle that was open before."""
+    """Also with the repository object that was open before."""
     history(repository, "main: a")
     other = open_store(repository.path)
     gc(repository)
@@ -79,7 +79,7 @@ def test_files_of_dead_processes_are_removed(repository):
 
 
 def expire_everything(repository):
-    """Let go of all that is undoable, and let git delete it without its two weeks of grace."""
+    """Expire all operations, and let git prune without its two weeks of grace."""
     done = gc(repository, expire_before="now")
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")

@@ -1,4 +1,4 @@
-"""The store as git sees it: readable with `git log`, sound for `git fsck`, whole in a clone."""
+"""The store as a git repository: readable with `git log`, valid for `git fsck`, complete in a clone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.history import history, say, texts
 
 @pytest.fixture
 def lived(repository):
-    """Make a store in which everything has happened once."""
+    """Create a store on which every operation ran once."""
     drawn = history(repository, "main: Hello Plan Done", "fix@Plan: Better", author="Carol C.")
     branch(repository, "conv-001", purpose="analysis", agent="日本", start="fix")
     say(repository, "conv-001", "naïve\x1b[31m\ntext", author="x <y>", files=[{"path": "a/.git/b", "op": "edit"}])
@@ -52,7 +52,7 @@ def test_git_fsck_strict_finds_nothing_loose_or_packed(lived):
 
 
 def test_git_log_graph_reads_like_a_conversation(repository):
-    """Storage format: the subject is the text's first line."""
+    """Storage format: the subject is the first line of the text."""
     history(repository, "main: Hello Plan Done", "fix@Plan: Better")
     graph = git(repository, "log", "--graph", "--format=%an: %s", "--date-order", "--branches=conv-001/*")
     assert graph.splitlines() == [
@@ -86,9 +86,9 @@ def test_commit_headers_and_subjects_contain_only_printable_lines(lived):
 
 @pytest.mark.parametrize("kind", ["--mirror", "--bare"])
 def test_a_git_clone_has_every_conversation(lived, tmp_path, kind):
-    """Storage format: no hidden file holds anything that a clone lacks; a bare clone has the branches alone.
+    """Storage format: no data is outside of git objects and refs; a bare clone has only the branches.
 
-    Which branch is active is local taste: git copies a symbolic ref as what it points at.
+    The active branch is local: git copies a symbolic ref as its target.
     """
     clone = str(tmp_path / "clone.git")
     git(lived, "clone", "-q", kind, lived.path, clone)
@@ -112,7 +112,7 @@ def test_fetched_messages_are_the_same_commits(lived, tmp_path):
 
 
 def test_a_message_appended_with_git_is_read(repository):
-    """Catalogue 43: a commit by hand has no message id and is shown all the same where no body is asked for."""
+    """Catalogue 43: a commit made with git has no message id; it is shown if no body is requested."""
     history(repository, "main: a")
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/conv-001/main", commit)

@@ -38,7 +38,7 @@ def test_the_sample_has_something_for_every_command(repository):
 
 
 def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
-    """P11: fixed times and ids, and nothing of the machine."""
+    """P11: fixed times and ids, no data of the machine."""
     other = open_store(make_store(tmp_path / "other.git").path, actor="somebody else")
     new(other)
     first, second = import_sample(repository), import_sample(other)

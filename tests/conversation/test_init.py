@@ -1,4 +1,4 @@
-"""`init`: make a store."""
+"""`init`: create a store."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_empty_directory_becomes_a_store(tmp_path):
 def test_a_path_that_is_not_a_store_is_refused_and_not_changed(tmp_path, make):
     place = tmp_path / "s.git"
     make(place)
-    with pytest.raises(Invalid, match="exists and is no scopes store") as refusal:
+    with pytest.raises(Invalid, match="exists and is not a scopes store") as refusal:
         init(str(place))
-    assert refusal.value.hint == "name another place with --store"
+    assert refusal.value.hint == "choose another path with --store"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.git"]

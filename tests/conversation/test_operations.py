@@ -1,4 +1,4 @@
-"""`operations`: the log of everything that moved a ref other than by appending."""
+"""`operations`: the operation log, which records every ref change except appends."""
 
 from __future__ import annotations
 

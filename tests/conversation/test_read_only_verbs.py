@@ -1,4 +1,4 @@
-"""Verbs that look leave the store as it is, byte for byte (S1-27), also a store that cannot be written."""
+"""Read-only verbs do not change a byte of the store (S1-27)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ every_reader = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 
 @pytest.fixture
 def lived(repository):
-    """Make a conversation in which every reader finds something."""
+    """Create a conversation for which every read-only verb has a result."""
     history(repository, "main: a b", "fix: c")
     say(
         repository,
@@ -84,7 +84,7 @@ def test_a_store_of_a_newer_format_is_read(lived, read):
 
 @every_reader
 def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(lived, read, monkeypatch):
-    """P3, P6: and the reader does not finish it."""
+    """P3, P6: and the reader does not complete the operation."""
 
     def die(*_):
         raise KeyboardInterrupt

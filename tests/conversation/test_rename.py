@@ -126,7 +126,7 @@ def test_child_branches_refer_to_a_renamed_branch_by_its_new_name(repository):
 
 @pytest.mark.parametrize(("old", "wanted"), [("x", "x/y"), ("x/y", "x"), ("x", "X"), ("x/y/z", "x/y")])
 def test_a_branch_can_be_renamed_to_a_path_below_or_above_its_name(repository, old, wanted):
-    """The old ref goes first, also where it was a directory."""
+    """The old ref is deleted first, because it may be a directory of the new one."""
     drawn = history(repository, "main: a", f"{old}: b")
     rename_branch(repository, "conv-001", old, wanted)
     assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], wanted: drawn.oids["b"]}

@@ -1,4 +1,4 @@
-"""`rewind`: take back the last messages of a branch."""
+"""`rewind`: move a branch back to an earlier message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`switch`: make another branch the active one."""
+"""`switch`: make another branch active."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_each_conversation_has_its_own_active_branch(repository):
 
 
 def test_an_abandoned_branch_can_be_made_active(repository):
-    """S4-8: its history is kept, and it can be gone on with."""
+    """S4-8: its history is kept, and it can be continued."""
     history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     assert switch(repository, "conv-001", "fix").branch == "fix"

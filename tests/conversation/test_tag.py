@@ -1,4 +1,4 @@
-"""`tag`: a name for a message that does not move."""
+"""`tag`: fixed names of messages."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_tagging_is_one_operation(repository):
 
 
 def test_a_tag_cannot_have_the_name_of_a_branch(repository):
-    """It could never be meant: a branch comes first wherever a message is named."""
+    """It could never be resolved: branches take precedence in revisions."""
     history(repository, "main: a")
     with pytest.raises(Refused, match="is a branch"):
         tag(repository, "conv-001", "main")

@@ -1,4 +1,4 @@
-"""One operation for every format_name."""
+"""One function exports every format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_export_has_conversation_format_and_size(repository, format_name):
 
 @each_form
 def test_every_format_contains_the_text_of_every_message(repository, format_name):
-    """Of one branch, and of all where the format_name holds several."""
+    """For one branch, and for all branches if the format supports them."""
     import_sample(repository)
     texts = [
         part["text"] for each in document(repository)["messages"] for part in each["parts"] if part["type"] == "text"

@@ -142,7 +142,7 @@ def test_each_message_is_one_line_and_one_piece(repository):
 
 
 def json_lines(repository, where="conv-001", **options):
-    """Return an export as values."""
+    """Return an export as parsed JSON."""
     return [json.loads(line) for line in exported(repository, where, "jsonl", **options).splitlines()]
 
 
@@ -174,7 +174,7 @@ def test_the_lines_are_the_messages_of_the_log(repository):
 
 
 def test_exported_lines_can_be_appended_as_new_messages(repository):
-    """Everything comes back but what names a message and its place."""
+    """All fields survive except ids and commit fields."""
     import_sample(repository)
     new(repository)
     branch(repository, "conv-002", name="copy")

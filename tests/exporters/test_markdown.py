@@ -50,7 +50,7 @@ def test_every_message_is_one_section(repository):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_hostile_parts_stay_within_their_message(repository, data):
-    """Every text that a message holds, in every place where it can stand."""
+    """Every text of a message, in every position in the transcript."""
     draw = lambda: data.draw(TEXTS)  # noqa: E731
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
@@ -186,7 +186,7 @@ def test_folded_reasoning_cannot_close_its_fold(repository, text):
     ],
 )  # fmt: skip
 def test_a_transcript_has_no_control_characters(repository, text, shown):
-    """Command line, terminal safety: a transcript is printed with cat."""
+    """Command line, terminal safety: a transcript may be printed with cat."""
     new(repository)
     tip = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "x", tip, message("h", text), message("i", "", result("1", output=text)))
@@ -196,12 +196,12 @@ def test_a_transcript_has_no_control_characters(repository, text, shown):
 
 
 def summary_of(part):
-    """Return the line that a folded part shows."""
+    """Return the summary line of a folded part."""
     return write_part(part).splitlines()[1].removeprefix("<summary>").removesuffix("</summary>")
 
 
 def body_of(part):
-    """Return what is below that line."""
+    """Return the body of a folded part."""
     return write_part(part).partition("</summary>\n\n")[2].removesuffix("\n\n</details>")
 
 

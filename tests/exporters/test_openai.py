@@ -1,4 +1,4 @@
-"""A branch as chat completion messages: what a model would be given now."""
+"""A branch as chat completion messages, with amendments applied."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.support.history import history, say
 
 
 def entries(repository, where="conv-001"):
-    """Return an export as values."""
+    """Return an export as parsed JSON."""
     return json.loads(exported(repository, where, "openai"))
 
 
 def entries_of(repository, *messages):
-    """Return what messages become."""
+    """Return the entries that messages are exported as."""
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
     put(repository, "x", list_branch_tips(repository, "conv-001")["main"], *messages)
@@ -193,7 +193,7 @@ def test_an_openai_list_holds_one_branch(repository):
 
 
 def said(repository, where="conv-001"):
-    """Return texts, calls and results of a branch, for comparing two stores."""
+    """Return the texts, calls and results of a branch, to compare two stores."""
     found = []
     for each in document(repository, where)["messages"]:
         texts = [part["text"] for part in each["parts"] if part["type"] == "text"]
@@ -204,7 +204,7 @@ def said(repository, where="conv-001"):
 
 
 def imported_again(repository, tmp_path, where="conv-001"):
-    """Import an export into a store of its own, and return that."""
+    """Import an export into a new store and return it."""
     path = tmp_path / "list.json"
     path.write_text(exported(repository, where, "openai"))
     other = make_store(tmp_path / "other.git")
@@ -265,7 +265,7 @@ def test_exported_texts_and_calls_are_imported_unchanged(tmp_path_factory, texts
     ],
 )
 def test_openai_specific_fields_survive_import_and_export(tmp_path, entry):
-    """Imported and exported again, an entry is what it was."""
+    """An entry is the same after import and export."""
     path = tmp_path / "list.json"
     path.write_text(json.dumps([{"role": "user", "content": "Sell tea"}, entry]))
     repository = make_store(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""Which messages an export covers, and in which order."""
+"""The messages that an export contains, and their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.history import history, say
 
 
 def words(repository, where, drawn, *, all_branches=False):
-    """Return what each branch_slice of an selection holds, in the words it was drawn with."""
+    """Return the branch and the drawn words of each slice of a selection."""
     by_id = {identity: word for word, identity in drawn.ids.items()}
     selection = select_messages(repository, where, all_branches=all_branches)
     names = [branch_slice.branch.name if branch_slice.branch else None for branch_slice in selection.slices]
@@ -25,7 +25,7 @@ def words(repository, where, drawn, *, all_branches=False):
 
 @pytest.fixture
 def drawn(repository):
-    """A conversation of three branches."""
+    """Create a conversation of three branches."""
     return history(repository, "main: a b c", "fix@b: d e", "again@d: f")
 
 
