@@ -65,14 +65,14 @@ def test_a_dry_run_works_on_a_store_that_cannot_be_written(folder):
     assert run(folder, str(folder / "elsewhere.jsonl")).returncode == 0
     store = folder / "store.git"
     folders = [store, *(path for path in store.rglob("*") if path.is_dir())]
-    for folder in folders:
-        folder.chmod(0o500)
+    for directory in folders:
+        directory.chmod(0o500)
     try:
         done = run(folder, "--dry-run", str(folder / ".claude"))
         assert (done.returncode, done.stdout.split()[0], done.stderr.count("error")) == (0, "conv-002", 0)
     finally:
         for directory in folders:
-            folder.chmod(0o700)
+            directory.chmod(0o700)
 
 
 @pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"]])
