@@ -1,4 +1,4 @@
-"""Branches for people: made, listed, made active, hidden, moved back."""
+"""Render branches and tags: branch, switch, abandon, rewind, tag."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PIPED = (
 
 @render_text.register
 def render_branch_created(result: BranchCreated, view: View) -> None:
-    """Say the new branch's name and where it began."""
+    """Write the name of the new branch and its parent."""
     name = Span(f"{result.conversation}/{result.name}", "branch")
     active = "; it is active now" if result.active else ""
     sentence = ("created ", name, " from ", Span(result.parent, "branch"), active)
@@ -54,7 +54,7 @@ def render_branch_created(result: BranchCreated, view: View) -> None:
 
 @render_text.register
 def render_branch_list(result: BranchList, view: View) -> None:
-    """Say a box of branches, the active one with a star; in a pipe a row each."""
+    """Write a table of branches, the active one with a star."""
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.branches))
         return
@@ -65,7 +65,7 @@ def render_branch_list(result: BranchList, view: View) -> None:
 
 @render_text.register
 def render_branch_switched(result: BranchSwitched, view: View) -> None:
-    """Say which branch is active now."""
+    """Write which branch is active now."""
     name = Span(f"{result.conversation}/{result.branch}", "active")
     if result.operation is None:
         write_outcome(view, result.branch, name, " is active already")
@@ -76,7 +76,7 @@ def render_branch_switched(result: BranchSwitched, view: View) -> None:
 
 @render_text.register
 def render_branch_abandoned(result: BranchAbandoned, view: View) -> None:
-    """Say the branch's status, and the active branch, which may have changed."""
+    """Write the status of the branch and the active branch, which may have changed."""
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     already = " already" if result.operation is None else ""
     active = Span(result.active_branch, "active")
@@ -86,7 +86,7 @@ def render_branch_abandoned(result: BranchAbandoned, view: View) -> None:
 
 @render_text.register
 def render_branch_rewound(result: BranchRewound, view: View) -> None:
-    """Say how much was taken back and which message is the last one now."""
+    """Write the number of removed messages and the last message now."""
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     last = (" is empty",) if result.message is None else (" ends with ", identifier(view, result.message))
     if result.operation is None:
@@ -136,7 +136,7 @@ _COLUMNS = (
 
 @render_text.register
 def render_tagged(result: Tagged, view: View) -> None:
-    """Say what was tagged, or which tag is gone."""
+    """Write what was tagged, or which tag was removed."""
     name, where = Span(result.tag, "branch"), Span(result.conversation, "id")
     if result.oid is None:
         write_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
@@ -147,7 +147,7 @@ def render_tagged(result: Tagged, view: View) -> None:
 
 @render_text.register
 def render_tag_list(result: TagList, view: View) -> None:
-    """Say the tags by name, each with its message."""
+    """Write the tags by name, each with its message."""
     if result.tags or not view.terminal:
         rows = (_row(name, head, view) for name, head in result.tags)
         view.rows(_COLUMNS, rows, title=f"Tags of {result.conversation}")

@@ -1,4 +1,4 @@
-"""The change log for people (S4-51)."""
+"""Render the change log of a conversation (S4-51)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _MESSAGE = "messages["
 
 @render_text.register
 def render_change_log(result: ChangeLog, view: View) -> None:
-    """Say the changes, oldest first."""
+    """Write the changes, oldest first."""
     _write_changes(result.items, view, title=f"Changes of {result.conversation}")
 
 
 @render_text.register
 def render_change(result: Change, view: View) -> None:
-    """Say one change."""
+    """Write one change."""
     _write_changes((result,), view, title=None)
 
 
@@ -69,7 +69,7 @@ def _piped_row(row: Change) -> tuple[str, ...]:
 
 
 def _short_value(value: Any) -> str:
-    """Say the part of a value that a person would; who said a message is its cause."""
+    """Return the part of a value to show: the subject of a message, the key of a conflict, the start of an id."""
     match value:
         case {"subject": str(text)}:
             return text

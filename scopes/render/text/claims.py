@@ -1,4 +1,4 @@
-"""Claims in words: the subject that one is about, and what is said of it, as one line."""
+"""Render claims (key and value), and the lists made of them: blame, decisions (S1-29) and files (S1-20)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _HASH_LENGTH = len("sha256:") + 8
 
 
 def claim_name(key: str, agent: str | None) -> str:
-    """Say what a claim is about: `decisions/auth`, with the agent where several may say something."""
+    """Return the key of a claim as `decisions/auth`, with the agent if claims of its group are kept per agent."""
     return shown_key(key) + (f" ({agent})" if agent is not None else "")
 
 
 def claim_text(key: str, value: Any) -> str:
-    """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
+    """Return the value of a claim as one line: messages and files as a phrase, other documents as JSON."""
     match group_of(key), value:
         case _, str(text):
             words = text
@@ -57,7 +57,7 @@ _BLAME_COLUMNS = (
 
 @render_text.register
 def render_blame_list(result: BlameList, view: View) -> None:
-    """Say each claim with its message."""
+    """Write each claim and the message that set it."""
     if not view.terminal:
         view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
         return
@@ -86,7 +86,7 @@ _DECISION_COLUMNS = (
 
 @render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Say the decisions, oldest first; those that the active branch holds no more are marked."""
+    """Write the decisions, oldest first; those that the active branch no longer holds are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
@@ -119,7 +119,7 @@ _FILE_COLUMNS = (
 
 @render_text.register
 def render_file_list(result: FileList, view: View) -> None:
-    """Say the files, the last touched first."""
+    """Write the files, the last touched first."""
     if result.files or not view.terminal:
         view.rows(
             _FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=f"Files of {result.conversation}"

@@ -1,4 +1,4 @@
-"""What was brought in, for people."""
+"""Render import (also of the sample), `verify --source` and export."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @render_text.register
 def render_sample_imported(result: SampleImported, view: View) -> None:
-    """Say where the sample is."""
+    """Write which conversation the sample is."""
     name = Span(result.conversation, "id")
     extent = f"{counted(result.messages, 'message')} on {counted(result.branches, 'branch')}"
     if result.operation is None:
@@ -30,7 +30,7 @@ def render_sample_imported(result: SampleImported, view: View) -> None:
 
 @render_text.register
 def render_imported(result: Imported, view: View) -> None:
-    """Say what came in, a row a conversation, then what was skipped; with a report also where every byte went."""
+    """Write one row per conversation, then skipped files; with `--report` also the byte counts of every source."""
     if view.options.report:
         _write_byte_report(result, view)
     columns = (
@@ -109,7 +109,7 @@ _COMPARED = {
 
 @render_text.register
 def render_source_verification(result: SourceVerification, view: View) -> None:
-    """Say what every byte became, what is to be known beside it, and a verdict; in a pipe a row each."""
+    """Write what the bytes of the file became, findings, and a verdict; in a pipe one row each."""
     if not view.terminal:
         view.rows(_PIPED, _rows(result))
         return
@@ -159,7 +159,7 @@ def _rows(result: SourceVerification) -> Iterator[tuple[str, str]]:
 
 @render_text.register
 def render_export_saved(result: ExportSaved, view: View) -> None:
-    """Say what was written where; in a pipe only the path."""
+    """Write what was exported and where; in a pipe only the path."""
     path = Span(result.path, "id")
     many = f"{counted(len(result.files), 'file')} in " if result.files else ""
     content = (

@@ -1,4 +1,4 @@
-"""The list of conversations for people (S4-53)."""
+"""Render the list of conversations (S4-53)."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _PIPED = (
     Column("Created at", hidden=True),
     Column("Source", hidden=True),
 )
-_AROUND = 12  # the border of a box of five columns, and what is between them
+_BORDERS = 12  # the border of a box of five columns and the gaps between them
 _LEAST_TITLE = 12
 
 
 @render_text.register
 def render_conversation_list(result: ConversationList, view: View) -> None:
-    """Say a box of conversations, newest first; in a pipe a row each."""
+    """Write a table of conversations, newest first."""
     if not view.terminal:
         view.rows(_PIPED, map(_piped_row, result.conversations))
     elif result.conversations:
@@ -51,11 +51,11 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
 
 
 def _write_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
-    """Say the rows in a box; the titles have what room the other columns leave, if that is enough to tell anything."""
+    """Write the rows in a box. Titles are shown only if the other columns leave enough room for them."""
     people = sorted(len(str(row[1])) for row in rows)
     others = sum(max(len(_SEEN[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
-    room = view.width - others - _AROUND
-    whole = room - max(people[-1], len(_SEEN[1].name)) >= _LEAST_TITLE  # everybody beside a title
+    room = view.width - others - _BORDERS
+    whole = room - max(people[-1], len(_SEEN[1].name)) >= _LEAST_TITLE
     titled = any(_text(row[-1]) for row in rows) and (whole or 2 * people[len(people) // 2] <= room)
     columns = (
         *_SEEN[:1],

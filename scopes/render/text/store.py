@@ -1,4 +1,4 @@
-"""The store for people: made, verified, packed, examined."""
+"""Render the store and its settings: init, verify, gc, doctor, config."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column(
 
 @render_text.register
 def render_store_created(result: StoreCreated, view: View) -> None:
-    """Say where the store is."""
+    """Write the path of the store."""
     words = "made an empty store: " if result.created else "there is a store already: "
     write_outcome(view, result.path, words, Span(result.path, "id"))
 
 
 @render_text.register
 def render_verification(result: Verification, view: View) -> None:
-    """Say every defect, then a verdict; in a pipe only the defects, a row each."""
+    """Write every defect and a verdict; in a pipe only the defects, one row each."""
     if not view.terminal:
         view.rows(_FINDINGS, ((f.severity, f.where, f.problem, f.cure or "") for f in result.findings))
         return
@@ -50,7 +50,7 @@ def render_verification(result: Verification, view: View) -> None:
 
 @render_text.register
 def render_garbage_collected(result: GarbageCollected, view: View) -> None:
-    """Say what packing saved, and what was let go."""
+    """Write the size before and after packing, and what was expired."""
     if not view.terminal:
         sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
         view.rows(_SIZES, [(result.path, *map(str, sizes))])
@@ -65,7 +65,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
 
 @render_text.register
 def render_diagnosis(result: Diagnosis, view: View) -> None:
-    """Say every check with its state."""
+    """Write every check with its state."""
     if not view.terminal:
         view.rows(_CHECKS, ((c.name, c.state, c.detail, c.cure or "") for c in result.checks))
         return
@@ -87,7 +87,7 @@ _ORIGIN = Column("Origin", "dim")
 
 @render_text.register
 def render_config_value(result: ConfigValue, view: View) -> None:
-    """Say the value that was asked for, or what was written where."""
+    """Write the value of a setting, or what was written and at which level."""
     key, value = Span(result.key, "key"), result.value or ""
     if not result.written:
         view.line(value)
@@ -99,7 +99,7 @@ def render_config_value(result: ConfigValue, view: View) -> None:
 
 @render_text.register
 def render_config_list(result: ConfigList, view: View) -> None:
-    """Say every value, and the level that it comes from if that is asked for."""
+    """Write every setting, with `--show-origin` also its level."""
     if not result.settings and view.terminal:
         view.line("Nothing is set.")
     elif view.options.show_origin:

@@ -1,4 +1,4 @@
-"""A tool call as one line: its name, the argument that tells what it does, and how it ended."""
+"""Format a tool call as one line: its name, its most informative argument and its outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARGUMENTS = (
     "subject", "title", "plan", "description", "chars", "message", "prompt", "question", "name", "server",
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
-_WITHIN = frozenset({"pattern", "query"})  # what is looked for in a path
+_WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
 _PLANS = ("todos", "plan")
 _PATCHED = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
 _LONGEST = 1000
@@ -30,7 +30,7 @@ Line = tuple[Span, ...]
 
 
 def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None) -> Line:
-    """Say a call in one line of at most `room` cells, shortened where it tells least."""
+    """Return a tool call as one line of at most `room` cells: name, main argument, outcome."""
     name = Span(_text(part.fields.get("name")) or "unknown tool", "key")
     ended = outcome_spans(part.fields.get("call_id"), results)
     said, is_path = main_argument(part)
@@ -42,7 +42,7 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
 
 
 def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | None) -> Line:
-    """Say the first of a message's calls, and how many more there were."""
+    """Return the first call of a message, and the number of further and failed calls."""
     more = len(calls) - 1
     wrong = sum(call_failed(call.fields.get("call_id"), results) for call in calls[1:])
     rest = (Span(f" · {more} more", "dim"),) if more else ()
@@ -53,7 +53,7 @@ def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | Non
 
 
 def main_argument(part: Part) -> tuple[str, bool]:
-    """Return what a call was given that tells most, and whether it is a path, whose end tells more than its start."""
+    """Return the most informative argument of a call, and whether it is a path (truncated at its start)."""
     value = part.fields.get("input")
     if not isinstance(value, Mapping):
         return _first_line(_patched_files(_text(value if value is not None else part.fields.get("input_text")))), False
@@ -72,7 +72,7 @@ def main_argument(part: Part) -> tuple[str, bool]:
 
 
 def _todo_progress(steps: list[Any]) -> str:
-    """Say how far a list of steps is."""
+    """Return the progress of a to-do list: `2 of 5 steps done, now: ...`."""
     known = [step for step in steps if isinstance(step, Mapping)]
     done = sum(step.get("status") == "completed" for step in known)
     now = next((step for step in known if step.get("status") == "in_progress"), {})
@@ -82,7 +82,7 @@ def _todo_progress(steps: list[Any]) -> str:
 
 
 def _patched_files(text: str) -> str:
-    """Say which files a patch touches; what is no patch stays."""
+    """Return the files that a patch touches; other text is returned unchanged."""
     if not text.startswith("*** Begin Patch"):
         return text
     lines = text.splitlines()
@@ -92,7 +92,7 @@ def _patched_files(text: str) -> str:
 
 
 def _argument_text(value: Any) -> str:
-    """Say a command that is a list as its words, without the shell around it."""
+    """Return a command given as a list joined by blanks, without a wrapping shell."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else " ".join(value)
     return _text(value)
