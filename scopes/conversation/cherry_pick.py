@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.handles import Store
 from scopes.history.messages import message_id_of
-from scopes.history.revparse import list_branch_tips, resolve_branch, resolve_revision_anywhere
+from scopes.history.revparse import resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.auto_resolve import Policy, read_policy
 from scopes.merge.in_progress import open_conflicts_at, require_resolved
@@ -88,9 +89,9 @@ def _resolve(
     repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
 ) -> tuple[ReplayState, list[Commit], tuple[Note, ...]]:
     """Resolve and check the names; return the state to begin with, and the commits that the branch does not have."""
-    conversation_id, name = resolve_branch(repository, conversation, branch)
+    target = Store(repository).branch(conversation, branch)
+    conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
-    tip = list_branch_tips(repository, conversation_id)[name]
     require_resolved(repository, tip, f"the branch {name}")
     oids = dict.fromkeys(resolve_revision_anywhere(repository, text, conversation_id).oid for text in messages)
     commits = [read_commit(repository, oid) for oid in oids]

@@ -35,7 +35,7 @@ ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 
 _PARTICIPANTS: Final = "participants"
 _MOST_WALKED: Final = 5000  # commits, a tenth of a second
-_REBUILT: Final = "it was made anew; nothing was lost"
+_REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
 class _Options(NamedTuple):

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Refused
+from scopes.history.handles import Store
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, Revision, list_branch_tips, resolve_branch, resolve_revision
+from scopes.history.revparse import MAIN, Revision, list_branch_tips
 from scopes.ids import Oid
 from scopes.merge.auto_resolve import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
@@ -84,10 +85,10 @@ def _resolve(
     repository: Repository, conversation: str, branch: str | None, onto: str
 ) -> tuple[ReplayState, Oid | None]:
     """Resolve and check the names; return the state to begin with, and the fork point of the branch."""
-    conversation_id, name = resolve_branch(repository, conversation, branch)
+    moving = Store(repository).branch(conversation, branch)
+    conversation_id, name, tip = moving.conversation.id, moving.name, moving.tip
     require_free(repository, conversation_id, name)
-    base = resolve_revision(repository, onto, conversation_id)
-    tip = list_branch_tips(repository, conversation_id)[name]
+    base = moving.conversation.revision(onto)
     require_resolved(repository, tip, f"the branch {name}")
     require_resolved(repository, base.oid, f"the new base {_base_name(base, onto)}")
     state = ReplayState(
@@ -100,7 +101,7 @@ def _resolve(
         onto=base.oid,
         parent=base.branch if base.branch != name else None,
     )
-    return state, read_metadata(repository, conversation_id).branches.get(name, BranchEntry()).fork
+    return state, moving.entry.fork
 
 
 def _base_name(base: Revision, text: str) -> str:

@@ -1,4 +1,4 @@
-"""`scopes tokens`, the whole commands."""
+"""`scopes tokens`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_unknown_model_is_refused_and_a_setting_makes_it_known():
 def test_a_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     done = tokens("count", str(tmp_path / "pipe"))
-    assert (done.returncode, "no regular file" in done.stderr) == (2, True)
+    assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
 
 
 def test_what_is_neither_file_nor_conversation_is_not_found(store):

@@ -1,4 +1,4 @@
-"""`branch`: begin a branch at any message, or list the branches there are."""
+"""`branch`: create a branch at any message, or list the branches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_branch_starts_at_the_active_tip_and_becomes_active(repository):
     ],
 )  # fmt: skip
 def test_a_branch_can_start_at_any_message(repository, start, word, parent):
-    """S4-2: a branch, a place, a tag, a message's id, a commit's id."""
+    """S4-2: a branch, a revision, a tag, a message id, a commit id."""
     drawn = history(repository, "main: a b c", "fix@b: d")
     tag(repository, "conv-001", "v1", "main~2")
     made = branch(repository, "conv-001", name="new", start=drawn.ids.get(start, start))

@@ -1,4 +1,4 @@
-"""`changes`: the change log of a conversation, derived from commits and operations alone (S4-49 to S4-52)."""
+"""`changes`: the change log of a conversation, derived from commits and operations (S4-49 to S4-52)."""
 
 from __future__ import annotations
 
@@ -53,16 +53,22 @@ def test_every_message_is_a_change_with_its_own_time_and_cause(repository, autho
     """S4-49."""
     new(repository)
     time = "2026-03-01T10:00:00.250+01:00"
-    said = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
+    appended = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
     [change] = changes(repository, "conv-001", field="messages").items
     assert (change.operation, change.before, change.time, change.cause, change.source) == (
         "APPEND",
         None,
         time,
         cause,
-        said.id,
+        appended.id,
     )
-    assert change.after == {"id": said.id, "kind": "plain", "from": author["name"], "to": ["erin"], "subject": "hello"}
+    assert change.after == {
+        "id": appended.id,
+        "kind": "plain",
+        "from": author["name"],
+        "to": ["erin"],
+        "subject": "hello",
+    }
 
 
 def test_a_participant_is_added_by_the_first_message(repository):
@@ -131,7 +137,7 @@ def test_title_tags_and_branch_status_are_separate_fields(repository):
 
 
 def test_undo_is_a_change_like_any_other(repository):
-    """S4-51: nothing is struck out."""
+    """S4-51: no earlier row is removed."""
     history(repository, "main: a", "fix:")
     switch(repository, "conv-001", "fix")
     undo(repository)
@@ -161,7 +167,7 @@ def test_the_changes_of_one_operation_share_time_and_cause(repository):
 
 
 def test_the_user_who_moves_an_agents_branch_is_the_cause(repository):
-    """S4-50: the agent caused its creation, and nothing after it."""
+    """S4-50: the agent is the cause of the creation only."""
     history(repository, "main: a")
     branch(repository, "conv-001", purpose="analysis", agent="dave", name="x", switch=False)
     rename_branch(open_store(repository.path, actor="erin"), "conv-001", "x", "y")
@@ -197,7 +203,7 @@ def test_new_messages_and_operations_only_append_to_the_change_log(repository):
 
 
 def test_the_change_log_is_the_same_every_time_and_in_a_mirror(repository, tmp_path):
-    """S4-51: reproducible from git alone; reading it writes nothing."""
+    """S4-51: derived from git data only; reading it writes nothing."""
     drawn = history(repository, "main: a b", "fix: c", "old: d")
     rewind(repository, "conv-001")
     amend(repository, "conv-001", drawn.ids["a"], "x", author="dave")
@@ -223,7 +229,7 @@ FILTERS = {
 
 @pytest.fixture
 def varied(repository):
-    """Make a log with several fields, causes, operations and times."""
+    """Create a change log with several fields, causes, operations and times."""
     history(repository, "main: a", "fix: b")
     for day, author in ((1, "dave"), (2, "erin"), (3, {"name": "zoe", "kind": "human"})):
         say(repository, "conv-001", "x", author=author, time=f"2026-03-{day:02}T00:00:00Z")

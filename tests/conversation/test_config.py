@@ -1,4 +1,4 @@
-"""`config`: read and write the settings."""
+"""`config`: read and write settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conversation.stores import git, open_store
 
 @pytest.fixture
 def home(tmp_path):
-    """Give the user's own file a place of its own."""
+    """Return a directory for the configuration file of the user."""
     path = tmp_path / "home"
     path.mkdir()
     return str(path)
@@ -70,7 +70,7 @@ def test_a_store_setting_needs_a_store(home):
     "key", ["scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "Scopes.PAGER"]
 )
 def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository, home, key):
-    """Catalogue 72: a store may come from somebody else."""
+    """Catalogue 72: a store may come from another user."""
     with pytest.raises(Invalid, match="names a command") as refusal:
         set_setting(repository, home, key, "evil", level="store")
     assert refusal.value.hint == "set it with --level user"

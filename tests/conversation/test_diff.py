@@ -1,4 +1,4 @@
-"""`diff`: what two places do not have in common, and the exit code that says so (S4-62)."""
+"""`diff`: the differences between two revisions, and the exit code (S4-62)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def words(drawn, heads):
 
 @pytest.fixture
 def drawn(repository):
-    """Two branches that both went on and say different things about three subjects."""
+    """Two diverged branches with different claims for three keys."""
     drawn = history(repository, "main: a b", "fix@a: c d")
     for where, word, author in (("main", "jwt", "carol"), ("fix", "sessions", "dave")):
         place = f"conv-001/{where}"
@@ -63,7 +63,7 @@ def test_three_dots_compare_the_merge_base_with_the_second_revision(repository, 
 
 
 def test_a_message_with_two_commits_counts_as_the_same(repository):
-    """The id counts: what was merged is not told as missing."""
+    """Messages are compared by id: a merged message is not reported as missing."""
     drawn = history(repository, "main: a b", "fix@a: c")
     merge(repository, "conv-001", "fix", target="main")
     found = diff(repository, "conv-001", "main..fix")

@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything that scopes needs, and changes nothing."""
+"""`doctor`: checks everything that scopes needs, and changes nothing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_unsupported_format_is_a_failure(repository, version, cure):
 
 
 def test_fast_durability_is_a_warning(repository):
-    """The tests' own stores do not wait for the disk."""
+    """The stores of the tests use fast durability."""
     check = checks(repository)["durability"]
     assert (check.state, check.detail) == ("warning", "fast: a power cut may lose messages")
 
@@ -124,7 +124,7 @@ def test_little_free_disk_space_is_a_warning(repository, monkeypatch):
 
 
 def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
-    """Plain git is part of the promise."""
+    """A store must be usable with plain git."""
     with open(os.path.join(repository.path, "config"), "a", encoding="utf-8") as file:
         file.write("[core\n")
     check = checks(repository)["git and the store"]

@@ -1,4 +1,4 @@
-"""The drawing of histories, on which the other tests stand."""
+"""The test helper that builds histories from drawings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_drawn_branch_can_start_at_the_root_or_on_any_branch(repository):
 
 
 def test_the_same_drawing_has_the_same_ids_in_every_run(repository):
-    """The sealed world counts from the same numbers in every test."""
+    """Clock and ids start with the same values in every test."""
     drawn = history(repository, "main: a b")
     assert drawn.ids["a"] == "jydubblcx3nywygoaxa55t7dvu"
     assert show(repository, "conv-001").created_at == "2026-01-01T00:00:00.000Z"

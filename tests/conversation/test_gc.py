@@ -1,4 +1,4 @@
-"""`gc`: pack the store; let go only of what was deleted long ago, and only when told to (P7)."""
+"""`gc`: pack the store; delete old trash only with --expire (P7)."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_packing_changes_no_result(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001")
     before, operations = refs(repository), list_operations(repository)
-    done = gc(repository)
+    result = gc(repository)
     assert (refs(repository), list_operations(repository)) == (before, operations)
-    assert (done.path, done.expired_operations, done.expired_refs, done.notes) == (repository.path, 0, 0, ())
+    assert (result.path, result.expired_operations, result.expired_refs, result.notes) == (repository.path, 0, 0, ())
     assert loose_objects(repository) == 0
     assert verify(repository).findings == ()
 
 
 def test_packing_many_messages_saves_space(repository):
     history(repository, "main: " + " ".join(f"m{number}" for number in range(30)))
-    done = gc(repository)
-    assert 0 < done.bytes_after < done.bytes_before / 3
+    result = gc(repository)
+    assert 0 < result.bytes_after < result.bytes_before / 3
     assert texts(repository, "conv-001")[-1] == "m29"
 
 
 def test_a_packed_store_can_be_written(repository):
-    """Also through the very handle that was open before."""
+    """Also with the repository object that was open before."""
     history(repository, "main: a")
     other = open_store(repository.path)
     gc(repository)
@@ -79,11 +79,11 @@ def test_files_of_dead_processes_are_removed(repository):
 
 
 def expire_everything(repository):
-    """Let go of all that is undoable, and let git delete it without its two weeks of grace."""
-    done = gc(repository, expire_before="now")
+    """Expire all operations, and let git prune without its two weeks of grace."""
+    result = gc(repository, expire_before="now")
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")
-    return done
+    return result
 
 
 def test_expire_deletes_operations_and_their_trash(repository):
@@ -91,9 +91,9 @@ def test_expire_deletes_operations_and_their_trash(repository):
     rewind(repository, "conv-001")
     other = history(repository, "main: d")
     delete(repository, "conv-002")
-    done = expire_everything(repository)
-    assert (done.expired_operations, done.expired_refs) == (5, 2)
-    assert "two weeks" in done.notes[0].text
+    result = expire_everything(repository)
+    assert (result.expired_operations, result.expired_refs) == (5, 2)
+    assert "two weeks" in result.notes[0].text
     with pytest.raises(NotFound, match="there is nothing to undo"):
         undo(repository)
     survivor = open_store(repository.path)
@@ -105,7 +105,7 @@ def test_expire_deletes_operations_and_their_trash(repository):
 
 def test_only_operations_before_the_date_expire(repository, monkeypatch):
     history(repository, "main: a b")
-    gone = rewind(repository, "conv-001")
+    deleted = rewind(repository, "conv-001")
     day = 86_400_000_000_000
     seconds = iter(range(clock.read_clock() + 10 * day, 10**20, 10**9))
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
@@ -115,7 +115,7 @@ def test_only_operations_before_the_date_expire(repository, monkeypatch):
     assert [operation.id for operation in list_operations(repository).operations] == [kept.operation]
     assert undo(repository).target.id == kept.operation
     with pytest.raises(NotFound):
-        undo(repository, gone.operation)
+        undo(repository, deleted.operation)
 
 
 def test_expiring_twice_changes_nothing(repository):

@@ -20,10 +20,10 @@ from tests.conversation.stores import git, make_store, open_store, refs
 
 
 def test_the_sample_has_something_for_every_command(repository):
-    done = import_sample(repository)
-    seen = show(repository, done.conversation)
-    assert (done.conversation, done.new_messages, done.messages) == ("conv-001", seen.messages, seen.messages)
-    assert done.branches == len(seen.branches) > 1
+    result = import_sample(repository)
+    seen = show(repository, result.conversation)
+    assert (result.conversation, result.new_messages, result.messages) == ("conv-001", seen.messages, seen.messages)
+    assert result.branches == len(seen.branches) > 1
     assert len(seen.participants) >= 3
     assert seen.title is not None
     assert seen.active_branch in {branch.name for branch in seen.branches}
@@ -38,7 +38,7 @@ def test_the_sample_has_something_for_every_command(repository):
 
 
 def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
-    """P11: fixed times and ids, and nothing of the machine."""
+    """P11: fixed times and ids, no data of the machine."""
     other = open_store(make_store(tmp_path / "other.git").path, actor="somebody else")
     new(other)
     first, second = import_sample(repository), import_sample(other)

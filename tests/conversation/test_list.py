@@ -1,4 +1,4 @@
-"""`list`: all conversations, the most recently active first."""
+"""`list`: all conversations, most recently active first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_last_activity_is_that_of_the_most_recent_branch(repository):
 
 
 def test_the_brief_list_reads_no_body_and_walks_no_history(repository):
-    """Titles, roots and counts cost a walk and are there when asked for."""
+    """Titles, roots and counts need a walk and are read only on request."""
     history(repository, "main: a b")
     [row] = list_conversations(repository).conversations
     assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
@@ -98,7 +98,7 @@ def test_participants_of_all_branches_are_listed_once(repository):
 
 
 def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(repository):
-    """S4-8: abandoned is hidden from a conversation's own list, and its history is kept."""
+    """S4-8: an abandoned branch is hidden from the list of branches, but its history is kept."""
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
     abandon(repository, "conv-001", "fix")
@@ -108,7 +108,7 @@ def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(reposito
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):
-    """Catalogue 43: without metadata the root is found at the end of the walk."""
+    """Catalogue 43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
     first, second = list_conversations(repository, complete=True).conversations
@@ -118,7 +118,7 @@ def test_a_conversation_created_with_git_has_its_root(repository):
 
 
 def test_an_unreadable_conversation_is_left_out_and_reported(repository):
-    """The others are listed all the same."""
+    """The other conversations are listed."""
     drawn = history(repository, "main: a")
     history(repository, "main: b")
     remove_object(repository, drawn.oids["a"])

@@ -1,4 +1,4 @@
-"""`list` from the index: the answer is always the store's own, and the store is not even opened where nothing moved."""
+"""`list` from the index: always equal to the list of the store, which is not opened if no ref changed."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def two(repository):
 
 
 def fill(repository, directory):
-    """Let the index know everything."""
+    """Fill the index with complete rows."""
     list_conversations(repository, directory, openings=True)
     return list_conversations(repository, directory, complete=True)
 
 
 def rows_in(directory):
-    """Return what the file of the index says, past all checks."""
+    """Read the rows of the index file without any check."""
     with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
         return connection.execute("SELECT id, title, messages, opening FROM conversation ORDER BY id").fetchall()
 
@@ -100,7 +100,7 @@ def test_a_damaged_conversation_is_never_cached(two, directory):
 
 @pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
 def test_a_changed_store_configuration_invalidates_the_index(two, directory, content):
-    """Reliability P17: what cannot be read is refused, also by a list that need not read."""
+    """Reliability P17: an unsupported store is refused, also by a list that would not open it."""
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)
@@ -177,7 +177,7 @@ def test_a_modified_index_is_rebuilt_with_a_note(two, directory):
 
 
 def sweep(repository, directory, tries):
-    """Damage the file in one place after the other; no answer may be another than the store's."""
+    """Damage the file at one offset after the other; every list must equal that of the store."""
     fill(repository, directory)
     path = os.path.join(directory, "conversations.sqlite")
     with open(path, "rb") as file:
@@ -232,7 +232,7 @@ def test_an_index_locked_by_a_writer_does_not_block_a_list(two, directory):
 
 
 def test_rows_cached_by_another_process_are_not_overwritten(two, directory):
-    """Else rows of two moments would stand beside each other under the name of one."""
+    """Otherwise the table would mix rows of two states of the store."""
     fill(two, directory)
     with open_conversation_table(directory, two.path) as late:
         say(two, "conv-002", "e")
@@ -242,7 +242,7 @@ def test_rows_cached_by_another_process_are_not_overwritten(two, directory):
 
 
 def test_concurrent_lists_and_changes_give_correct_lists(two, directory):
-    """Each answer is that of some moment, and the last one that of now; nobody takes the others' writing for damage."""
+    """Each list is that of one state, the last one that of the final state; concurrent writes are not taken for damage."""
 
     def work(number):
         if number % 2:

@@ -20,7 +20,7 @@ from tests.support.history import history, say, texts
 
 
 def words(repository, where, **options):
-    """Return the subjects that a log shows, in its order, as one word."""
+    """Return the subjects of a log in its order, joined."""
     return "".join(entry.head.subject for entry in log(repository, where, **options).items)
 
 
@@ -102,7 +102,7 @@ def test_bodies_are_read_only_on_request(repository):
 
 
 def call_and_results(repository):
-    """A conversation whose agent calls two tools; something else stands before the second result."""
+    """Create a conversation whose agent calls two tools, with another message before the second result."""
     calls = tuple(Part("tool_call", {"call_id": c, "name": "Bash", "input": {}}) for c in "xy")
     history(repository, "main: a")
     for kind, name, parts in (
@@ -131,7 +131,7 @@ def test_results_are_read_only_on_request(repository):
 
 
 def test_a_log_is_walked_lazily(repository):
-    """The first rows come at once."""
+    """The first rows do not need the whole walk."""
     history(repository, "main: a b c d e f")
     walked = iter(log(repository, "conv-001", bodies=False).items)
     assert next(walked).head.subject == "f"
@@ -154,7 +154,7 @@ def test_a_negative_limit_is_refused(repository):
 
 @pytest.fixture
 def varied(repository):
-    """Say twelve things that differ in author, kind, time and file."""
+    """Append twelve messages that differ in author, kind, time and file."""
     new(repository)
     for number in range(12):
         say(
@@ -204,7 +204,7 @@ CHOICES = {
 @given(choice=st.fixed_dictionaries(CHOICES))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_combined_filters_show_the_intersection(varied, choice):
-    """A law: a combination is the intersection."""
+    """Law: a combination of filters is the intersection."""
     each = [set(words(varied, "conv-001", only=LogFilter(**{name: value}))) for name, value in choice.items()]
     assert set(words(varied, "conv-001", only=LogFilter(**choice))) == set.intersection(*each)
 
@@ -250,7 +250,7 @@ def test_a_log_names_its_conversation(repository):
 
 
 def edges(repository, where, **options):
-    """Return what a graph connects, as pairs of subjects; a message that is not shown is `?`."""
+    """Return the edges of a graph as pairs of subjects; a message that is not shown is `?`."""
     entries = list(log(repository, where, graph=True, **options).items)
     subjects = {entry.head.oid: entry.head.subject for entry in entries}
     return {entry.head.subject + subjects.get(parent, "?") for entry in entries for parent in entry.parents}
@@ -287,7 +287,7 @@ def test_a_log_without_bodies_reads_those_of_commits_without_a_subject(repositor
 
 
 def answered(drawing):
-    """Walk a line of kinds, oldest first as written, and say which commits answer the first."""
+    """Walk a history of the given kinds (oldest first) and return the commits that answer the first message."""
     kinds = drawing.split()
     tracker = ToolResultTracker()
     found = ()

@@ -1,4 +1,4 @@
-"""`new`: a conversation begins."""
+"""`new`: create a conversation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_new_conversation_has_an_id_participants_the_branch_main_and_no_messag
 
 
 def test_a_conversation_starts_with_a_root_commit(repository):
-    """Storage format: it holds what never changes and is no message."""
+    """Storage format: it holds the immutable data and is not a message."""
     new(repository)
     assert git(repository, "log", "--format=%an <%ae> %at %s", "conv-001/main") == (
         "scopes <scopes@systems.scopes> 1767225600 Conversation begins\n"
@@ -44,7 +44,7 @@ def test_conversations_are_numbered_from_one_on(repository):
 
 
 def test_a_number_in_a_capitalized_id_counts_as_used(repository):
-    """Storage pitfall 10: the names could not stand beside each other."""
+    """Storage pitfall 10: names that differ only in case would conflict."""
     new(repository, conversation_id="CONV-001")
     assert new(repository).id == "conv-002"
 
@@ -86,7 +86,7 @@ def test_the_id_of_a_deleted_conversation_may_be_used_again(repository):
 
 
 def test_ids_that_differ_in_case_only_are_refused(repository):
-    """They are one name on many file systems."""
+    """On many file systems they are the same name."""
     new(repository, conversation_id="Login")
     with pytest.raises(Invalid, match="cannot exist together with 'Login/main'") as refusal:
         new(repository, conversation_id="login")

@@ -1,4 +1,4 @@
-"""`show`: one conversation with its branches, their sizes, and what was said last."""
+"""`show`: one conversation with its branches, their sizes, and its latest messages."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_branch_created_with_git_is_shown_without_metadata(repository):
     ],
 )  # fmt: skip
 def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason):
-    """Transcripts section 4: a branch's reason."""
+    """Transcripts section 4: the reason of a branch."""
     history(repository, "main: a b", "fix@a:")
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")

@@ -1,4 +1,4 @@
-"""`stats`: how large a conversation is, and who made it so."""
+"""`stats`: counts of messages, authors, tools, files, tokens and working time."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_characters_are_counted_not_bytes(repository):
 
 
 def test_an_empty_conversation_has_no_times(repository):
-    """Absent means unknown; it is never 0."""
+    """None means unknown, not 0."""
     new(repository)
     seen = stats(repository, "conv-001")
     assert (seen.messages, seen.first, seen.last, seen.duration_seconds) == (0, None, None, None)
@@ -76,7 +76,7 @@ def test_an_empty_conversation_has_no_times(repository):
 
 
 def spend(repository, name, model="m1", **usage):
-    """Say something that cost tokens."""
+    """Append a message with token usage."""
     say(repository, "conv-001", name, model=model, kind="answer", usage=usage)
 
 
@@ -139,7 +139,7 @@ def test_an_unknown_conversation_is_refused(repository):
 
 
 def test_messages_copied_from_a_session_that_was_not_imported_give_a_note(repository):
-    """Their tokens are the other session's, and their calls count: the one who reads both numbers must know."""
+    """Their calls are counted but their tokens are not, so the note explains the difference."""
     history(repository, "main: a")
     assert stats(repository, "conv-001").notes == ()
     copied = replace(plain_message("codex", "x"), extra={"precision": "restamped"})
@@ -149,7 +149,7 @@ def test_messages_copied_from_a_session_that_was_not_imported_give_a_note(reposi
 
 
 def active_seconds(*rows):
-    """Add messages: each is its name, its parent's, its second, who says it, and how exact its time is."""
+    """Return the active time of messages: (name, parent, second, kind of author[, precision of the time])."""
     active = ActiveTime()
     for name, parent, second, kind, *precision in rows:
         parents = () if parent is None else (parent,)
@@ -191,7 +191,7 @@ def test_without_agents_the_active_time_is_unknown():
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=12))
 def test_active_time_is_the_union_of_the_intervals(pairs):
-    """Law: a second in which several worked is one second."""
+    """Law: a second in which several agents work counts once."""
     rows = []
     for number, (one, other) in enumerate(pairs):
         start, end = sorted((one, other))

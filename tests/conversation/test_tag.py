@@ -1,4 +1,4 @@
-"""`tag`: a name for a message that does not move."""
+"""`tag`: fixed names of messages."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_a_tag_that_exists_is_not_moved(repository):
 def test_a_tag_is_deleted_and_undo_restores_it(repository):
     drawn = history(repository, "main: a")
     tag(repository, "conv-001", "v1")
-    gone = delete_tag(repository, "conv", "v1")
-    assert (gone.tag, gone.oid) == ("v1", None)
+    deleted = delete_tag(repository, "conv", "v1")
+    assert (deleted.tag, deleted.oid) == ("v1", None)
     assert list_tags(repository, "conv-001").tags == ()
     assert undo(repository).target.summary == "remove tag v1 in conv-001"
     assert resolve_revision(repository, "conv-001/v1").oid == drawn.oids["a"]
@@ -114,7 +114,7 @@ def test_tagging_is_one_operation(repository):
 
 
 def test_a_tag_cannot_have_the_name_of_a_branch(repository):
-    """It could never be meant: a branch comes first wherever a message is named."""
+    """It could never be resolved: branches take precedence in revisions."""
     history(repository, "main: a")
     with pytest.raises(Refused, match="is a branch"):
         tag(repository, "conv-001", "main")

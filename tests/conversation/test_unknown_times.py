@@ -1,4 +1,4 @@
-"""Messages of which nobody told when they were said: the time is unknown, and never the year 1970."""
+"""Messages without a time: it is shown as unknown, never as the year 1970."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`verify`: every defect is found and named, and nothing is changed (P10)."""
+"""`verify`: every defect is found and reported, and nothing is changed (P10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.history import history, say
 
 
 def found(repository):
-    """Verify as a new process would; return severity, place and problem of each finding."""
+    """Verify as a new process would; return severity, location and problem of each finding."""
     return [(f.severity, f.where, f.problem) for f in verify(open_store(repository.path)).findings]
 
 
@@ -32,7 +32,7 @@ def overwrite(path, data):
 
 
 def commit_of(repository, document, *parents, trailers="Scopes-Kind: plain"):
-    """Write a commit by hand whose message.json is the document."""
+    """Write a commit whose message.json is the given document."""
     blob = repository.write(BLOB, document)
     tree = repository.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
     words = [word for parent in parents for word in ("-p", parent)]
@@ -163,7 +163,7 @@ def test_a_leftover_file_of_a_dead_process_is_a_warning(repository):
 
 
 def test_a_store_with_a_defect_can_still_be_written(repository):
-    """A damaged conversation does not keep another from being used."""
+    """A damaged conversation does not prevent the use of others."""
     drawn = history(repository, "main: a")
     history(repository, "main: b")
     os.unlink(loose(repository, drawn.oids["a"]))

@@ -1,4 +1,4 @@
-"""A file is whole or absent, and nobody's file is overwritten by mistake."""
+"""Files are written atomically, and no existing file is overwritten by mistake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.exporters.building import exported
 
 
 def of(*pieces, name="a.md", failure=None):
-    """Make an export of some bytes that may end in a failure."""
+    """Return an export of some bytes that may end with an exception."""
 
     def walk():
         yield from pieces
@@ -27,24 +27,24 @@ def of(*pieces, name="a.md", failure=None):
 
 
 def several(*names):
-    """Make an export of several files, each with its own name in it."""
+    """Return an export of several files whose content is their name."""
     files = tuple(ExportedFile(name, name, iter([name.encode()])) for name in names)
     return Exported(conversation="conv-001", format="original", messages=None, files=files)
 
 
 def everything(folder):
-    """Return the files below a folder with their bytes."""
+    """Return the files below a directory with their content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_file_holds_the_export_and_is_reported(repository, tmp_path):
     import_sample(repository)
     path = str(tmp_path / "out.json")
-    done = save(export(repository, "conv-001", format_name="json"), path)
+    saved = save(export(repository, "conv-001", format_name="json"), path)
     text = exported(repository)
     assert (tmp_path / "out.json").read_text() == text
-    assert (done.path, done.format, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
-    assert done.files == ()
+    assert (saved.path, saved.format, saved.messages, saved.size_bytes) == (path, "json", 7, len(text.encode()))
+    assert saved.files == ()
 
 
 def test_no_temporary_file_is_left(tmp_path):
@@ -105,7 +105,7 @@ def test_a_symbolic_link_is_followed_and_kept(tmp_path):
 
 
 def test_a_target_that_is_not_a_regular_file_is_refused(tmp_path):
-    """A device, a pipe; tried on a pipe, since root could lose a device by this."""
+    """Tested with a pipe, because the test would damage a device if run as root."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Invalid, match="is not a regular file"):
         save(of(b"x"), str(tmp_path / "pipe"), force=True)
@@ -120,9 +120,9 @@ def test_a_missing_directory_is_reported(tmp_path, path):
 
 
 def test_a_file_is_written_into_a_directory_under_its_suggested_name(tmp_path):
-    done = save(of(b"x"), str(tmp_path))
+    saved = save(of(b"x"), str(tmp_path))
     assert everything(tmp_path) == {"a.md": b"x"}
-    assert (done.path, done.files) == (str(tmp_path), ("a.md",))
+    assert (saved.path, saved.files) == (str(tmp_path), ("a.md",))
 
 
 def test_a_trailing_slash_creates_a_directory(tmp_path):
@@ -133,9 +133,9 @@ def test_a_trailing_slash_creates_a_directory(tmp_path):
 
 
 def test_several_files_create_their_directory(tmp_path):
-    done = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
+    saved = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
     assert everything(tmp_path / "out") == {"s1.jsonl": b"s1.jsonl", "s1.helper.jsonl": b"s1.helper.jsonl"}
-    assert (done.files, done.size_bytes, done.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
+    assert (saved.files, saved.size_bytes, saved.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
 
 
 def test_no_file_is_written_if_one_of_them_exists(tmp_path):
@@ -167,7 +167,7 @@ def test_a_created_directory_is_removed_after_a_failure(tmp_path):
 
 @pytest.mark.parametrize("links", [True, False])
 def test_a_file_created_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
-    """Also on a file system that has no hard links."""
+    """Also on a file system without hard links."""
 
     def walk():
         yield b"mine"
@@ -182,7 +182,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(tmp_path, monkeypatch, link
 
 
 def refuse_links(source, target):
-    """Do what a file system without hard links does."""
+    """Fail as on a file system without hard links."""
     raise OSError(errno.EPERM, "Operation not permitted")
 
 

@@ -50,7 +50,7 @@ def test_every_message_is_one_section(repository):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_hostile_parts_stay_within_their_message(repository, data):
-    """Every text that a message holds, in every place where it can stand."""
+    """Every text of a message, in every position in the transcript."""
     draw = lambda: data.draw(TEXTS)  # noqa: E731
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
@@ -92,29 +92,29 @@ def test_a_message_heading_has_author_time_and_recipients(repository):
         "status": "interrupted",
         "time": "2026-01-31T09:30:00+01:00",
     }
-    said = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
-    assert heading(transcript(repository), said.id) == (
-        rf'**bot\*** <sub id="m-{said.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {said.id[:8]} · to dave, erin · '
+    appended = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
+    assert heading(transcript(repository), appended.id) == (
+        rf'**bot\*** <sub id="m-{appended.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {appended.id[:8]} · to dave, erin · '
         rf"reply to [{first[:8]}](#m-{first[:8]}) · m\_1 · interrupted</sub>"
     )
 
 
 def test_an_injected_message_is_marked(repository):
     new(repository)
-    said = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
-    assert " · injected · " in heading(transcript(repository), said.id)
+    appended = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
+    assert " · injected · " in heading(transcript(repository), appended.id)
 
 
 def test_amended_and_retracted_messages_link_to_their_amendment(repository):
     drawn = history(repository, "main: a b c")
     better = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
-    gone = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
+    retraction = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
     text = transcript(repository)
     assert f"· **amended by [{better.id[:8]}](#m-{better.id[:8]})**</sub>" in heading(text, drawn.ids["a"])
-    assert f"· **retracted by [{gone.id[:8]}](#m-{gone.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
+    assert f"· **retracted by [{retraction.id[:8]}](#m-{retraction.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
     assert "**" not in heading(text, drawn.ids["c"]).removeprefix("**carol**")
     assert f"amends [{drawn.ids['a'][:8]}]" in heading(text, better.id)
-    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, gone.id)
+    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, retraction.id)
 
 
 def test_a_retraction_on_another_branch_is_marked_if_that_branch_is_shown(repository):
@@ -128,8 +128,8 @@ def test_branches_are_listed_at_their_fork_point(repository):
     history(repository, "main: a b", "fix@a: c", "try@a:")
     assert "\n\n<sub>branches begin here: fix, try</sub>\n\n---\n" in transcript(repository)
     assert "\n\n<sub>branches begin here: try</sub>\n" in transcript(repository, "conv-001/fix")
-    every = transcript(repository, all_branches=True)
-    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in every
+    all_rows = transcript(repository, all_branches=True)
+    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in all_rows
 
 
 def test_a_branch_heading_has_fork_point_and_purpose(repository):
@@ -186,7 +186,7 @@ def test_folded_reasoning_cannot_close_its_fold(repository, text):
     ],
 )  # fmt: skip
 def test_a_transcript_has_no_control_characters(repository, text, shown):
-    """Command line, terminal safety: a transcript is printed with cat."""
+    """Command line, terminal safety: a transcript may be printed with cat."""
     new(repository)
     tip = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "x", tip, message("h", text), message("i", "", result("1", output=text)))
@@ -196,12 +196,12 @@ def test_a_transcript_has_no_control_characters(repository, text, shown):
 
 
 def summary_of(part):
-    """Return the line that a folded part shows."""
+    """Return the summary line of a folded part."""
     return write_part(part).splitlines()[1].removeprefix("<summary>").removesuffix("</summary>")
 
 
 def body_of(part):
-    """Return what is below that line."""
+    """Return the body of a folded part."""
     return write_part(part).partition("</summary>\n\n")[2].removesuffix("\n\n</details>")
 
 

@@ -1,4 +1,4 @@
-"""Which lines are code, as CommonMark has it."""
+"""Classification of Markdown lines as text or code, as in CommonMark."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ STRUCTURE = [
 
 
 def kinds(*lines):
-    """Return what the lines of a text are, by the first letters."""
+    """Return the kinds of the lines of a text, by their first letters."""
     reader = CodeLineScanner()
     return "".join(reader.read(line)[0] for line in lines)
 
 
 def closing(*lines):
-    """Return the line that a text lacks."""
+    """Return the line that closes the open fence of a text."""
     reader = CodeLineScanner()
     for line in lines:
         reader.read(line)
@@ -105,7 +105,7 @@ def test_a_paragraph_continues_until_a_block_interrupts_it(lines, expected):
 
 
 def test_an_indented_quote_counts_as_text():
-    """Some readers still see the quote there."""
+    """Some implementations still parse a quote there."""
     assert kinds("", "    > x", "    y") == "ttc"
 
 
@@ -137,7 +137,7 @@ def test_the_nesting_of_containers_is_limited():
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(STRUCTURE), max_size=20).map("".join))
 def test_code_lines_are_code_for_a_markdown_parser(text):
-    """The other direction may fail, to the safe side: an indented quote, a list item that some readers end earlier."""
+    """The reverse may fail on the safe side: an indented quote, a list item that some implementations end earlier."""
     seen = set()
     for token in PARSER.parse(text):
         if token.type in {"fence", "code_block"}:

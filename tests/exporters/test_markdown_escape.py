@@ -1,4 +1,4 @@
-"""Foreign text keeps its markup and cannot break out."""
+"""Foreign text keeps its markup and cannot affect the rest of the document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), s
 
 
 def after(text):
-    """Return a document in which a message follows the text."""
+    """Return a document in which a message section follows the text."""
     return f"{escape_block(text)}\n\n{HEAD}"
 
 
@@ -116,7 +116,7 @@ def test_deeply_nested_text_is_shown_as_code():
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])
 def test_escaping_takes_linear_time(unit):
-    """Reliability: what is quadratic takes minutes here, in processor time."""
+    """Reliability: quadratic behaviour would take minutes of processor time."""
     began = time.process_time()
     escape_block(unit * (200_000 // len(unit)) + "<b>")
     assert time.process_time() - began < 5

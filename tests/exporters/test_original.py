@@ -1,4 +1,4 @@
-"""The bytes of what was imported come back, all of them and no others."""
+"""The imported bytes are exported unchanged."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def names(repository, **options):
 
 @pytest.fixture
 def session(repository, tmp_path):
-    """A session with two sub-agents, and another session that is none of theirs."""
+    """A session with two sub-agents, and an unrelated session."""
     sources = [
         write_transcript(tmp_path / "main.jsonl", *session_records("s1", "a b c")),
         write_transcript(tmp_path / "one.jsonl", *session_records("s1", "d e", part="helper-1")),
@@ -159,7 +159,7 @@ def test_a_conversation_that_was_not_imported_has_no_original_bytes(repository):
 
 
 def falsify(repository, path, data):
-    """Change one file of the only source's record."""
+    """Change one file of the record of the only source."""
     ref, commit = next(iter(repository.list_refs(SOURCES).items()))
     tree = update_tree(repository, read_commit(repository, Oid(commit)).tree, {path: data})
     new = format_commit(tree=tree, parents=(), author=Identity("x", "x@y"), time=0, subject="x")
@@ -182,7 +182,7 @@ def test_a_damaged_source_record_is_refused(repository, tmp_path):
 
 
 def described(repository, **changes):
-    """Return the names of the files after changing the description of the only source."""
+    """Return the names of the files after changing the record of the only source."""
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
     stored = canonical.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
     falsify(repository, "source.json", canonical.dump({**stored, **changes}))
@@ -230,7 +230,7 @@ def test_chunks_are_read_in_order(repository, tmp_path, monkeypatch):
 
 
 def test_an_exported_session_with_its_sub_agent_is_imported_to_the_same_branches(tmp_path):
-    """Where the files lay tells whose sub-agent it is, so they lie there again."""
+    """The importer reads the session of a sub-agent from the path, so the export keeps the directories."""
     first, again = make_store(tmp_path / "first"), make_store(tmp_path / "again")
     log, agent = Log(), Log()
     log.user("Sell tea")
@@ -247,7 +247,7 @@ def test_an_exported_session_with_its_sub_agent_is_imported_to_the_same_branches
 
 
 def bring_folder(repository, folder, files):
-    """Import files of a folder; returns the conversation."""
+    """Import files of a directory; return the conversation id."""
     paths = [folder / name for name in files]
     import_sources(repository, [Source(str(path), path.stat().st_size) for path in paths], (ClaudeCode(),))
     return "conv-001"
