@@ -44,13 +44,13 @@ def call_failed(call_id: object, results: Iterable[Part]) -> bool:
 def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
     """Return a tool result as one line: the status unless it succeeded, the first line with content, the size."""
     status = _status(part)
-    ended = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
+    status_spans = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
     first = first_content_line(output_of(part)) or "(no output)"
     measures = tuple(_separated_by_dots(_result_facts(part)))
     if room is not None:
-        taken = sum(len(span.text) for span in (*ended, *measures)) + 2
-        first = load("scopes.render.wrap:truncate_text")(first, max(room - taken, 12))
-    return Span("← "), *ended, Span(first, "dim"), *measures
+        used = sum(len(span.text) for span in (*status_spans, *measures)) + 2
+        first = load("scopes.render.wrap:truncate_text")(first, max(room - used, 12))
+    return Span("← "), *status_spans, Span(first, "dim"), *measures
 
 
 def output_of(part: Part) -> str:
