@@ -152,7 +152,7 @@ def test_without_git_gc_is_refused_and_nothing_is_lost(repository, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
-    monkeypatch.setattr("scopes.conversation.gc.forget", lambda directory: [f"no way: {directory}/index"])
+    monkeypatch.setattr("scopes.conversation.gc.delete_files", lambda directory: [f"no way: {directory}/index"])
     history(repository, "main: a")
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]
