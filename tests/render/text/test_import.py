@@ -10,7 +10,9 @@ from tests.render.showing import document, piped, seen_lines
 def test_the_sample_says_whether_it_was_there():
     imported = SAMPLES["import_"]
     assert seen_lines(imported["sample"])[0] == "imported the sample as conv-001: 24 messages on 3 branches"
-    assert seen_lines(imported["sample-again"]) == ["the sample is already imported: conv-001, 24 messages on 3 branches"]
+    assert seen_lines(imported["sample-again"]) == [
+        "the sample is already imported: conv-001, 24 messages on 3 branches"
+    ]
     assert piped(imported["sample"]) == piped(imported["sample-again"]) == "conv-001\n"
 
 
