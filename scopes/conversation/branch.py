@@ -86,13 +86,7 @@ def branch(
         tips = list_branch_tips(repository, conversation_id)
         active = find_active_branch(repository, conversation_id)
         revision = resolve_revision(repository, start if start is not None else active, conversation_id)
-        new_name = (
-            parse_branch_name(name) if name is not None else default_branch_name(tips, given.purpose, given.agent)
-        )
-        if new_name in tips:
-            raise Refused(
-                f"there is a branch {new_name!a} in {conversation_id} already", hint="choose another with --name"
-            )
+        new_name = _choose_name(conversation_id, tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, conversation_id)
         tx.create_branch(new_name, revision.oid)
@@ -125,3 +119,15 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
         count += 1
         name = f"{stem}-{count}"
     return parse_branch_name(name)
+
+
+def _choose_name(
+    conversation: ConversationId, taken: Container[str], name: str | None, entry: BranchEntry
+) -> BranchName:
+    """Return the given name, or the default one; raise Refused if it is taken."""
+    if name is None:
+        return default_branch_name(taken, entry.purpose, entry.agent)
+    parsed = parse_branch_name(name)
+    if parsed in taken:
+        raise Refused(f"there is a branch {parsed!a} in {conversation} already", hint="choose another with --name")
+    return parsed

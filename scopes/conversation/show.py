@@ -92,14 +92,9 @@ def show(
     abandoned: bool = False,
     without_subject: bool = False,
 ) -> ConversationView:
-    """Describe a conversation.
+    """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
 
-    Args:
-        repository: the store.
-        conversation: its id or a prefix.
-        recent: the number of latest messages to include.
-        abandoned: include abandoned branches (S4-8).
-        without_subject: read the bodies of messages whose commit subject has no text.
+    With `without_subject`, read the bodies of messages whose commit subject has no text.
 
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
