@@ -12,7 +12,7 @@ from scopes.history.messages import MessageHead, head_of
 from scopes.history.revparse import Revision, resolve_revision
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import FILES, agent_of, shown_key, subject_of
+from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import canonical
@@ -73,7 +73,7 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
                 value = blob_at(repository, state_of(repository, parent), path)
                 yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
-            key = subject_of(path)
+            key = key_of_path(path)
             yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
 
 
@@ -83,7 +83,7 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     encoded = "/".join(map(encode_component, given.split("/")))
     matching: dict[str, Oid] = {}
     for path, blob in claims.items():
-        subject = subject_of(path)
+        subject = key_of_path(path)
         full_key = path.removesuffix("=")
         for name in (subject, shown_key(subject), full_key, shown_key(full_key)):
             if name in (given, encoded) or name.startswith((f"{given}/", f"{encoded}/")):

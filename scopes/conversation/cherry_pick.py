@@ -1,60 +1,37 @@
-"""`cherry-pick`: put single messages on top of a branch, with the same ids; from another branch or conversation.
+"""`cherry-pick`: replay single messages, of any branch or conversation, on top of a branch, with the same ids.
 
-One that disagrees with what it finds there stops on a branch of its own, with its conflicts as data; see
-`cherry_pick_resume` for how it goes on.
+A conflict stops it on a conflict-resolution branch; see `merge.sequencer`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.handles import Store
 from scopes.history.messages import message_id_of
-from scopes.history.revparse import list_branch_tips, resolve_branch, resolve_revision_anywhere
-from scopes.ids import BranchName, MessageId, Oid, OperationId
+from scopes.history.revparse import resolve_revision_anywhere
+from scopes.ids import Oid
 from scopes.merge.auto_resolve import Policy, read_policy
 from scopes.merge.in_progress import open_conflicts_at, require_resolved
-from scopes.merge.replay import ReplayResult, Stop, replay_commits
-from scopes.merge.sequencer import ReplayOutcome, ReplayState, commit_end, commit_stop, details_of, require_free
+from scopes.merge.replay import Stop, replay_commits
+from scopes.merge.replay_plan import ReplayPlan, plan_picks
+from scopes.merge.replay_state import CHERRY_PICK, ReplayState, require_free
+from scopes.merge.sequencer import (
+    ReplayAborted,
+    ReplayOutcome,
+    ReplayVerb,
+    abort_replay,
+    begin_replay,
+    continue_replay,
+    skip_message,
+)
 from scopes.result import Note
-from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.transaction import exclusive_write
-
-KIND = "cherry-pick"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CherryPickOutcome(ReplayOutcome):
-    """What picking messages for `target` came to."""
-
-    target: BranchName
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CherryPickUpToDate(CherryPickOutcome):
-    """The branch has these messages already."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CherryPicked(CherryPickOutcome):
-    """The messages stand on the branch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CherryPickConflicted(CherryPickOutcome):
-    """It stopped at a message, which waits on `branch`; `remaining` are still to be picked after it."""
-
-    stopped: MessageId
-    remaining: int
-
-    @property
-    def exit_code(self) -> int:
-        """Three: stopped on conflicts."""
-        return 3
 
 
 def cherry_pick(
@@ -64,150 +41,127 @@ def cherry_pick(
     *,
     branch: str | None = None,
     dry_run: bool = False,
-) -> CherryPickOutcome:
-    """Put messages, in the order given, on top of a branch (the active one); what it has already is left out.
+) -> ReplayOutcome:
+    """Replay messages in the given order on top of a branch (default: the active one), except those it has already.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
-        Refused: something waits on the branch, or one of the messages is a merge.
-        Conflicted: the branch or a message still has open conflicts.
+        Refused: the branch takes part in something in progress, or one of the messages is a merge.
+        Conflicted: the branch or a message has open conflicts.
     """
     policy = read_policy(repository.config, "automatic")
-    if dry_run:
-        with bulk_objects(repository, keep=False) as objects:
-            course, commits, notes = _prepare(repository, conversation, messages, branch)
-            line = plan_picks(repository, objects, course.original, commits, policy)
-        return _foreseen(course, line, notes)
-    with exclusive_write(repository):
-        course, commits, notes = _prepare(repository, conversation, messages, branch)
-        with bulk_objects(repository) as objects:
-            line = plan_picks(repository, objects, course.original, commits, policy)
-        return finish_cherry_pick(repository, course, line, course.original, notes)
+
+    def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
+        state, commits, notes = _resolve(repository, conversation, messages, branch)
+        plan = plan_picks(repository, objects, state.original, commits, policy)
+        return state, replace(plan, notes=(*notes, *plan.notes))
+
+    return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
 
 
-def plan_picks(
-    repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy
-) -> ReplayResult:
-    """Work out how messages come to stand on top of `onto`. Only objects are written, to `objects`; no ref moves."""
-    line = ReplayResult(tip=onto, moved=())
-    for number, commit in enumerate(commits, 1):
-        bases = list_merge_bases(repository, onto, commit.oid)
-        beside = list(list_new_commits(repository, onto, commit.oid, bases))
-        beside += (read_commit(objects, moved.new) for moved in line.moved)
-        one = replay_commits(objects, line.tip, [commit], policy, beside)
-        line = replace(
-            one,
-            moved=(*line.moved, *one.moved),
-            conflicts=(*one.conflicts, *line.conflicts),
-            notes=tuple(dict.fromkeys((*line.notes, *one.notes))),
-            todo=tuple(later.oid for later in commits[number:]),
-        )
-        if line.stop is not None:
-            break
-    return line
+def continue_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
+    """Replay the rest on top of the conflict-resolution branch; messages appended to the branch meanwhile come first.
+
+    Raises:
+        NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named; or the branch
+            is gone.
+        Conflicted: a conflict is still open.
+        Refused: the branch was rewound or moved in the meantime, or appended messages conflict with the picked ones.
+    """
+    return continue_replay(_CHERRY_PICK, repository, conversation, branch)
 
 
-def _prepare(
+def skip_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
+    """Replay the rest without the message that it stopped at; raises as `continue_cherry_pick` does."""
+    return skip_message(_CHERRY_PICK, repository, conversation, branch)
+
+
+def abort_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
+    """Delete the conflict-resolution branch; the branch is unchanged.
+
+    Raises:
+        NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named.
+    """
+    return abort_replay(_CHERRY_PICK, repository, conversation, branch)
+
+
+def _resolve(
     repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
 ) -> tuple[ReplayState, list[Commit], tuple[Note, ...]]:
-    chosen, name = resolve_branch(repository, conversation, branch)
-    require_free(repository, chosen, name)
-    tip = list_branch_tips(repository, chosen)[name]
+    """Resolve and check the names; return the state to begin with, and the commits that the branch does not have."""
+    target = Store(repository).branch(conversation, branch)
+    conversation_id, name, tip = target.conversation.id, target.name, target.tip
+    require_free(repository, conversation_id, name)
     require_resolved(repository, tip, f"the branch {name}")
-    found = dict.fromkeys(resolve_revision_anywhere(repository, text, chosen).oid for text in messages)
-    commits = [read_commit(repository, oid) for oid in found]
+    oids = dict.fromkeys(resolve_revision_anywhere(repository, text, conversation_id).oid for text in messages)
+    commits = [read_commit(repository, oid) for oid in oids]
     for commit in commits:
-        _refuse_unfit(repository, commit)
+        _require_pickable(repository, commit)
     known = {message_id_of(commit) for commit in walk_newest_first(repository, [tip])}
-    fresh = {message_id_of(commit): commit for commit in commits if message_id_of(commit) not in known}
+    new = {message_id_of(commit): commit for commit in commits if message_id_of(commit) not in known}
     present = [message_id_of(commit)[:8] for commit in commits if message_id_of(commit) in known]
-    notes = (Note(f"on {chosen}/{name} already: {', '.join(present)}"),) if present else ()
-    source = ", ".join(identity[:8] for identity in fresh) or "nothing"
-    course = ReplayState(
-        kind=KIND, conversation=chosen, branch=name, original=tip, source=source, target=name, onto=tip
+    notes = (Note(f"on {conversation_id}/{name} already: {', '.join(present)}"),) if present else ()
+    state = ReplayState(
+        kind=CHERRY_PICK,
+        conversation=conversation_id,
+        branch=name,
+        original=tip,
+        source=", ".join(message[:8] for message in new) or "nothing",
+        target=name,
+        onto=tip,
     )
-    return course, list(fresh.values()), notes
+    return state, list(new.values()), notes
 
 
-def _refuse_unfit(repository: Repository, commit: Commit) -> None:
+def _require_pickable(repository: Repository, commit: Commit) -> None:
     name = message_id_of(commit)[:8]
     if not commit.parents:
-        raise NotFound(f"{name} is no message", hint="it is the beginning of a conversation")
+        raise NotFound(f"{name} is the root of a conversation", hint="name a message: scopes conv log")
     if len(commit.parents) > 1:
         raise Refused(f"{name} is a merge", hint="pick the messages that it brought in, or merge: scopes conv merge")
     if open_conflicts_at(repository, commit.oid):
         raise Conflicted(
-            f"{name} disagrees with what it stands on, and a later message decides that",
+            f"{name} has open conflicts, and a later message resolves them",
             hint="merge the branch that both are on: scopes conv merge",
         )
 
 
-def _foreseen(course: ReplayState, line: ReplayResult, notes: tuple[Note, ...]) -> CherryPickOutcome:
-    """Say what would happen."""
-    if line.stop is not None:
-        return _conflicted(course, line, line.stop, course.branch, None, notes)
-    return (CherryPicked if line.moved else CherryPickUpToDate)(
-        conversation=course.conversation,
-        target=course.branch,
-        branch=course.branch,
-        tip=None,
-        moved=line.moved,
-        conflicts=line.conflicts,
-        dry_run=True,
-        notes=(*notes, *line.notes),
-    )
+class _CherryPick(ReplayVerb):
+    kind = CHERRY_PICK
+
+    def plan_rest(
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+    ) -> tuple[ReplayState, ReplayPlan]:
+        if current != state.original:
+            state, tip = _replay_on_appended(repository, state, tip, current, policy)
+        commits = [read_commit(repository, oid) for oid in state.todo]
+        with bulk_objects(repository) as objects:
+            return state, plan_picks(repository, objects, tip, commits, policy)
+
+    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
+        return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"
+
+    def end_summary(self, state: ReplayState) -> str:
+        return f"pick {len(state.moved)} for {state.conversation}/{state.branch}"
 
 
-def finish_cherry_pick(  # noqa: PLR0917 - a course, what came of it, and what to say of it
-    repository: Repository,
-    course: ReplayState,
-    line: ReplayResult,
-    current: Oid,
-    notes: tuple[Note, ...] = (),
-    status: str = "merged",
-) -> CherryPickOutcome:
-    """Move the branch from `current` to the end of the line, or stop where that stops; its objects are written."""
-    course = replace(course, moved=(*course.moved, *line.moved))
-    where = f"{course.conversation}/{course.branch}"
-    if line.stop is not None:
-        summary = f"stop to pick {line.stop.id[:8]} for {where}"
-        name, done = commit_stop(repository, course, line.stop, line.todo, summary)
-        return _conflicted(course, line, line.stop, name, done.id, notes)
-    operation = None
-    if line.tip != current or course.pending is not None:
-        summary = f"pick {len(course.moved)} for {where}"
-        details = details_of(course.moved)
-        operation = commit_end(repository, course, current, line.tip, None, summary, status=status, details=details).id
-    return (CherryPickUpToDate if operation is None else CherryPicked)(
-        conversation=course.conversation,
-        target=course.branch,
-        branch=course.branch,
-        tip=line.tip,
-        moved=course.moved,
-        conflicts=line.conflicts,
-        operation=operation,
-        notes=(*notes, *line.notes),
-    )
+_CHERRY_PICK = _CherryPick()
 
 
-def _conflicted(  # noqa: PLR0917
-    course: ReplayState,
-    line: ReplayResult,
-    stop: Stop,
-    branch: BranchName,
-    operation: OperationId | None,
-    notes: tuple[Note, ...],
-) -> CherryPickConflicted:
-    return CherryPickConflicted(
-        conversation=course.conversation,
-        target=course.branch,
-        branch=branch,
-        tip=None if operation is None else stop.new,
-        moved=course.moved if operation is not None else line.moved,
-        conflicts=line.conflicts,
-        dry_run=operation is None,
-        operation=operation,
-        notes=(*notes, *line.notes),
-        stopped=stop.id,
-        remaining=len(line.todo),
-    )
+def _replay_on_appended(
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+) -> tuple[ReplayState, Oid]:
+    """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
+    where = f"{state.conversation}/{state.branch}"
+    hint = f"give it up: scopes conv cherry-pick {state.conversation} --abort, and begin again"
+    if not is_ancestor(repository, state.original, current):
+        raise Refused(f"{where} was moved since picking began", hint=hint)
+    appended = list_new_commits(repository, current, state.original, (state.original,))
+    picked = list_new_commits(repository, tip, state.original, (state.original,))
+    with bulk_objects(repository) as objects:
+        result = replay_commits(objects, current, picked, policy, appended)
+        if result.stop is not None:
+            raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
+    new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}
+    moved = tuple(rewrite._replace(new=new_commits.get(rewrite.new, rewrite.new)) for rewrite in state.moved)
+    return replace(state, original=current, onto=current, moved=moved), result.tip

@@ -73,7 +73,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     if key.lower() in COMMANDS and level == "store":
         raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
-        raise NotFound("there is no store for the setting", hint="make one: scopes init, or use --level user")
+        raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")
     if level == "user" or repository is None:
         files, path = open_user_file(home), os.path.join(home, ".gitconfig")
     else:

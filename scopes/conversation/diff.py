@@ -15,7 +15,7 @@ from scopes.history.messages import MessageHead, head_of, is_root, read_message
 from scopes.history.revparse import Revision, find_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
-from scopes.merge.conflict_keys import agent_of, subject_of
+from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import canonical
 from scopes.model.claims import content_of
@@ -145,7 +145,7 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[Chang
     for path, old, new in diff_blobs(repository, state_of(repository, left), state_of(repository, right)):
         if path.partition("/")[0] in _NOT_COMPARED:
             continue
-        key = subject_of(path)
+        key = key_of_path(path)
         claim = ChangedClaim(
             key=key,
             agent=agent_of(path),

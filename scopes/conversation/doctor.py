@@ -84,7 +84,9 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
     many = loose > 2 * DEFAULT_PACK_THRESHOLD
     yield Check("loose objects", "warning" if many else "ok", f"about {loose}", "scopes gc" if many else None)
     if repository.raw_ref(PENDING) is not None:
-        yield Check("pending operation", "warning", "one was interrupted", "the next command that writes finishes it")
+        yield Check(
+            "pending operation", "warning", "one was interrupted", "the next command that writes will finish it"
+        )
     leftovers = len(list(list_leftovers(repository)))
     if leftovers:
         yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")

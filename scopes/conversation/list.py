@@ -35,7 +35,7 @@ ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 
 _PARTICIPANTS: Final = "participants"
 _MOST_WALKED: Final = 5000  # commits, a tenth of a second
-_REBUILT: Final = "it was made anew; nothing was lost"
+_REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
 class _Options(NamedTuple):
@@ -92,8 +92,8 @@ def list_conversations(
         summaries = _summarize_all(repository, values, table.rows, options)
         # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged
-        table.keep(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
-    notes = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _REBUILT),)
+        table.save(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
+    notes = () if table.problem is None else (Note(f"the index of conversations {table.problem}", _REBUILT),)
     return _as_result(summaries, options, notes)
 
 

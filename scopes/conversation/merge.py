@@ -1,19 +1,20 @@
-"""`merge`: join a branch into another one, and keep what they disagree on as data until somebody resolves it.
+"""`merge`: merge a branch into another one; `--continue` and `--abort` for a merge that stopped on conflicts.
 
-A merge without divergence moves the target forward; one without conflicts is a commit with two parents. A conflicted
-one leaves the target where it is: the merge becomes the tip of a branch of its own, where it is talked about, resolved,
-and continued or aborted later.
+If the target has no messages of its own, it moves forward; otherwise the merge is a commit with two parents. With
+conflicts the target does not move: the merge commit goes on a conflict-resolution branch, with the conflicts as data in
+its state. The branch is where they are discussed and resolved before the merge is continued or aborted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from scopes.clock import now
-from scopes.errors import Invalid, Refused
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.revparse import (
-    Revision,
     find_active_branch,
+    find_conversation,
     list_branch_tips,
     resolve_branch,
     resolve_revision,
@@ -24,22 +25,41 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.auto_resolve import read_policy
 from scopes.merge.commits import write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import PURPOSE, list_in_progress, require_resolved, resolution_branch, waiting_entry
+from scopes.merge.in_progress import (
+    PURPOSE,
+    InProgress,
+    abort,
+    end_resolution,
+    entry_finished,
+    entry_in_progress,
+    find_merge_in_progress,
+    list_in_progress,
+    require_resolved,
+    require_resolved_on_branch,
+    resolution_branch,
+)
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
+from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transaction import exclusive_write
 
+KIND = "merge"
+_Outcome = TypeVar("_Outcome", bound="MergeOutcome")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeOutcome(Result):
-    """What a merge came to (S4-9); `branch` is where its result stands, `messages` came in, oldest first.
+    """The outcome of a merge (S4-9).
 
-    `conflicts` holds the open ones, in the order that numbers them, then those that were settled on the way. With
-    `dry_run` nothing has happened.
+    Attributes:
+        branch: The branch that holds the result; after a stop the conflict-resolution branch.
+        messages: The messages that are new in the target, oldest first.
+        conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
+        dry_run: True if nothing was written.
     """
 
     conversation: ConversationId
@@ -55,29 +75,39 @@ class MergeOutcome(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpToDate(MergeOutcome):
-    """The target has everything already."""
+    """The target already has all messages of the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForwarded(MergeOutcome):
-    """The target had nothing of its own and moved to the source's tip (S4-10)."""
+    """The target had no messages of its own and moved to the tip of the source (S4-10)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged(MergeOutcome):
-    """A commit with both tips as its parents."""
+    """The target moved to a merge commit; `message` is its id."""
 
     message: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflicted(MergeOutcome):
-    """A merge that waits on `branch` for its conflicts to be resolved (S4-16, S4-17); the target did not move."""
+class MergeConflicted(MergeOutcome):
+    """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
 
     @property
     def exit_code(self) -> int:
         """Three: stopped on conflicts."""
         return 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeAborted(Result):
+    """A merge was aborted; `branch` was its conflict-resolution branch, which `undo` restores."""
+
+    conversation: ConversationId
+    branch: BranchName
+    active_branch: BranchName
+    operation: OperationId
 
 
 def merge(
@@ -94,174 +124,226 @@ def merge(
     text: str | None = None,
     dry_run: bool = False,
 ) -> MergeOutcome:
-    """Merge `source` (a branch, or any place of this or another conversation) into `target` (the active branch).
+    """Merge `source` (a branch, or any revision of this or another conversation) into `target` (the active branch).
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
-        Invalid: it is one and the same branch, or there is no such strategy.
-        Refused: the histories have nothing in common, or a rule forbids it.
-        Conflicted: one of the tips still has open conflicts.
+        Invalid: source and target are the same branch, or there is no such strategy.
+        Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
+        Conflicted: one of the tips has open conflicts.
     """
     policy = read_policy(repository.config, strategy, auto_priority=auto_priority, strict=strict)
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
-            merging = _prepare(repository, conversation, source, target)
-            plan = plan_merge(repository, objects, merging.old, merging.place.oid, policy, unrelated=unrelated)
-            return _foreseen(merging, plan, fast_forward=fast_forward)
+            request = _resolve(repository, conversation, source, target)
+            plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+            return _preview(request, plan, fast_forward=fast_forward)
     with exclusive_write(repository):
-        merging = _prepare(repository, conversation, source, target)
-        _refuse_second(repository, merging)
-        plan = plan_merge(repository, repository, merging.old, merging.place.oid, policy, unrelated=unrelated)
-        if plan.up_to_date or (plan.fast_forward and fast_forward):
-            return _moved(repository, merging, plan)
+        request = _resolve(repository, conversation, source, target)
+        _require_not_in_progress(repository, request)
+        plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+        if plan.up_to_date:
+            return _outcome(UpToDate, request, plan, tip=request.target_tip)
+        if plan.fast_forward and fast_forward:
+            return _fast_forward(repository, request, plan)
+        message = text or f"Merge {request.source} into {request.target}"
         if plan.open_conflicts:
-            return _stopped(repository, merging, plan, text)
-        return _merged(repository, merging, plan, text)
+            return _stop(repository, request, plan, message)
+        return _merge(repository, request, plan, message)
+
+
+def continue_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeOutcome:
+    """Merge the conflict-resolution branch into the target, which may have moved in the meantime.
+
+    Raises:
+        NotFound, Ambiguous: no merge is in progress, or several are and no branch is named; or the target is gone.
+        Conflicted: a conflict is still open.
+        Refused: the conflict-resolution branch was rewound behind its merge commit.
+    """
+    conversation_id = find_conversation(repository, conversation)
+    with exclusive_write(repository):
+        pending = find_merge_in_progress(repository, conversation_id, branch)
+        _require_merge_commit(repository, pending)
+        require_resolved_on_branch(repository, pending)
+        target_tip = list_branch_tips(repository, conversation_id).get(pending.target)
+        if target_tip is None:
+            raise NotFound(
+                f"the target {conversation_id}/{pending.target} is gone",
+                hint="bring it back with: scopes undo, or give the merge up: "
+                f"scopes conv merge {conversation_id} --abort",
+            )
+        policy = read_policy(repository.config, "automatic")
+        plan = plan_merge(repository, repository, target_tip, pending.tip, policy)
+        request = _Request(conversation_id, pending.target, target_tip, pending.source, pending.tip)
+        if plan.open_conflicts:
+            return _stop_again(repository, request, plan, pending)
+        return _finish(repository, request, plan, pending)
+
+
+def abort_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeAborted:
+    """Delete the conflict-resolution branch of a merge; the branch that was active before becomes active again.
+
+    Raises:
+        NotFound, Ambiguous: no merge is in progress, or there are several and no branch is named.
+    """
+    conversation_id = find_conversation(repository, conversation)
+    with exclusive_write(repository):
+        pending = find_merge_in_progress(repository, conversation_id, branch)
+        active, operation = abort(repository, pending)
+    return MergeAborted(
+        conversation=conversation_id, branch=pending.branch, active_branch=active, operation=operation.id
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Merging:
-    """The names and places of one merge."""
+class _Request:
+    """What is merged into what; `source` is its name as text."""
 
     conversation: ConversationId
     target: BranchName
-    old: Oid
+    target_tip: Oid
     source: str
-    place: Revision
+    source_tip: Oid
 
 
-def _prepare(repository: Repository, conversation: str, source: str, target: str | None) -> _Merging:
-    chosen, name = resolve_branch(repository, conversation, target)
-    place = resolve_revision_anywhere(repository, source, chosen)
-    old = resolve_revision(repository, name, chosen).oid
-    if place.conversation == chosen and place.branch == name and place.oid == old:
+def _resolve(repository: Repository, conversation: str, source: str, target: str | None) -> _Request:
+    """Resolve the names and check both tips."""
+    conversation_id, name = resolve_branch(repository, conversation, target)
+    revision = resolve_revision_anywhere(repository, source, conversation_id)
+    tip = resolve_revision(repository, name, conversation_id).oid
+    if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
         raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
-    shown = place.branch or source
-    if place.conversation != chosen:
-        shown = f"{place.conversation}/{shown}" if place.branch else source
-    require_resolved(repository, place.oid, f"the source {shown}")
-    require_resolved(repository, old, f"the target {name}")
-    return _Merging(chosen, name, old, shown, place)
+    source_name = revision.branch or source
+    if revision.conversation != conversation_id:
+        source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
+    require_resolved(repository, revision.oid, f"the source {source_name}")
+    require_resolved(repository, tip, f"the target {name}")
+    return _Request(conversation_id, name, tip, source_name, revision.oid)
 
 
-def _refuse_second(repository: Repository, merging: _Merging) -> None:
-    """Refuse to begin again what waits already.
-
-    Raises:
-        Refused: a merge of this source into this target waits for its resolution.
-    """
-    for pending in list_in_progress(repository, merging.conversation):
-        if (pending.kind, pending.source, pending.target) == ("merge", merging.source, merging.target):
+def _require_not_in_progress(repository: Repository, request: _Request) -> None:
+    for pending in list_in_progress(repository, request.conversation):
+        if (pending.kind, pending.source, pending.target) == (KIND, request.source, request.target):
             raise Refused(
-                f"a merge of {merging.source} into {merging.target} waits on {pending.branch}",
-                hint=f"go on with it, or give it up: scopes conv merge {merging.conversation} --abort",
+                f"a merge of {request.source} into {request.target} waits on {pending.branch}",
+                hint=f"go on with it, or give it up: scopes conv merge {request.conversation} --abort",
             )
 
 
-def _foreseen(merging: _Merging, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
-    """Say what would happen (S4-18)."""
+def _require_merge_commit(repository: Repository, pending: InProgress) -> None:
+    """Refuse to continue on a branch that was rewound behind its merge commit: the source would be lost."""
+    if not is_ancestor(repository, pending.stopped, pending.tip):
+        raise Refused(
+            f"{pending.conversation}/{pending.branch} does not hold its merge any more",
+            hint=f"take that back with: scopes undo, or give it up: scopes conv merge {pending.conversation} --abort",
+        )
+
+
+def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
+    """Return the outcome of a dry run (S4-18)."""
     kind: type[MergeOutcome] = Merged
     if plan.up_to_date:
         kind = UpToDate
     elif plan.fast_forward and fast_forward:
         kind = FastForwarded
     elif plan.open_conflicts:
-        kind = Conflicted
-    return kind(
-        conversation=merging.conversation,
-        source=merging.source,
-        target=merging.target,
-        branch=merging.target,
-        tip=None,
-        messages=plan.messages,
-        conflicts=conflicts_in_order(plan),
-        dry_run=True,
-        notes=plan.notes,
-    )
+        kind = MergeConflicted
+    return _outcome(kind, request, plan, dry_run=True)
 
 
-def _moved(repository: Repository, merging: _Merging, plan: MergePlan) -> MergeOutcome:
-    """Move the target forward to the source, or leave it where it has everything."""
-    operation = None
-    if not plan.up_to_date:
-        tx = Transaction(repository, merging.conversation)
-        tx.move_branch(merging.target, merging.old, merging.place.oid)
-        operation = tx.commit(
-            "merge", f"merge {merging.source} into {merging.conversation}/{merging.target} (fast-forward)"
-        ).id
-    return (UpToDate if plan.up_to_date else FastForwarded)(
-        conversation=merging.conversation,
-        source=merging.source,
-        target=merging.target,
-        branch=merging.target,
-        tip=merging.old if plan.up_to_date else merging.place.oid,
-        messages=plan.messages,
-        operation=operation,
-    )
+def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
+    tx = Transaction(repository, request.conversation)
+    tx.move_branch(request.target, request.target_tip, request.source_tip)
+    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
+    return _outcome(FastForwarded, request, plan, tip=request.source_tip, operation=operation.id)
 
 
-def _merged(repository: Repository, merging: _Merging, plan: MergePlan, text: str | None) -> Merged:
-    said = text or f"Merge {merging.source} into {merging.target}"
-    parents = merging.old, merging.place.oid
+def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
+    parents = request.target_tip, request.source_tip
     state = write_state(repository, plan)
-    message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, said)
-    tx = Transaction(repository, merging.conversation)
-    tx.move_branch(merging.target, merging.old, tip)
-    operation = tx.commit("merge", f"merge {merging.source} into {merging.conversation}/{merging.target}")
-    return Merged(
-        conversation=merging.conversation,
-        source=merging.source,
-        target=merging.target,
-        branch=merging.target,
-        tip=tip,
-        messages=plan.messages,
-        conflicts=plan.conflicts,
-        operation=operation.id,
-        message=message,
-        notes=plan.notes,
-    )
+    message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    tx = Transaction(repository, request.conversation)
+    tx.move_branch(request.target, request.target_tip, tip)
+    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
+    return _outcome(Merged, request, plan, tip=tip, operation=operation.id, message=message)
 
 
-def _stopped(repository: Repository, merging: _Merging, plan: MergePlan, text: str | None) -> Conflicted:
-    """Put the merge on a branch of its own, which becomes the active one."""
-    chosen, target = merging.conversation, merging.target
-    said = text or f"Merge {merging.source} into {target}"
-    _, notice = write_notice(repository, merging.old, merging.place.oid, state_of(repository, merging.old))
+def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
+    """Put the merge commit on a new conflict-resolution branch and make that the active branch."""
+    conversation, target, target_tip = request.conversation, request.target, request.target_tip
+    _, notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
+    parents = notice, request.source_tip
     state = write_state(repository, plan)
-    _, tip = write_merge_commit(repository, (notice, merging.place.oid), state, plan.messages, plan.conflicts, said)
-    before = find_active_branch(repository, chosen)
-    name = resolution_branch(list_branch_tips(repository, chosen), merging.source, target)
-    entry = waiting_entry(
-        BranchEntry(purpose=PURPOSE, parent=target, fork=merging.old, created=now()),
-        {
-            "kind": "merge",
-            "target": target,
-            "target_tip": merging.old,
-            "source": merging.source,
-            "source_tip": merging.place.oid,
-            "before": before,
-            "stopped": tip,
-        },
-    )
-    tx = Transaction(repository, chosen)
+    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    before = find_active_branch(repository, conversation)
+    name = resolution_branch(list_branch_tips(repository, conversation), request.source, target)
+    entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
+    tx = Transaction(repository, conversation)
     tx.create_branch(name, tip)
-    tx.describe_branch(name, entry)
+    tx.describe_branch(name, _entry_in_progress(entry, request, before, tip))
     tx.activate(name)
-    summary = f"begin to merge {merging.source} into {chosen}/{target}"
+    summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return Conflicted(
-        conversation=chosen,
-        source=merging.source,
-        target=target,
-        branch=name,
-        tip=tip,
-        messages=plan.messages,
-        conflicts=conflicts_in_order(plan),
-        operation=operation.id,
-        notes=plan.notes,
+    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id)
+
+
+def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeConflicted:
+    """Put the merge with the moved target on the same conflict-resolution branch; what was resolved stays resolved."""
+    parents = request.target_tip, pending.tip
+    text = f"Merge {pending.branch} into {pending.target}"
+    state = write_state(repository, plan)
+    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    tx = Transaction(repository, request.conversation)
+    tx.move_branch(pending.branch, pending.tip, tip)
+    tx.describe_branch(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
+    operation = tx.commit(
+        "merge-conflict",
+        f"go on with {request.conversation}/{pending.branch}",
+        metadata_message=f"go on with {pending.branch}",
+    )
+    return _outcome(MergeConflicted, request, plan, branch=pending.branch, tip=tip, operation=operation.id)
+
+
+def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeOutcome:
+    """Move the target to the conflict-resolution branch, or to a merge with it if the target has moved."""
+    tip = pending.tip
+    if not plan.fast_forward:
+        text = f"Merge {pending.branch} into {pending.target}"
+        state = write_state(repository, plan)
+        parents = request.target_tip, tip
+        _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    tx = Transaction(repository, request.conversation)
+    end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
+    tx.move_branch(pending.target, request.target_tip, tip)
+    summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
+    operation = tx.commit(KIND, summary, metadata_message=f"leave {pending.branch}")
+    kind: type[MergeOutcome] = FastForwarded if plan.fast_forward else Merged
+    return _outcome(kind, request, plan, tip=tip, operation=operation.id)
+
+
+def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName, stopped: Oid) -> BranchEntry:
+    return entry_in_progress(
+        entry,
+        kind=KIND,
+        target=request.target,
+        target_tip=request.target_tip,
+        source=request.source,
+        source_tip=request.source_tip,
+        before=before,
+        stopped=stopped,
     )
 
 
-def conflicts_in_order(plan: MergePlan) -> tuple[Conflict, ...]:
-    """Return the conflicts that wait, as they will be numbered, then those that were settled on the way."""
-    return tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved"))
+def _outcome(kind: type[_Outcome], request: _Request, plan: MergePlan, **fields: Any) -> _Outcome:
+    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
+    common = {
+        "conversation": request.conversation,
+        "source": request.source,
+        "target": request.target,
+        "branch": request.target,
+        "tip": None,
+        "messages": plan.messages,
+        "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
+        "notes": plan.notes,
+    }
+    return kind(**{**common, **fields})

@@ -1,195 +1,165 @@
-"""`rebase`: put a branch's own messages on top of another place, with the same ids and new commits (S4-20).
+"""`rebase`: replay the own messages of a branch on top of another base, with the same ids and new commits (S4-20).
 
-The branch moves once, when everything stands at its new place. A message that disagrees with what it finds there stops
-on a branch of its own, with its conflicts as data; see `rebase_resume` for how it goes on.
+The branch moves once, after all messages are replayed. A conflict stops the rebase on a conflict-resolution branch;
+see `merge.sequencer`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
+from scopes.errors import Refused
+from scopes.history.handles import Store
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, Revision, list_branch_tips, resolve_branch, resolve_revision
-from scopes.ids import BranchName, MessageId, Oid, OperationId
-from scopes.merge.auto_resolve import read_policy
+from scopes.history.revparse import MAIN, Revision, list_branch_tips
+from scopes.ids import Oid
+from scopes.merge.auto_resolve import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
-from scopes.merge.replay import RebasePlan, Stop, plan_rebase
-from scopes.merge.sequencer import ReplayOutcome, ReplayState, commit_end, commit_stop, details_of, require_free
+from scopes.merge.replay import Stop
+from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
+from scopes.merge.replay_state import REBASE, ReplayState, require_free
+from scopes.merge.sequencer import (
+    ReplayAborted,
+    ReplayOutcome,
+    ReplayVerb,
+    abort_replay,
+    begin_replay,
+    continue_replay,
+    skip_message,
+)
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
+from scopes.store.objects import Commit
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
-
-KIND = "rebase"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebaseOutcome(ReplayOutcome):
-    """What a rebase of `source` onto `onto` came to; `messages` are the branch's own."""
-
-    source: BranchName
-    onto: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebaseUpToDate(RebaseOutcome):
-    """The branch stands there already."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebased(RebaseOutcome):
-    """Everything stands at its new place, and the branch with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebaseConflicted(RebaseOutcome):
-    """A rebase that stopped at a message, which waits on `branch`; `remaining` are still to be moved after it."""
-
-    stopped: MessageId
-    remaining: int
-
-    @property
-    def exit_code(self) -> int:
-        """Three: stopped on conflicts."""
-        return 3
+from scopes.store.repository import Objects, Repository, read_commit
 
 
 def rebase(
     repository: Repository, conversation: str, *, onto: str, branch: str | None = None, dry_run: bool = False
-) -> RebaseOutcome:
-    """Put the own messages of a branch (the active one) on top of `onto`: a branch, or any message.
+) -> ReplayOutcome:
+    """Replay the own messages of a branch (default: the active one) on top of `onto`, a branch or any message.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
-        Refused: something waits on the branch, or it holds a merge that cannot be replayed.
-        Conflicted: the branch or the new base still has open conflicts.
+        Refused: the branch takes part in something in progress, or has a merge that cannot be replayed.
+        Conflicted: the branch or the new base has open conflicts.
     """
     policy = read_policy(repository.config, "automatic")
-    if dry_run:
-        with bulk_objects(repository, keep=False) as objects:
-            course, entry = _prepare(repository, conversation, branch, onto)
-            plan = plan_rebase(repository, objects, course.original, entry.fork, course.onto, policy)
-        return preview_rebase(course, plan)
-    with exclusive_write(repository):
-        course, entry = _prepare(repository, conversation, branch, onto)
-        with bulk_objects(repository) as objects:
-            plan = plan_rebase(repository, objects, course.original, entry.fork, course.onto, policy)
-        return finish_rebase(repository, course, plan, course.original)
+
+    def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
+        state, fork = _resolve(repository, conversation, branch, onto)
+        return state, plan_rebase(repository, objects, state.original, fork, state.onto, policy)
+
+    return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
 
 
-def _prepare(
+def continue_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
+    """Replay the rest on top of the conflict-resolution branch; messages appended to the branch meanwhile come last.
+
+    Raises:
+        NotFound, Ambiguous: no rebase is in progress, or there are several and no branch is named; or the branch is
+            gone.
+        Conflicted: a conflict is still open.
+        Refused: the branch was rewound or moved in the meantime.
+    """
+    return continue_replay(_REBASE, repository, conversation, branch)
+
+
+def skip_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
+    """Replay the rest without the message that the rebase stopped at; raises as `continue_rebase` does."""
+    return skip_message(_REBASE, repository, conversation, branch)
+
+
+def abort_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
+    """Delete the conflict-resolution branch; the branch is unchanged.
+
+    Raises:
+        NotFound, Ambiguous: no rebase is in progress, or there are several and no branch is named.
+    """
+    return abort_replay(_REBASE, repository, conversation, branch)
+
+
+def _resolve(
     repository: Repository, conversation: str, branch: str | None, onto: str
-) -> tuple[ReplayState, BranchEntry]:
-    chosen, name = resolve_branch(repository, conversation, branch)
-    require_free(repository, chosen, name)
-    place = resolve_revision(repository, onto, chosen)
-    tip = list_branch_tips(repository, chosen)[name]
+) -> tuple[ReplayState, Oid | None]:
+    """Resolve and check the names; return the state to begin with, and the fork point of the branch."""
+    moving = Store(repository).branch(conversation, branch)
+    conversation_id, name, tip = moving.conversation.id, moving.name, moving.tip
+    require_free(repository, conversation_id, name)
+    base = moving.conversation.revision(onto)
     require_resolved(repository, tip, f"the branch {name}")
-    require_resolved(repository, place.oid, f"the new base {_shown(place, onto)}")
-    course = ReplayState(
-        kind=KIND,
-        conversation=chosen,
+    require_resolved(repository, base.oid, f"the new base {_base_name(base, onto)}")
+    state = ReplayState(
+        kind=REBASE,
+        conversation=conversation_id,
         branch=name,
         original=tip,
         source=name,
-        target=_shown(place, onto),
-        onto=place.oid,
-        parent=place.branch if place.branch != name else None,
+        target=_base_name(base, onto),
+        onto=base.oid,
+        parent=base.branch if base.branch != name else None,
     )
-    return course, read_metadata(repository, chosen).branches.get(name, BranchEntry())
+    return state, moving.entry.fork
 
 
-def _shown(place: Revision, text: str) -> str:
-    return text if place.branch is None or "~" in text or "^" in text or "@{" in text else place.branch
+def _base_name(base: Revision, text: str) -> str:
+    return text if base.branch is None or "~" in text or "^" in text or "@{" in text else base.branch
 
 
-def preview_rebase(course: ReplayState, plan: RebasePlan) -> RebaseOutcome:
-    """Say what would happen."""
-    if plan.line.stop is not None:
-        return _conflicted(course, plan, plan.line.stop, course.branch, None)
-    kind = RebaseUpToDate if plan.line.tip == course.original else Rebased
-    return kind(
-        conversation=course.conversation,
-        source=course.branch,
-        onto=course.target,
-        branch=course.branch,
-        tip=None,
-        moved=() if kind is RebaseUpToDate else plan.line.moved,
-        conflicts=plan.line.conflicts,
-        dry_run=True,
-        notes=plan.notes,
-    )
+class _Rebase(ReplayVerb):
+    kind = REBASE
+
+    def plan_rest(
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+    ) -> tuple[ReplayState, ReplayPlan]:
+        commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
+        new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
+        with bulk_objects(repository) as objects:
+            plan = plan_line(repository, objects, tip, commits, new_in_target, policy)
+        return replace(state, original=current), plan
+
+    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
+        del stop
+        return f"stop to rebase {state.conversation}/{state.branch} onto {state.target}"
+
+    def end_summary(self, state: ReplayState) -> str:
+        return f"rebase {state.conversation}/{state.branch} onto {state.target}"
+
+    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
+        return {**super().details(state, plan), "onto": state.onto, "dropped": list(plan.dropped)}
+
+    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
+        """Set fork point and parent; the entry of main keeps the root."""
+        if state.branch == MAIN:
+            return None
+        entry = read_metadata(repository, state.conversation).branches.get(state.branch, BranchEntry())
+        return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
+
+    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
+        """Name the other branches that hold the old commits."""
+        first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
+        if first is None:
+            return ()
+        tips = list_branch_tips(repository, state.conversation)
+        holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
+        if not holding:
+            return ()
+        hint = f"move one along: scopes conv rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
+        return (Note(f"these branches keep the former messages: {', '.join(holding)}", hint),)
 
 
-def finish_rebase(
-    repository: Repository, course: ReplayState, plan: RebasePlan, current: Oid, *, status: str = "merged"
-) -> RebaseOutcome:
-    """Move the branch from `current` to the end of the line, or stop where that stops; its objects are written."""
-    line = plan.line
-    course = replace(course, moved=(*course.moved, *line.moved))
-    if line.stop is not None:
-        summary = f"stop to rebase {course.conversation}/{course.branch} onto {course.target}"
-        name, done = commit_stop(repository, course, line.stop, line.todo, summary)
-        return _conflicted(course, plan, line.stop, name, done.id)
-    operation = None
-    notes = plan.notes
-    if line.tip != current or course.pending is not None:
-        summary = f"rebase {course.conversation}/{course.branch} onto {course.target}"
-        details = {**details_of((*course.moved, *plan.present)), "onto": course.onto, "dropped": list(plan.dropped)}
-        notes += _notes_on_others(repository, course)
-        entry = _entry(repository, course)
-        operation = commit_end(repository, course, current, line.tip, entry, summary, status=status, details=details).id
-    return (RebaseUpToDate if operation is None else Rebased)(
-        conversation=course.conversation,
-        source=course.branch,
-        onto=course.target,
-        branch=course.branch,
-        tip=line.tip,
-        moved=() if operation is None else course.moved,
-        conflicts=line.conflicts,
-        operation=operation,
-        notes=notes,
-    )
+_REBASE = _Rebase()
 
 
-def _conflicted(
-    course: ReplayState, plan: RebasePlan, stop: Stop, branch: BranchName, operation: OperationId | None
-) -> RebaseConflicted:
-    return RebaseConflicted(
-        conversation=course.conversation,
-        source=course.branch,
-        onto=course.target,
-        branch=branch,
-        tip=None if operation is None else stop.new,
-        moved=course.moved if operation is not None else plan.line.moved,
-        conflicts=plan.line.conflicts,
-        dry_run=operation is None,
-        operation=operation,
-        notes=plan.notes,
-        stopped=stop.id,
-        remaining=len(plan.line.todo),
-    )
-
-
-def _entry(repository: Repository, course: ReplayState) -> BranchEntry | None:
-    """Describe the branch at its new base; main begins where the conversation begins, wherever it stands."""
-    if course.branch == MAIN:
-        return None
-    entry = read_metadata(repository, course.conversation).branches.get(course.branch, BranchEntry())
-    return replace(entry, fork=course.onto, parent=course.parent or entry.parent)
-
-
-def _notes_on_others(repository: Repository, course: ReplayState) -> tuple[Note, ...]:
-    """Name the branches that keep the former commits."""
-    first = next((moved.old for moved in course.moved if moved.old != moved.new), None)
-    if first is None:
+def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple[Commit, ...]:
+    """Return what was appended to the branch since the rebase began."""
+    if current == state.original:
         return ()
-    tips = list_branch_tips(repository, course.conversation)
-    keeping = [name for name, tip in tips.items() if name != course.branch and is_ancestor(repository, first, tip)]
-    if not keeping:
-        return ()
-    names = ", ".join(keeping)
-    hint = f"move one along: scopes conv rebase {course.conversation} --branch {keeping[0]} --onto {course.branch}"
-    return (Note(f"these branches keep the former messages: {names}", hint),)
+    if not is_ancestor(repository, state.original, current):
+        raise Refused(
+            f"{state.conversation}/{state.branch} was moved since the rebase began",
+            hint=f"give it up: scopes conv rebase {state.conversation} --abort, and begin again",
+        )
+    return list_new_commits(repository, current, state.original, (state.original,))

@@ -138,7 +138,7 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
             tip = replace(tip, entry=replace(tip.entry, parent=name, fork=bases[0] if bases else updates.root))
         name, current = other, updates.tips.get(other)
     elif current is None and name != tip.name:
-        conflict = updates.names.find_in_the_way(tip.name)
+        conflict = updates.names.find(tip.name)
         text = f"{tip.name} conflicts with branch {conflict} in {updates.conversation}; it is {name}"
         updates.notes.append(Note(text))
     entry = tip.entry if current is None else _corrected_entry(repository, updates, name, tip)
@@ -166,7 +166,7 @@ def _local_name(updates: BranchUpdates, wanted: BranchName) -> BranchName:
     if wanted not in updates.tips and flat in updates.tips:
         return BranchName(flat)
     candidates = chain((wanted, flat), (f"{flat}-{number}" for number in count(2)))
-    free = (name for name in candidates if name in updates.tips or updates.names.find_in_the_way(name) is None)
+    free = (name for name in candidates if name in updates.tips or updates.names.find(name) is None)
     return BranchName(next(free))
 
 

@@ -15,7 +15,7 @@ PROPOSALS = "proposals"
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
 
-def subject_of(path: str) -> str:
+def key_of_path(path: str) -> str:
     """Return the key of the subject that a path below `state/` belongs to; accepted values go with their proposals."""
     names = path.removesuffix("=").split("/")
     if len(names) > 2 and per_agent(path):
@@ -25,7 +25,7 @@ def subject_of(path: str) -> str:
     return "/".join(names)
 
 
-def places_of(key: str) -> tuple[str, ...]:
+def path_prefixes(key: str) -> tuple[str, ...]:
     """Return where the paths of a subject begin; each is a claim itself, or a directory of claims."""
     group, _, rest = key.partition("/")
     return (key, f"entities/{rest}") if group == PROPOSALS else (key,)

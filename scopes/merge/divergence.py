@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import MESSAGES, group_of, places_of, subject_of
+from scopes.merge.conflict_keys import MESSAGES, group_of, key_of_path, path_prefixes
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
@@ -95,7 +95,7 @@ def changes_by_key(objects: Objects, before: Oid | None, after: Oid | None) -> d
     """Return what differs between two states, by subject and path."""
     found: dict[str, dict[str, PathChange]] = {}
     for path, old, new in diff_blobs(objects, before, after):
-        found.setdefault(subject_of(path), {})[path] = PathChange(old, new)
+        found.setdefault(key_of_path(path), {})[path] = PathChange(old, new)
     return found
 
 
@@ -107,9 +107,9 @@ def changes_on(
     if before == after:
         return found
     wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
-    for place in dict.fromkeys((MESSAGES, *(place for key in wanted for place in places_of(key)))):
+    for place in dict.fromkeys((MESSAGES, *(place for key in wanted for place in path_prefixes(key)))):
         for path, old, new in _diff_at(objects, before, after, place):
-            key = subject_of(path)
+            key = key_of_path(path)
             if key in wanted or group_of(key) == MESSAGES:
                 found.setdefault(key, {})[path] = PathChange(old, new)
     return found

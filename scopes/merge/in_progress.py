@@ -1,7 +1,7 @@
-"""Merges and rebases that wait for a resolution: branches of purpose `conflict-resolution` that say what for.
+"""Merges, rebases and cherry-picks that stopped on conflicts, and the branches on which they are resolved.
 
-There is no hidden state: what `--continue` and `--abort` need stands in the branch's metadata, so that another process
-or another machine can go on.
+The state of each is in the metadata entry of its conflict-resolution branch, so that another process or another
+machine can continue or abort it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,32 @@ from typing import Any
 from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
 from scopes.history.revparse import list_branch_tips
+from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, is_name, parse_branch_name
 from scopes.merge.divergence import state_of
 from scopes.model.conflict import Conflict, decode_conflict
 from scopes.model.conversation import BranchEntry
+from scopes.model.operation import Operation
 from scopes.store.repository import Objects, Repository, read_tree
 from scopes.store.trees import find_entry, read_blob
 
 PURPOSE = "conflict-resolution"
-WAITING = "waiting"
+_ENTRY_KEY = "waiting"
 _LONGEST_STEM = 150
-_NONE = "no merge or rebase waits for a resolution in"
 
 
 @dataclass(frozen=True, slots=True)
 class InProgress:
-    """A merge, rebase or cherry-pick that stopped on conflicts, at `stopped`; `before` was the active branch then."""
+    """A merge, rebase or cherry-pick that stopped on conflicts.
+
+    Attributes:
+        branch: The conflict-resolution branch; `tip` and `entry` are its tip and its metadata entry.
+        target: The branch that the conflicts call the target; `target_tip` was its tip.
+        source: What the conflicts call the source, as text; `source_tip` is its commit.
+        before: The branch that was active before.
+        stopped: The commit with the conflicts.
+        details: What only a replay needs; see `replay_state`.
+    """
 
     conversation: ConversationId
     branch: BranchName
@@ -44,26 +54,47 @@ class InProgress:
     details: Mapping[str, Any]
 
 
-def waiting_entry(entry: BranchEntry, document: Mapping[str, Any]) -> BranchEntry:
-    """Describe a branch that waits for a resolution."""
-    return replace(entry, extra={**entry.extra, WAITING: dict(document)})
+def entry_in_progress(
+    entry: BranchEntry,
+    *,
+    kind: str,
+    target: str,
+    target_tip: Oid,
+    source: str,
+    source_tip: Oid,
+    before: BranchName,
+    stopped: Oid,
+    details: Mapping[str, Any] | None = None,
+) -> BranchEntry:
+    """Return the metadata entry of a conflict-resolution branch; the fields are those of `InProgress`."""
+    document = {
+        "kind": kind,
+        "target": target,
+        "target_tip": target_tip,
+        "source": source,
+        "source_tip": source_tip,
+        "before": before,
+        "stopped": stopped,
+        **(details or {}),
+    }
+    return replace(entry, extra={**entry.extra, _ENTRY_KEY: document})
 
 
-def resolved_entry(entry: BranchEntry, status: str) -> BranchEntry:
-    """Describe the branch once it waits no more."""
-    return replace(entry, status=status, extra={key: value for key, value in entry.extra.items() if key != WAITING})
+def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
+    """Return the metadata entry of a conflict-resolution branch whose resolution has ended."""
+    return replace(entry, status=status, extra={key: value for key, value in entry.extra.items() if key != _ENTRY_KEY})
 
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
-    """Return what waits in a conversation, by branch; a branch that somebody deleted waits no more."""
+    """Return what is in progress in a conversation, by branch; entries of deleted branches do not count."""
     tips = list_branch_tips(repository, conversation)
     entries = read_metadata(repository, conversation).branches
-    found = (_pending(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
+    found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
     return sorted((each for each in found if each is not None), key=lambda pending: pending.branch)
 
 
-def _pending(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
-    match entry.extra.get(WAITING):
+def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
+    match entry.extra.get(_ENTRY_KEY):
         case {
             "kind": str(kind),
             "target": str(target),
@@ -91,43 +122,49 @@ def _pending(conversation: ConversationId, name: BranchName, tip: Oid, entry: Br
     return None
 
 
-def find_only_in_progress(
-    repository: Repository, conversation: ConversationId, branch: str | None, *kinds: str
-) -> InProgress:
-    """Return the one that waits, or the one on the named branch.
+def find_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
+    """Return the only merge in progress, or the one on the named conflict-resolution branch.
 
     Raises:
-        NotFound: nothing waits.
-        Ambiguous: several wait and none is named.
+        NotFound: no merge is in progress.
+        Ambiguous: there are several and no branch is named.
     """
-    found = [
-        pending
-        for pending in list_in_progress(repository, conversation)
-        if (not kinds or pending.kind in kinds) and (branch is None or pending.branch == branch)
-    ]
-    if not found:
-        raise _nothing_waits(repository, conversation, branch, kinds)
-    if len(found) > 1:
-        names = ", ".join(f"{conversation}/{pending.branch}" for pending in found)
-        raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
-    return found[0]
-
-
-def _nothing_waits(
-    repository: Repository, conversation: ConversationId, branch: str | None, kinds: tuple[str, ...]
-) -> NotFound:
-    """Say that nothing of these kinds waits, and what does."""
+    everything = list_in_progress(repository, conversation)
+    named = [pending for pending in everything if branch in {None, pending.branch}]
+    merges = [pending for pending in named if pending.kind == "merge"]
     where = conversation if branch is None else f"{conversation}/{branch}"
-    waiting = list_in_progress(repository, conversation)
-    other = next((pending for pending in waiting if branch in {None, pending.branch}), None)
-    if other is not None and kinds:
-        hint = f"a {other.kind} does: scopes conv {other.kind} {conversation} --continue"
-        return NotFound(f"no {kinds[0]} waits for a resolution in {where}", hint=hint)
-    return NotFound(f"{_NONE} {where}", hint=f"see: scopes conflicts list {conversation}")
+    if not named:
+        hint = f"see: scopes conflicts list {conversation}"
+        raise NotFound(f"no merge or rebase waits for a resolution in {where}", hint=hint)
+    if not merges:
+        hint = f"a {named[0].kind} does: scopes conv {named[0].kind} {conversation} --continue"
+        raise NotFound(f"no merge waits for a resolution in {where}", hint=hint)
+    if len(merges) > 1:
+        names = ", ".join(f"{conversation}/{pending.branch}" for pending in merges)
+        raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
+    return merges[0]
+
+
+def end_resolution(tx: Transaction, pending: InProgress, entry: BranchEntry | None) -> BranchName:
+    """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
+    tx.describe_branch(pending.branch, entry)
+    tips = list_branch_tips(tx.repository, pending.conversation)
+    active = next(name for name in (pending.before, pending.target, *sorted(tips)) if name in tips)
+    tx.activate(active)
+    return active
+
+
+def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Operation]:
+    """Delete a conflict-resolution branch; return the branch that is active then, and the operation."""
+    tx = Transaction(repository, pending.conversation)
+    active = end_resolution(tx, pending, None)
+    tx.delete_branch(pending.branch, pending.tip)
+    summary = f"abort {pending.conversation}/{pending.branch}"
+    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"leave {pending.branch}")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
-    """Return the records of conflicts that a tip holds, by id, in the order that numbers them."""
+    """Return the conflicts recorded in the state of a commit, by id, ordered by key and type."""
     state = state_of(objects, tip)
     entry = None if state is None else find_entry(objects, state, "conflicts")
     if entry is None or not entry.is_tree:
@@ -137,9 +174,9 @@ def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
 
 
 def list_conflicts_of(objects: Objects, pending: InProgress) -> list[Conflict]:
-    """Return the conflicts that wait or were resolved on the branch, in the order that numbers them.
+    """Return the conflicts of a conflict-resolution branch, resolved ones included, in the order that numbers them.
 
-    What was resolved before stays recorded in the history of both sides, and is none of them.
+    Conflicts that were already resolved in the source or in the target are left out.
     """
     former = [list_conflicts_at(objects, tip) for tip in (pending.target_tip, pending.source_tip)]
     found = list_conflicts_at(objects, pending.tip).values()
@@ -147,12 +184,12 @@ def list_conflicts_of(objects: Objects, pending: InProgress) -> list[Conflict]:
 
 
 def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
-    """Return the conflicts that are open at a tip."""
+    """Return the open conflicts in the state of a commit."""
     return [record for record in list_conflicts_at(objects, tip).values() if record.status != "resolved"]
 
 
 def require_resolved(objects: Objects, tip: Oid, what: str) -> None:
-    """Refuse to take a history in, or to build on one, that still disagrees with itself.
+    """Refuse a commit whose state has open conflicts; `what` names it in the message.
 
     Raises:
         Conflicted: it has open conflicts.
@@ -165,8 +202,22 @@ def require_resolved(objects: Objects, tip: Oid, what: str) -> None:
         )
 
 
+def require_resolved_on_branch(repository: Repository, pending: InProgress) -> None:
+    """Refuse to continue while conflicts are open on the conflict-resolution branch.
+
+    Raises:
+        Conflicted: with their number.
+    """
+    count = len(open_conflicts_at(repository, pending.tip))
+    if count:
+        raise Conflicted(
+            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {pending.conversation}/{pending.branch}",
+            hint=f"see: scopes conflicts list {pending.conversation}",
+        )
+
+
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
-    """Name the branch of a resolution: `conflict-resolution/<source>-into-<target>`, or the next free one."""
+    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken."""
     flat = f"{source}-{joined}-{target}".replace("/", "-")[:_LONGEST_STEM].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     count, name = 1, stem

@@ -1,77 +1,59 @@
-"""A rebase or cherry-pick on its way: where it began, what it has moved, and the branch that it waits on in between.
+"""Run a rebase or cherry-pick: replay all messages, or stop at the first conflict; continue, skip or abort it.
 
-The branch itself moves once, at the end. What a stopped one needs to go on stands in the metadata of its resolution
-branch, as for merges.
+Rebase and cherry-pick share this flow and its outcomes. What they do differently is in `ReplayVerb`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-from scopes.clock import now
-from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.history.messages import message_id_of
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revparse import find_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.in_progress import (
-    PURPOSE,
-    InProgress,
-    list_in_progress,
-    open_conflicts_at,
-    resolution_branch,
-    resolved_entry,
-    waiting_entry,
-)
+from scopes.merge.auto_resolve import Policy, read_policy
+from scopes.merge.in_progress import abort
 from scopes.merge.replay import Rewrite, Stop
+from scopes.merge.replay_plan import ReplayPlan
+from scopes.merge.replay_state import (
+    REBASE,
+    ReplayState,
+    find_replay,
+    read_current_tip,
+    with_stop_applied,
+    write_end,
+    write_stop,
+)
 from scopes.model.conflict import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import Operation
-from scopes.result import Result
-from scopes.store.graph import is_ancestor
-from scopes.store.repository import Repository, read_commit
+from scopes.result import Note, Result
+from scopes.store.packs.bulk import bulk_objects
+from scopes.store.repository import Objects, Repository
+from scopes.store.transaction import exclusive_write
 
-_JOINED = {"rebase": "onto", "cherry-pick": "into"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayState:
-    """What moves where: `branch` stood at `original`; `source` and `target` name the two sides of its conflicts.
-
-    `onto` is the new base and `parent` the branch that it is of; `moved` is done, `todo` the commits that are left.
-    """
-
-    kind: str
-    conversation: ConversationId
-    branch: BranchName
-    original: Oid
-    source: str
-    target: str
-    onto: Oid
-    parent: BranchName | None = None
-    moved: tuple[Rewrite, ...] = ()
-    todo: tuple[Oid, ...] = ()
-    pending: InProgress | None = None
-
-    @property
-    def waiting(self) -> InProgress:
-        """Where it stopped; only one that was found waiting has that."""
-        if self.pending is None:
-            raise NotFound(f"no {self.kind} waits in {self.conversation}")
-        return self.pending
+_Outcome = TypeVar("_Outcome", bound="ReplayOutcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOutcome(Result):
-    """What putting messages on top of another place came to; `branch` is where the result stands.
+    """The outcome of a rebase or cherry-pick.
 
-    `moved` are the messages that stand at their new place, oldest first, with their commits. `conflicts` holds the open
-    ones and those that were settled on the way. With `dry_run` nothing has happened.
+    Attributes:
+        kind: "rebase" or "cherry-pick".
+        moved_branch: The branch that gets the messages: of a rebase its own branch, of a cherry-pick the target.
+        onto: The new base of a rebase as text; None for a cherry-pick.
+        branch: The branch that holds the result; after a stop the conflict-resolution branch.
+        moved: The replayed messages, oldest first.
+        conflicts: The open conflicts, then the automatically resolved ones.
+        dry_run: True if nothing was written.
     """
 
+    kind: str
     conversation: ConversationId
+    moved_branch: BranchName
+    onto: str | None = None
     branch: BranchName
     tip: Oid | None
     moved: tuple[Rewrite, ...] = ()
@@ -81,166 +63,217 @@ class ReplayOutcome(Result):
 
     @property
     def messages(self) -> tuple[MessageId, ...]:
-        """The ids of what stands at its new place."""
-        return tuple(moved.id for moved in self.moved)
+        """The ids of the replayed messages."""
+        return tuple(rewrite.id for rewrite in self.moved)
 
 
-def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
-    """Refuse to rewrite a branch that something else is going to move, or that something waits on.
-
-    Raises:
-        Refused: a merge, rebase or cherry-pick waits for a resolution.
-    """
-    for pending in list_in_progress(repository, conversation):
-        moved = pending.details.get("branch", pending.target)
-        if branch in {pending.branch, moved}:
-            verb = f"scopes conv {pending.kind} {conversation}"
-            raise Refused(
-                f"a {pending.kind} of {conversation}/{moved} waits on {pending.branch}",
-                hint=f"first: {verb} --continue, or {verb} --abort",
-            )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayUpToDate(ReplayOutcome):
+    """Nothing was to be done."""
 
 
-def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
-    """Return the rebase or cherry-pick that waits; `branch` is the one it moves, or the one it waits on.
-
-    Raises:
-        NotFound: none waits.
-        Ambiguous: several wait and none is named.
-    """
-    found = [
-        course for pending in list_in_progress(repository, conversation) if (course := _course(pending)) is not None
-    ]
-    found = [course for course in found if course.kind == kind]
-    if branch is not None:
-        found = [course for course in found if branch in (course.branch, course.waiting.branch)]
-    if not found:
-        where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"no {kind} of {where} waits", hint=f"see: scopes conflicts list {conversation}")
-    if len(found) > 1:
-        names = ", ".join(course.branch for course in found)
-        raise Ambiguous(f"several of kind {kind} wait in {conversation}", hint=f"name one with --branch: {names}")
-    return found[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed(ReplayOutcome):
+    """All messages were replayed and the branch was moved."""
 
 
-def _course(pending: InProgress) -> ReplayState | None:
-    match pending.details:
-        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": moved, "todo": todo}:
-            parent = pending.details.get("parent")
-            return ReplayState(
-                kind=pending.kind,
-                conversation=pending.conversation,
-                branch=BranchName(branch),
-                original=Oid(original),
-                source=pending.source,
-                target=pending.target,
-                onto=Oid(onto),
-                parent=BranchName(parent) if isinstance(parent, str) else None,
-                moved=tuple(Rewrite(MessageId(name), Oid(old), Oid(new)) for name, old, new in moved),
-                todo=tuple(map(Oid, todo)),
-                pending=pending,
-            )
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayConflicted(ReplayOutcome):
+    """It stopped at the message `stopped`; `remaining` messages follow it."""
+
+    stopped: MessageId
+    remaining: int
+
+    @property
+    def exit_code(self) -> int:
+        """Three: stopped on conflicts."""
+        return 3
 
 
-def with_stop_applied(repository: Repository, course: ReplayState) -> ReplayState:
-    """Return the course with the message that it stopped at as moved.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayAborted(Result):
+    """A rebase or cherry-pick was aborted; `branch` was its conflict-resolution branch."""
 
-    Raises:
-        Conflicted: a conflict is still open there.
-        Refused: the branch that it waits on was moved back behind that message.
-    """
-    waiting = course.waiting
-    if not is_ancestor(repository, waiting.stopped, waiting.tip):
-        raise Refused(
-            f"{course.conversation}/{waiting.branch} does not hold the message any more that it stopped at",
-            hint=f"scopes undo, or leave it out: scopes conv {course.kind} {course.conversation} --skip",
-        )
-    left = len(open_conflicts_at(repository, waiting.tip))
-    if left:
-        where = f"{course.conversation}/{waiting.branch}"
-        raise Conflicted(
-            f"{left} conflict{'s are' if left > 1 else ' is'} still open on {where}",
-            hint=f"see: scopes conflicts list {course.conversation}",
-        )
-    stopped = message_id_of(read_commit(repository, waiting.stopped))
-    return replace(course, moved=(*course.moved, Rewrite(stopped, waiting.source_tip, waiting.stopped)))
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    branch: BranchName
+    active_branch: BranchName
+    operation: OperationId
 
 
-def read_target(repository: Repository, course: ReplayState) -> Oid:
-    """Return where the branch that is to move stands now.
+class ReplayVerb(ABC):
+    """What rebase and cherry-pick do differently."""
 
-    Raises:
-        NotFound: it is gone.
-    """
-    tip = list_branch_tips(repository, course.conversation).get(course.branch)
-    if tip is None:
-        raise NotFound(
-            f"{course.conversation}/{course.branch} is gone",
-            hint=f"bring it back: scopes undo; or give up: scopes conv {course.kind} {course.conversation} --abort",
-        )
-    return tip
+    kind: ClassVar[str]
 
+    @abstractmethod
+    def plan_rest(
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+    ) -> tuple[ReplayState, ReplayPlan]:
+        """Plan the remaining messages on top of `tip`; `current` is the present tip of the branch.
 
-def commit_stop(
-    repository: Repository, course: ReplayState, stop: Stop, todo: Iterable[Oid], summary: str
-) -> tuple[BranchName, Operation]:
-    """Put the stopped message on a conflict-resolution branch; return that branch and the operation."""
-    chosen, pending = course.conversation, course.pending
-    if pending is None:
-        active = find_active_branch(repository, chosen)
-        tips = list_branch_tips(repository, chosen)
-        name = resolution_branch(tips, course.source, course.target, joined=_JOINED[course.kind])
-        entry = BranchEntry(purpose=PURPOSE, parent=course.branch, fork=stop.parent, created=now())
-    else:
-        name, entry, active = pending.branch, replace(pending.entry, fork=stop.parent), pending.before
-    document = {
-        "kind": course.kind,
-        "source": course.source,
-        "target": course.target,
-        "source_tip": stop.old,
-        "target_tip": stop.parent,
-        "before": active,
-        "stopped": stop.new,
-        "branch": course.branch,
-        "original": course.original,
-        "onto": course.onto,
-        "moved": [list(moved) for moved in course.moved],
-        "todo": list(todo),
-    }
-    if course.parent is not None:
-        document["parent"] = course.parent
-    tx = Transaction(repository, chosen)
-    tx.move_branch(name, None if pending is None else pending.tip, stop.new)
-    tx.describe_branch(name, waiting_entry(entry, document))
-    if pending is None:
-        tx.activate(name)
-    return name, tx.commit(f"{course.kind}-conflict", summary, metadata_message=f"stop on {name}")
+        Return the state with `original` set to `current`. Objects are written.
+
+        Raises:
+            Refused: what happened to the branch in the meantime does not go with it.
+        """
+
+    @abstractmethod
+    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
+        """Return the summary of the operation that stops at a message."""
+
+    @abstractmethod
+    def end_summary(self, state: ReplayState) -> str:
+        """Return the summary of the operation that moves the branch."""
+
+    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
+        """Return the details of the operation that moves the branch: the new commit of each old one."""
+        rewrites = (*state.moved, *plan.present)
+        return {"map": {rewrite.old: rewrite.new for rewrite in rewrites if rewrite.old != rewrite.new}}
+
+    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
+        """Return the new metadata entry of the branch; None to keep it."""
+        del repository, state
+        return None
+
+    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
+        """Return notes about a branch that is about to move."""
+        del repository, state
+        return ()
 
 
-def commit_end(  # noqa: PLR0917
+def begin_replay(
+    verb: ReplayVerb,
     repository: Repository,
-    course: ReplayState,
-    old: Oid,
-    new: Oid,
-    entry: BranchEntry | None,
-    summary: str,
+    prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]],
+    *,
+    dry_run: bool,
+) -> ReplayOutcome:
+    """Plan a replay and carry it out; `prepare` resolves names and writes the objects of the plan."""
+    if dry_run:
+        with bulk_objects(repository, keep=False) as objects:
+            state, plan = prepare(objects)
+        return _preview(state, plan)
+    with exclusive_write(repository):
+        with bulk_objects(repository) as objects:
+            state, plan = prepare(objects)
+        return _carry_out(verb, repository, state, plan, state.original)
+
+
+def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+    """Replay the rest on top of the conflict-resolution branch.
+
+    Raises:
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or the branch is gone.
+        Conflicted: a conflict is still open.
+        Refused: what happened to the branch in the meantime does not go with it.
+    """
+    conversation_id = find_conversation(repository, conversation)
+    with exclusive_write(repository):
+        state = find_replay(repository, conversation_id, branch, verb.kind)
+        tip = state.resolution.tip
+        return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
+
+
+def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+    """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
+    conversation_id = find_conversation(repository, conversation)
+    with exclusive_write(repository):
+        state = find_replay(repository, conversation_id, branch, verb.kind)
+        return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
+
+
+def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
+    """Delete the conflict-resolution branch; the branch that was to move is unchanged.
+
+    Raises:
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
+    """
+    conversation_id = find_conversation(repository, conversation)
+    with exclusive_write(repository):
+        state = find_replay(repository, conversation_id, branch, verb.kind)
+        active, operation = abort(repository, state.resolution)
+    return ReplayAborted(
+        kind=verb.kind,
+        conversation=conversation_id,
+        moved_branch=state.branch,
+        branch=state.resolution.branch,
+        active_branch=active,
+        operation=operation.id,
+    )
+
+
+def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
+    current = read_current_tip(repository, state)
+    policy = read_policy(repository.config, "automatic")
+    state, plan = verb.plan_rest(repository, state, tip, current, policy)
+    return _carry_out(verb, repository, state, plan, current, status=status)
+
+
+def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
+    """Return the outcome of a dry run."""
+    if plan.result.stop is not None:
+        return _stopped(state, plan, plan.result.stop, moved=plan.result.moved, dry_run=True)
+    if plan.result.tip == state.original:
+        return _outcome(ReplayUpToDate, state, plan, dry_run=True)
+    return _outcome(Replayed, state, plan, moved=plan.result.moved, dry_run=True)
+
+
+def _carry_out(
+    verb: ReplayVerb,
+    repository: Repository,
+    state: ReplayState,
+    plan: ReplayPlan,
+    current: Oid,
     *,
     status: str = "merged",
-    details: Mapping[str, Any],
-) -> Operation:
-    """Move the branch and end the conflict resolution; `entry` is the new metadata of the branch, None to keep it."""
-    chosen, pending = course.conversation, course.pending
-    tx = Transaction(repository, chosen)
-    tx.move_branch(course.branch, old, new)
-    if pending is not None:
-        tx.activate(pending.before if pending.before in list_branch_tips(repository, chosen) else course.branch)
-        tx.describe_branch(pending.branch, resolved_entry(pending.entry, status))
+) -> ReplayOutcome:
+    """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
+    result = plan.result
+    state = replace(state, moved=(*state.moved, *result.moved))
+    if result.stop is not None:
+        tx = Transaction(repository, state.conversation)
+        name = write_stop(tx, state, result.stop, result.todo)
+        summary = verb.stop_summary(state, result.stop)
+        stopped = tx.commit(f"{verb.kind}-conflict", summary, metadata_message=f"stop on {name}")
+        return _stopped(
+            state, plan, result.stop, branch=name, tip=result.stop.new, moved=state.moved, operation=stopped.id
+        )
+    if result.tip == current and state.in_progress is None:
+        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
+    notes = (*plan.notes, *verb.end_notes(repository, state))
+    tx = Transaction(repository, state.conversation)
+    tx.move_branch(state.branch, current, result.tip)
+    write_end(tx, state, status)
+    entry = verb.new_entry(repository, state)
     if entry is not None:
-        tx.describe_branch(course.branch, entry)
-    return tx.commit(course.kind, summary, metadata_message=f"{course.kind} {course.branch}", details=details)
+        tx.describe_branch(state.branch, entry)
+    operation = tx.commit(
+        verb.kind,
+        verb.end_summary(state),
+        metadata_message=f"{verb.kind} {state.branch}",
+        details=verb.details(state, plan),
+    )
+    return replace(
+        _outcome(Replayed, state, plan, tip=result.tip, moved=state.moved, operation=operation.id), notes=notes
+    )
 
 
-def details_of(moved: Iterable[Rewrite]) -> dict[str, Any]:
-    """Return what an operation remembers of its replays: the new commit of each old one."""
-    return {"map": {each.old: each.new for each in moved if each.old != each.new}}
+def _stopped(state: ReplayState, plan: ReplayPlan, stop: Stop, **fields: Any) -> ReplayConflicted:
+    return _outcome(ReplayConflicted, state, plan, stopped=stop.id, remaining=len(plan.result.todo), **fields)
+
+
+def _outcome(outcome: type[_Outcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _Outcome:
+    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
+    common = {
+        "kind": state.kind,
+        "conversation": state.conversation,
+        "moved_branch": state.branch,
+        "onto": state.target if state.kind == REBASE else None,
+        "branch": state.branch,
+        "tip": None,
+        "conflicts": plan.result.conflicts,
+        "notes": plan.notes,
+    }
+    return outcome(**{**common, **fields})

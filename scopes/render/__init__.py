@@ -1,1 +1,1 @@
-"""From a Result to what is seen: text for people, JSON for machines. The only package that imports rich."""
+"""Render a Result as text for people or as JSON for machines. The only package that imports rich."""

@@ -1,4 +1,4 @@
-"""A table in a rounded box for a terminal. Drawn here, since loading rich's tables takes longer than drawing one."""
+"""Draw a table in a rounded box. rich.table is not used, because importing it takes longer than drawing a box."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scopes.sanitize import PRESENTATION
 
 GAP = "  "
 _SIDES = 4  # a border and a space on either side
-_LEAST = 6  # a flexible column is first shortened to this, then all columns are
+_LEAST = 6  # flexible columns are shortened to this width before other columns are shortened
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, PRESENTATION))
 Spans: TypeAlias = tuple[Span, ...]
 
@@ -21,23 +21,23 @@ Spans: TypeAlias = tuple[Span, ...]
 def draw_box(
     columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, colour: bool
 ) -> Iterator[str]:
-    """Yield the lines of a box that is as wide as its content, at most `width`; too long cells end in an ellipsis."""
+    """Yield the lines of a box as wide as its content, at most `width`; cells that are too long end in an ellipsis."""
     header = [_safe(column.name, "key") for column in columns]
     table = [header, *([_safe(cell, c.style) for cell, c in zip(row, columns, strict=True)] for row in rows)]
     available = width - _SIDES - len(GAP) * (len(columns) - 1)
-    wanted = [max(map(_width, cells)) for cells in zip(*table, strict=True)]
-    widths = fit_widths(wanted, [column.flexible for column in columns], available)
+    natural = [max(map(_width, cells)) for cells in zip(*table, strict=True)]
+    widths = fit_widths(natural, [column.flexible for column in columns], available)
     lines = [_join(row, columns, widths) for row in table]
     above, below = (lines[0], lines[1:]) if title is None else (_safe(title, "heading"), lines)
     inner = max(map(_width, (truncate_spans(above, width - _SIDES), lines[0])))
     return _frame(above, below, inner, colour=colour)
 
 
-def fit_widths(wanted: Sequence[int], flexible: Sequence[bool], available: int) -> list[int]:
-    """Shorten the widest columns until all fit: the flexible ones first, none to less than one cell."""
-    widths = [min(width, max(available, 1)) for width in wanted]
-    everyone = range(len(widths))
-    for candidates, least in (([i for i in everyone if flexible[i]], _LEAST), (everyone, 1)):
+def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int) -> list[int]:
+    """Shorten the widest columns until all fit: flexible ones first, none below one cell."""
+    widths = [min(width, max(available, 1)) for width in natural]
+    columns = range(len(widths))
+    for candidates, least in (([i for i in columns if flexible[i]], _LEAST), (columns, 1)):
         while sum(widths) > available:
             widest = max(candidates, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
@@ -47,7 +47,7 @@ def fit_widths(wanted: Sequence[int], flexible: Sequence[bool], available: int) 
 
 
 def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) -> Iterator[str]:
-    """Put a border around lines, and a rule between the first and the others."""
+    """Yield lines inside a border, with a rule between the first and the others."""
 
     def edge(text: str) -> str:
         return paint(text, "dim") if colour else text
@@ -76,7 +76,7 @@ def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]
 
 
 def truncate_spans(spans: Spans, width: int) -> Spans:
-    """Shorten spans to a number of cells, an ellipsis in the last one; a wide character is never halved."""
+    """Shorten spans to a number of terminal cells and end them in an ellipsis; wide characters are not split."""
     if _width(spans) <= width:
         return spans
     kept: list[Span] = []
@@ -96,5 +96,5 @@ def _width(spans: Spans) -> int:
 
 
 def _safe(cell: Cell, style: Style) -> Spans:
-    """Make a cell safe; selectors of presentation go, since terminals disagree on the width of what they select."""
+    """Make a cell safe, and drop variation selectors: terminals disagree on the width of the characters they follow."""
     return tuple(Span(span.text.translate(_WITHOUT_PRESENTATION), span.style) for span in clean_spans(cell, style))

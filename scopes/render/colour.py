@@ -1,4 +1,4 @@
-"""Whether a stream is coloured, which we decide before any library can, and the fixed palette that styles name."""
+"""Decide whether to use colour, and map the named styles to the sixteen colours of the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Style: TypeAlias = Literal[
     "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
 ]
 
-# The terminal's own sixteen colours: they follow its theme, light or dark.
+# The sixteen colours of the terminal follow its theme, light or dark.
 PALETTE: dict[Style, str] = {
     "id": "33",
     "branch": "36",
@@ -27,7 +27,11 @@ PALETTE: dict[Style, str] = {
 
 
 def decide_colour(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
-    """Apply `--color` > NO_COLOR > CLICOLOR_FORCE, FORCE_COLOR > CLICOLOR=0 > a terminal that is not dumb."""
+    """Return True if output is coloured.
+
+    The first that applies decides: `--color`, NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, CLICOLOR=0, a terminal that is
+    not dumb.
+    """
     if flag in {"always", "never"}:
         return flag == "always"
     if environ.get("NO_COLOR"):
@@ -38,10 +42,10 @@ def decide_colour(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -
 
 
 def is_dumb(environ: Mapping[str, str]) -> bool:
-    """Tell whether the terminal can do no more than print."""
+    """Return True if TERM names no terminal or a dumb one."""
     return environ.get("TERM", "") in {"", "dumb"}
 
 
 def paint(text: str, style: Style) -> str:
-    """Put a style around text that is clean already."""
+    """Return text with the escape sequences of a style; the text must be safe already."""
     return f"\x1b[{PALETTE[style]}m{text}\x1b[0m" if style and text else text

@@ -1,13 +1,13 @@
-r"""The drawing beside `scopes conv log --graph`: a column for each line of history, drawn while the commits stream by.
+r"""Draw the commit graph of `scopes conv log --graph`, row by row while commits are read.
 
     ● │     a merge: its first parent stays in its column,
-    ├─┼─╮   the second opens a column of its own; a line crossed has nothing to do with it
-    │ │ ●   a commit whose parent another column waits for already
+    ├─┼─╮   its second parent opens a column; a crossed line is unrelated
+    │ │ ●   a commit whose parent another column already waits for
     ├─┼─╯   joins that column
 
-A column stays where it is until its line of history ends; then another may have it. Git shifts the columns to the right
-of a gap instead, with diagonals that box characters cannot follow. Straight, forked and merged histories come out as
-git draws them; in wider ones a column may stand elsewhere.
+A column keeps its position until its line of history ends; then it is reused. Git moves the columns to the right of a
+gap instead, with diagonals that box characters cannot draw. Straight, forked and merged histories look as in git; in
+wider ones a column may be in another position.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from scopes.ids import Oid
 
-Cell = tuple[str, int]  # one character and the column whose colour it takes
+Cell = tuple[str, int]  # one character and the column whose colour it has
 Row = tuple[Cell, ...]
 _Picture = tuple[list[Cell], list[list[Cell]]]  # the row of a commit and the rows of its edges
 
@@ -34,10 +34,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class GraphLine:
-    """What stands to the left of one commit's text; all rows are equally wide and end in a space.
+    """The graph to the left of one commit's text; all rows are equally wide and end in a space.
 
-    The lines of text stand beside `commit`, then `edges`, then `rest` as often as needed. Edges that no text is left
-    for are drawn alone.
+    The first line of text goes next to `commit`, the following ones next to `edges`, further ones next to `rest`. Edges
+    are drawn even if there is no text left.
     """
 
     oid: Oid
@@ -49,15 +49,15 @@ class GraphLine:
 def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[GraphLine]:
     r"""Draw a history with `● │ ├ ╮ ╯ ─`, or with git's `* | / \ _ - .`.
 
-    Children come before their parents. A parent that never comes keeps its column open to the end: there is more
-    history than is shown. Memory and the time for one commit grow with the open columns only.
+    Children must come before their parents. A parent that never comes keeps its column open to the end: history was
+    left out. Memory and the time per commit grow with the number of open columns only.
     """
     pen = _draw_ascii if ascii_only else _draw_box
     lanes = _Lanes()
     for node in newest_first:
-        column = lanes.seat(node.oid)
+        column = lanes.column_of(node.oid)
         before = lanes.open_columns()
-        steps = tuple(lanes.leave(column, node))
+        steps = tuple(lanes.advance(column, node))
         after = lanes.open_columns()
         width = 1 + max(before.union(after, *(step.after for step in steps)))
         commit, edges = pen(column, before, steps, width)
@@ -67,7 +67,7 @@ def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One line, or several that open columns, from a column to others; with the columns open above and below it."""
+    """Edges from one column to others, with the columns that are open above and below them."""
 
     source: int
     targets: tuple[int, ...]
@@ -88,18 +88,18 @@ class _Lanes:
         self._ended: int | None = None
 
     def open_columns(self) -> frozenset[int]:
-        """Return the columns that hold a line of history."""
+        """Return the columns that are in use."""
         return frozenset(self._column.values())
 
-    def seat(self, oid: Oid) -> int:
-        """Return the column of a commit; a new tip never stands right under a root, as if it were its parent."""
+    def column_of(self, oid: Oid) -> int:
+        """Return the column of a commit; a new tip is never placed directly below a root, as if it were its parent."""
         column = self._column.get(oid)
         return self._open(oid, first=0, avoid=self._ended) if column is None else column
 
-    def leave(self, column: int, node: Node) -> Iterator[_Step]:
-        """Let columns wait for the parents of the commit in a column; yield what is to be drawn for it.
+    def advance(self, column: int, node: Node) -> Iterator[_Step]:
+        """Replace a commit by its parents in the columns, and yield the edges to draw.
 
-        A line that comes over from the right joins the column last, or it would seem to lead to the other parents too.
+        An edge from the right joins the column last, or it would seem to lead to the other parents too.
         """
         parents = tuple(dict.fromkeys(node.parents))
         left = [self._column[parent] for parent in parents if self._column.get(parent, column) < column]
@@ -108,16 +108,16 @@ class _Lanes:
         for target in left if others else left[:-1]:
             yield self._step(column, target)
         if others:
-            yield from self._reach(column, others[1:])
-            yield from self._stay(column, others[0])
+            yield from self._connect(column, others[1:])
+            yield from self._wait_for(column, others[0])
         else:
             before = self.open_columns()
             self._close(column)
             if left:
                 yield _Step(column, (left[-1],), before, self.open_columns())
 
-    def _reach(self, column: int, parents: list[Oid]) -> Iterator[_Step]:
-        """Connect the column with those of further parents, opening what is missing, to its right if there is room."""
+    def _connect(self, column: int, parents: list[Oid]) -> Iterator[_Step]:
+        """Connect the column with those of further parents; open missing ones, to its right if there is room."""
         joined = [self._column[parent] for parent in parents if parent in self._column]
         before = self.open_columns()
         opened = [self._open(parent, first=column + 1) for parent in parents if parent not in self._column]
@@ -128,8 +128,8 @@ class _Lanes:
         for target in joined:
             yield self._step(column, target)
 
-    def _stay(self, column: int, parent: Oid) -> Iterator[_Step]:
-        """Let the column itself wait for a parent; one further right that waits for it already comes over."""
+    def _wait_for(self, column: int, parent: Oid) -> Iterator[_Step]:
+        """Let the column wait for a parent; a column further right that waits for it is merged into this one."""
         before = self.open_columns()
         elsewhere = self._column.get(parent)
         if elsewhere is not None:
@@ -175,7 +175,7 @@ def _draw_box(column: int, before: frozenset[int], steps: tuple[_Step, ...], wid
 
 
 def _box_row(step: _Step, width: int) -> list[Cell]:
-    """Draw a step in one row: every column it passes is crossed, every one it ends at or begins in is joined."""
+    """Draw edges in one row: columns they pass are crossed, columns they start or end in are joined."""
     row = _bars(step.before & step.after, width, "│")
     first, last = step.span
     for k in range(first, last + 1):
@@ -206,7 +206,7 @@ def _draw_ascii(column: int, before: frozenset[int], steps: tuple[_Step, ...], w
 
 
 def _ascii_rows(source: int, target: int, passing: frozenset[int], width: int) -> list[list[Cell]]:
-    """Draw one line: down a diagonal, along the ground below the columns it passes, and down another diagonal."""
+    """Draw one edge: a diagonal, underscores below the columns that it passes, and another diagonal."""
     if source < target:
         slash, leaves, arrives, ground = "\\", 2 * source + 1, 2 * target - 1, range(2 * source + 2, 2 * target - 2)
     else:

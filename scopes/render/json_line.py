@@ -1,4 +1,4 @@
-"""JSON documents of one line. What could act on a terminal is escaped, which no reader of JSON notices."""
+"""Write results and errors as JSON on one line, with control and invisible characters as escapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 
 
 def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
-    """Write a result as one line with the version of the schema and, where there are any, its notes."""
+    """Return a result as a line of JSON: the schema version, the object of the result, and its notes if any."""
     document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
         document["notes"] = [_present({"text": note.text, "hint": note.hint}) for note in result.notes]
@@ -24,13 +24,13 @@ def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
 
 
 def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) -> str:
-    """Write a refusal as one line."""
+    """Return an error as a line of JSON."""
     error = {"kind": kind, "message": message, "hint": hint, "retryable": retryable}
     return json_line({"error": _present(error)})
 
 
 def json_line(document: Mapping[str, object]) -> str:
-    """Write plain JSON values as one line with its newline."""
+    """Return JSON values as one line that ends in a newline."""
     return UNSAFE.sub(_escape, _ENCODER.encode(document)) + "\n"
 
 

@@ -1,6 +1,6 @@
-"""Markdown for a terminal, by rich. What Markdown would hide from the reader (HTML, comments, definitions) is shown.
+"""Render Markdown for a terminal with rich. HTML, comments and link definitions are shown, not hidden.
 
-Parsing decodes entities such as `&#x202e;`, so the text is made safe once more after it.
+Parsing decodes entities such as `&#x202e;`, so the text is escaped again after parsing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rich.segment import Segment
 from scopes.sanitize import clean
 
 _DEEPEST = 16  # the parser drops text at its own limit of 20
-_COLUMNS_A_LEVEL = 4  # a quote or list takes that much room at most; rich drops text that has no room left
+_COLUMNS_A_LEVEL = 4  # a quote or list indents by at most this much; rich drops text without any room
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 _PARSER.disable("reference")
 
 
 def render_markdown(text: str, *, width: int, colour: bool) -> Iterator[str]:
-    """Yield the lines of rendered Markdown, with links written out and without blanks at their ends."""
+    """Yield the lines of rendered Markdown, with links written out and without trailing blanks."""
     tokens = _PARSER.parse(clean(text))
     if max((token.level for token in tokens), default=0) > min(_DEEPEST, width // _COLUMNS_A_LEVEL - 2):
         yield from clean(text).expandtabs(8).split("\n")
@@ -36,7 +36,7 @@ def render_markdown(text: str, *, width: int, colour: bool) -> Iterator[str]:
 
 
 def _written(segment: Segment, *, colour: bool) -> str:
-    """Write a piece of a line with nothing but colours around it."""
+    """Return a piece of a line with escape sequences for colour only."""
     if segment.control:
         return ""
     text = clean(segment.text).expandtabs(8)

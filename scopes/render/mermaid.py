@@ -1,9 +1,9 @@
-"""The branches of a conversation as a mermaid gitGraph, for the places that draw mermaid (S4-54).
+"""Write the branches of a conversation as a mermaid gitGraph (S4-54).
 
-mermaid replays the text as commands: `commit` adds to the branch checked out last, `branch` begins at its head, and
-`merge` is refused where there is nothing to merge. So every commit is dealt to one branch, and then they are told in
-order; a merge that mermaid would refuse is told as a commit with a tag naming the side it took in. mermaid parses texts
-of any length, but unless it is configured otherwise (`maxTextSize`) it draws only those of up to 50,000 characters.
+mermaid executes the text as commands: `commit` adds to the branch checked out last, `branch` starts at its head, and
+`merge` is an error if there is nothing to merge. So every commit is assigned to one branch, then all are written in
+order. A merge that mermaid would refuse is written as a commit with a tag that names the merged side. By default
+(`maxTextSize`) mermaid draws texts of up to 50,000 characters only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYWORDS = (
     "accDescr|accTitle|branch|BT|checkout|cherry-pick|commit|gitGraph|HIGHLIGHT|LR|merge|NORMAL|REVERSE|switch|TB|title"
 )
 _BARE_NAME = re.compile(rf"(?!{_KEYWORDS})[A-Za-z]\w*(?:[-./]\w+)*", re.ASCII)
-_FULL_WIDTH = 0xFEE0  # the distance from an ASCII character to its full-width form
+_FULL_WIDTH = 0xFEE0  # from an ASCII character to its full-width form
 _IN_NAME = {ord(character): ord(character) + _FULL_WIDTH for character in '"\\<>%#='}
 _IN_TITLE = {ord(character): ord(character) + _FULL_WIDTH for character in "<>"}
 _IN_TEXT = str.maketrans({'"': "#quot;", "\\": "#92;", "#": "#35;", "<": "#lt;", ">": "#gt;", "=": "#61;"})
@@ -31,7 +31,7 @@ _IN_TEXT = str.maketrans({'"': "#quot;", "\\": "#92;", "#": "#35;", "<": "#lt;",
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit with the text that stands beside it; `highlight` makes it stand out."""
+    """A commit with its label; `highlight` makes it stand out."""
 
     oid: Oid
     parents: tuple[Oid, ...]
@@ -42,7 +42,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch; the one it came from may be gone, and it may have no commits."""
+    """A branch; its parent may have been deleted, and it may have no commits."""
 
     name: BranchName
     tip: Oid | None
@@ -51,18 +51,18 @@ class Branch:
 
 
 def mermaid(oldest_first: Iterable[Commit], branches: Sequence[Branch], *, title: str) -> str:
-    """Write a gitGraph that mermaid's own parser accepts; parents come before their children.
+    """Return the text of a gitGraph; parents must come before their children.
 
-    The trunk is the branch that the first branch came from in the end. A commit that several branches share is drawn on
-    the one that the others came from; commits of no branch are drawn on one called `deleted/` and an id.
+    The main branch is the oldest ancestor of the first branch. A commit on several branches is drawn on the one from
+    which the others were forked, a commit on no branch on one named `deleted/` and an id.
     """
     commits = {commit.oid: commit for commit in oldest_first}
     lanes = _Lanes(commits)
     for branch in _parents_first(branches):
-        lanes.deal(branch.name, branch.tip)
+        lanes.assign(branch.name, branch.tip)
     for oid in reversed(commits):
         if oid not in lanes.of:
-            lanes.deal(f"deleted/{oid[:SHORT_ID_LENGTH]}", oid)
+            lanes.assign(f"deleted/{oid[:SHORT_ID_LENGTH]}", oid)
     highlighted = {branch.tip for branch in branches if branch.active}
     trunk = lanes.names[0] if lanes.names else "main"
     shown_title = _one_line(title).translate(_IN_TITLE)
@@ -72,33 +72,33 @@ def mermaid(oldest_first: Iterable[Commit], branches: Sequence[Branch], *, title
 
 
 class _Lanes:
-    """The branches as they are drawn: their names, whose each commit is, and after which commit they begin."""
+    """The branches to draw: their names, the branch of each commit, and the commit after which each branch begins."""
 
     def __init__(self, commits: dict[Oid, Commit]) -> None:
         self.names: list[str] = []
         self.of: dict[Oid, int] = {}
-        self.begun_after: dict[Oid | None, list[int]] = {}  # None: before every commit
+        self.begin_after: dict[Oid | None, list[int]] = {}  # None: before every commit
         self._commits = commits
         self._taken: set[str] = set()
 
-    def deal(self, name: str, tip: Oid | None) -> None:
-        """Give a branch the line of first parents below its tip, down to a commit that another branch has."""
+    def assign(self, name: str, tip: Oid | None) -> None:
+        """Assign the first parents from a tip down to a branch, up to a commit that another branch already has."""
         oid = tip
         while oid in self._commits and oid not in self.of:
             self.of[oid] = len(self.names)
             oid = next(iter(self._commits[oid].parents), None)
-        self.begun_after.setdefault(oid if oid in self._commits else None, []).append(len(self.names))
+        self.begin_after.setdefault(oid if oid in self._commits else None, []).append(len(self.names))
         self.names.append(self._unique(_one_line(name).translate(_IN_NAME) or "unnamed"))
 
     def _unique(self, name: str) -> str:
         candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-        chosen = next(candidate for candidate in candidates if candidate not in self._taken)
-        self._taken.add(chosen)
-        return chosen
+        unique = next(candidate for candidate in candidates if candidate not in self._taken)
+        self._taken.add(unique)
+        return unique
 
 
 def _parents_first(branches: Sequence[Branch]) -> Iterable[Branch]:
-    """Order branches after those they came from, otherwise as given; branches in a circle come in any order."""
+    """Return branches after their parents, otherwise in the given order; cycles are broken anywhere."""
     known = {branch.name: branch for branch in branches}
     ordered: dict[BranchName, Branch] = {}
     for branch in branches:
@@ -113,7 +113,7 @@ def _parents_first(branches: Sequence[Branch]) -> Iterable[Branch]:
 
 
 class _Replay:
-    """The state that mermaid will be in while it reads the commands."""
+    """The state of mermaid while it executes the commands."""
 
     def __init__(self, commits: dict[Oid, Commit], lanes: _Lanes, highlighted: set[Oid | None]) -> None:
         self._commits = commits
@@ -124,24 +124,24 @@ class _Replay:
         self._ids: set[str] = set()
 
     def commands(self) -> Iterator[str]:
-        """Yield a command for each commit, and those that make and change branches between them."""
+        """Yield the command for each commit, and the `branch` and `checkout` commands between them."""
         yield from self._begin_branches(after=None)
         for oid, commit in self._commits.items():
             lane = self._lanes.of[oid]
             if lane != self._current:
                 yield f"checkout {self._reference(lane)}"
-            yield self._told(commit, lane)
+            yield self._commit_command(commit, lane)
             self._heads[lane], self._current = oid, lane
             yield from self._begin_branches(after=oid)
 
     def _begin_branches(self, *, after: Oid | None) -> Iterator[str]:
-        for lane in self._lanes.begun_after.get(after, ()):
+        for lane in self._lanes.begin_after.get(after, ()):
             if lane not in self._heads:
                 yield f"branch {self._reference(lane)}"
                 self._heads[lane], self._current = after, lane
 
-    def _told(self, commit: Commit, lane: int) -> str:
-        """Tell one commit: as a merge if mermaid allows it, and with a tag for every other side that it took in."""
+    def _commit_command(self, commit: Commit, lane: int) -> str:
+        """Return the command for a commit: a merge if mermaid allows it, with a tag for every other merged side."""
         sides = tuple(dict.fromkeys(commit.parents))[1:]
         merged = next((side for side in sides if self._can_merge(lane, side)), None)
         verb = "commit" if merged is None else f"merge {self._reference(self._lanes.of[merged])}"
@@ -149,17 +149,17 @@ class _Replay:
         own_id = f"{commit.oid} {_label(commit.label)}" if own_id in self._ids else own_id
         self._ids.add(own_id)
         marked = " type: HIGHLIGHT" if commit.highlight or commit.oid in self._highlighted else ""
-        tags = (*commit.tags, *(self._taken_in(side) for side in sides if side != merged))
+        tags = (*commit.tags, *(self._merge_tag(side) for side in sides if side != merged))
         return f"{verb} id: {_quoted(own_id)}{marked}" + "".join(f" tag: {_quoted(_label(tag))}" for tag in tags)
 
     def _can_merge(self, lane: int, side: Oid) -> bool:
-        """Tell whether mermaid would merge: from the head of another branch, which is not the one we just left."""
+        """Return True if mermaid accepts a merge: the side is the head of another branch than that of our own head."""
         head, other = self._heads[lane], self._lanes.of.get(side)
         if head is None or other is None or self._heads.get(other) != side:
             return False
         return other not in (lane, self._lanes.of[head])
 
-    def _taken_in(self, side: Oid) -> str:
+    def _merge_tag(self, side: Oid) -> str:
         lane = self._lanes.of.get(side)
         return f"merges {side[:SHORT_ID_LENGTH]}" + ("" if lane is None else f" of {self._lanes.names[lane]}")
 
@@ -173,20 +173,20 @@ def _one_line(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """Put a text on one line of at most 60 characters."""
-    seen = _one_line(text)
-    return seen if len(seen) <= LABEL_LENGTH else seen[: LABEL_LENGTH - 1].rstrip() + "…"
+    """Return a text as one line of at most 60 characters."""
+    line = _one_line(text)
+    return line if len(line) <= LABEL_LENGTH else line[: LABEL_LENGTH - 1].rstrip() + "…"
 
 
 def _quoted(text: str) -> str:
-    """Quote a text with mermaid's entities, which every version of its parser understands.
+    """Quote a text with the entities of mermaid, which every version of its parser understands.
 
-    `%%` would begin a comment or a directive. In a line with `style` and later `:#`, mermaid drops the last semicolon.
+    `%%` would start a comment or a directive. In a line with `style` and later `:#`, mermaid drops the last semicolon.
     """
     escaped = text.translate(_IN_TEXT).replace("%%", "#37;#37;")
     return '"' + re.sub(r":(?=\S*#)", "#58;", escaped) + '"'
 
 
 def _yaml(text: str) -> str:
-    """Quote a text for front matter; YAML forbids two characters that JSON and `clean` let pass."""
+    """Quote a text for YAML front matter, which forbids two characters that are valid in JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff")

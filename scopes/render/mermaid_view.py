@@ -1,4 +1,4 @@
-"""A conversation as the text of a mermaid diagram: what `show --format mermaid` shows (S4-54)."""
+"""Render `show --format mermaid`: a conversation as a mermaid diagram (S4-54)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Diagram(Result):
 
 
 def as_mermaid(view: ConversationView) -> Diagram:
-    """Describe the shown branches of a conversation as a gitGraph, the active branch's tip highlighted."""
+    """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted."""
     parents = {commit.oid: commit.parents for commit in view.history}
     shown = _reachable(parents, (branch.tip for branch in view.branches))
     commits = []
@@ -34,8 +34,8 @@ def as_mermaid(view: ConversationView) -> Diagram:
         if commit.oid in shown:
             head = head_of(commit)
             body = view.without_subject.get(commit.oid)
-            words = head.subject if body is None else summary_text(head, body)
-            label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
+            summary = head.subject if body is None else summary_text(head, body)
+            label = summary if is_root(commit) else f"{author(head.author, head.author_kind).text}: {summary}"
             commits.append(Commit(commit.oid, commit.parents, label))
     branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
     title = view.id if view.title is None else f"{view.id}: {view.title}"
@@ -46,13 +46,13 @@ def as_mermaid(view: ConversationView) -> Diagram:
 
 @render_text.register(Diagram)
 def render_diagram(result: Diagram, view: View) -> None:
-    """Say the text as it is: it is safe already, and folding would break it."""
+    """Write the text unchanged: it is safe already, and wrapping would break it."""
     view.exact(result.text)
 
 
 @to_wire.register(Diagram)
 def format_diagram(result: Diagram) -> dict[str, object]:
-    """Hold the text in a document."""
+    """Return the text in an object."""
     return {"kind": "diagram", "format": "mermaid", "text": result.text}
 
 

@@ -1,4 +1,4 @@
-"""The one way out: data to standard output, as text or JSON; everything else to standard error."""
+"""Write results to standard output as text or JSON, and errors, notes and progress to standard error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class OutputSettings(NamedTuple):
-    """How a command shows what it has; `color` is auto, always or never, `nul` ends rows with NUL."""
+    """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL."""
 
     json: bool = False
     color: str = "auto"
@@ -35,7 +35,7 @@ class OutputSettings(NamedTuple):
 
 
 class Output:
-    """Shows results, refusals and what is worth saying beside them."""
+    """Writes results, errors and notes to the standard streams."""
 
     def __init__(
         self,
@@ -52,30 +52,30 @@ class Output:
         self._core_pager = core_pager
 
     def show(self, result: Result) -> None:
-        """Show a result whole, through the pager where a screen is too small, and then its notes.
+        """Write a result, through the pager if it does not fit the screen, and then its notes.
 
-        A document goes out as it is, also under `--json`.
+        The bytes of a Document are written unchanged, also with `--json`.
 
         Raises:
-            Inaccessible: it cannot be written; BrokenPipeError passes.
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
         """
         if isinstance(result, Document):
-            self._hand_over(result)
+            self._write_document(result)
         elif not self.settings.json:
-            with self._opened() as write:
+            with self._open_pager() as write:
                 self._render(result, self._view(write))
             self.stdout.flush()
         elif isinstance(result, Stream):
             self.stream(result.items)
         else:
             self._write_line(result)
-        self._tell_notes(result)
+        self._write_notes(result)
 
     def stream(self, items: Iterable[Result]) -> None:
-        """Show results as they come: JSON lines, or each as text; never through the pager.
+        """Write results one by one as they arrive, as lines of JSON or as text, never through the pager.
 
         Raises:
-            Inaccessible: one cannot be written; BrokenPipeError passes.
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
         """
         view = None if self.settings.json else self._view(self.stdout.write)
         for item in items:
@@ -84,13 +84,13 @@ class Output:
             else:
                 self._render(item, view)
                 self.stdout.flush()
-            self._tell_notes(item)
+            self._write_notes(item)
 
     def fail(self, error: ScopesError) -> None:
-        """Say what was refused and its cure; under `--json` as one JSON object.
+        """Write an error and its hint to standard error; with `--json` as one JSON object.
 
         Raises:
-            OSError: nobody can be told.
+            OSError: standard error cannot be written.
         """
         if self.settings.json:
             line = load("scopes.render.json_line:error_line")
@@ -101,17 +101,17 @@ class Output:
         self.stderr.stream.flush()
 
     def say(self, text: str, hint: str | None = None) -> None:
-        """Tell a person what happens, on standard error, unless they want quiet."""
-        self._tell(clean(text) + "\n", hint)
+        """Write a message for a person to standard error, unless `--quiet` is given."""
+        self._write_message(clean(text) + "\n", hint)
 
     def _render(self, result: Result, view: View) -> None:
         render_text(result, view)
 
-    def _hand_over(self, document: Document) -> None:
-        """Write a document to the byte; at a terminal show it, made safe, where it is text."""
+    def _write_document(self, document: Document) -> None:
+        """Write a document byte for byte; on a terminal only if it is text, with control characters made visible."""
         self.stdout.flush()
         if self.stdout.terminal:
-            with self._opened() as write:
+            with self._open_pager() as write:
                 for piece in document.pieces:
                     write(clean(_as_text(piece)))
         else:
@@ -124,11 +124,11 @@ class Output:
         self.stdout.write(line(result, self.settings.options))
         self.stdout.flush()
 
-    def _opened(self) -> AbstractContextManager[Write]:
+    def _open_pager(self) -> AbstractContextManager[Write]:
         if self.settings.pager and self.stdout.capable:
             command = load("scopes.render.pager:choose_pager")(self._environ, self._core_pager)
             if command is not None:
-                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._complain)
+                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._write_note)
                 return pager
         return nullcontext(self.stdout.write)
 
@@ -144,7 +144,7 @@ class Output:
                 template=settings.template,
                 end=end,
                 unchanged=not terminal,
-                beside=self._complain,
+                write_note=self._write_note,
                 options=settings.options,
             )
         elif settings.nul or not terminal:
@@ -154,7 +154,7 @@ class Output:
                 end=end,
                 hints=hints,
                 unchanged=not terminal,
-                beside=self._complain,
+                write_note=self._write_note,
                 options=settings.options,
             )
         else:
@@ -164,15 +164,15 @@ class Output:
             )
         return view
 
-    def _tell_notes(self, result: Result) -> None:
+    def _write_notes(self, result: Result) -> None:
         for note in result.notes:
-            self._tell(self._labelled("note", "warn", note.text), note.hint)
+            self._write_message(self._labelled("note", "warn", note.text), note.hint)
 
-    def _complain(self, text: str) -> None:
-        self._tell(self._labelled("note", "warn", text), None)
+    def _write_note(self, text: str) -> None:
+        self._write_message(self._labelled("note", "warn", text), None)
 
-    def _tell(self, text: str, hint: str | None) -> None:
-        """Write beside the data; the command has done its work even where nobody can be told."""
+    def _write_message(self, text: str, hint: str | None) -> None:
+        """Write to standard error; failures are ignored, because the command itself has succeeded."""
         if self.settings.quiet:
             return
         try:
@@ -193,4 +193,4 @@ def _as_text(piece: bytes) -> str:
     try:
         return piece.decode()
     except UnicodeDecodeError as error:
-        raise Refused("these bytes are no text", hint="write them to a file with --output, or into a pipe") from error
+        raise Refused("the document is not text", hint="write them to a file with --output, or into a pipe") from error

@@ -1,4 +1,4 @@
-"""Progress of long work, shown to a person at a terminal once it has lasted a second; otherwise nothing at all."""
+"""Show a progress bar on a terminal for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from scopes.render.progress_bar import ProgressBar
 
-_PATIENCE_SECONDS = 1.0
-_BETWEEN_SECONDS = 0.1
+_DELAY_SECONDS = 1.0
+_INTERVAL_SECONDS = 0.1
 
 
 @contextmanager
 def progress(
     output: Output, label: str, total: int | None = None, *, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many more of `total` are done."""
+    """Yield a function that takes the number of newly finished items of `total`; it draws the bar."""
     meter = _Meter(output, label, total, clock)
     shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
     try:
@@ -38,7 +38,7 @@ class _Meter:
         self._total = total
         self._clock = clock
         self._done = 0
-        self._next = clock() + _PATIENCE_SECONDS
+        self._next = clock() + _DELAY_SECONDS
         self._bar: ProgressBar | None = None
 
     def advance(self, count: int) -> None:
@@ -50,7 +50,7 @@ class _Meter:
             start: type[ProgressBar] = load("scopes.render.progress_bar:ProgressBar")
             self._bar = start(self._output.stderr, self._label, self._total)
         self._bar.draw(self._done)
-        self._next = now + _BETWEEN_SECONDS
+        self._next = now + _INTERVAL_SECONDS
 
     def close(self) -> None:
         if self._bar is not None:
@@ -58,4 +58,4 @@ class _Meter:
 
 
 def _no_progress(_count: int) -> None:
-    """Show nothing."""
+    """Ignore progress where it is not shown."""

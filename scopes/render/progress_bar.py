@@ -1,4 +1,4 @@
-"""The bar itself, by rich; it leaves no trace when it is done."""
+"""A progress bar drawn by rich and erased at the end. A module of its own, since rich is only imported to draw."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scopes.render.stream import OutputStream
 
 
 class ProgressBar:
-    """Drawn when told to; no thread, no redirected stream."""
+    """Draws on request only: it starts no thread and redirects no stream."""
 
-    def __init__(self, channel: OutputStream, label: str, total: int | None) -> None:
-        width, _ = channel.size()
-        colours: Literal["standard"] | None = "standard" if channel.colour else None
-        # An empty environment, since what the real one says has been decided already.
-        console = Console(file=channel.stream, force_terminal=True, color_system=colours, width=width, _environ={})
+    def __init__(self, stream: OutputStream, label: str, total: int | None) -> None:
+        width, _ = stream.size()
+        colours: Literal["standard"] | None = "standard" if stream.colour else None
+        # An empty environment: colour and width have been decided from the real one already.
+        console = Console(file=stream.stream, force_terminal=True, color_system=colours, width=width, _environ={})
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -33,9 +33,9 @@ class ProgressBar:
         self._progress.start()
 
     def draw(self, done: int) -> None:
-        """Show how many are done."""
+        """Draw the bar with the number of finished items."""
         self._progress.update(self._task, completed=done, refresh=True)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Erase the bar."""
         self._progress.stop()

@@ -1,4 +1,4 @@
-"""How long ago something was, in the few words that a list has room for."""
+"""Format a time relative to now, as short as the cell of a list."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LONGEST_SECONDS = 30 * 86_400
 
 
 def ago(time: str, now_nanoseconds: int) -> str:
-    """Say `just now`, `2m ago`, `3h ago`, `5d ago`, after 30 days the date in UTC; in the future `in 5m`.
+    """Return `just now`, `2m ago`, `3h ago` or `5d ago`, `in 5m` for the future, and the date in UTC beyond 30 days.
 
-    What is no RFC 3339 time is returned as it is.
+    Text that is not an RFC 3339 time is returned unchanged.
     """
     moment = parse_time(time)
     if moment is None:

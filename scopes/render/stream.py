@@ -1,4 +1,4 @@
-"""A standard stream: what it can show, any text as UTF-8 whatever the locale, and its failures in our words."""
+"""A standard stream: terminal capabilities, output as UTF-8 in every locale, and write errors as ScopesErrors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import BinaryIO, TextIO
 from scopes.errors import Inaccessible
 from scopes.render.colour import decide_colour, is_dumb
 
-_USUAL_WIDTH = 80
-_USUAL_HEIGHT = 24
+_DEFAULT_WIDTH = 80
+_DEFAULT_HEIGHT = 24
 
 
 class OutputStream:
-    """Standard output or standard error; `capable` tells a terminal that can do more than print."""
+    """Standard output or standard error; `capable` is True for a terminal that is not dumb."""
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
         self.stream = stream
@@ -31,7 +31,7 @@ class OutputStream:
         """Write text.
 
         Raises:
-            Inaccessible: it cannot be written; BrokenPipeError passes, since nobody reads any more.
+            Inaccessible: the write failed; BrokenPipeError is passed on.
         """
         try:
             if self._raw is None:
@@ -39,39 +39,39 @@ class OutputStream:
             else:
                 _write_all(self._raw, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
-            raise _refusal(error) from error
+            raise _translate(error) from error
 
     def write_bytes(self, data: bytes) -> None:
-        """Write bytes as they are, behind the text that was flushed.
+        """Write bytes unchanged; text written before must have been flushed.
 
         Raises:
-            Inaccessible: they cannot be written; BrokenPipeError passes, since nobody reads any more.
+            Inaccessible: the write failed; BrokenPipeError is passed on.
         """
         try:
             _write_all(self._raw or self.stream.buffer, data)
         except OSError as error:
-            raise _refusal(error) from error
+            raise _translate(error) from error
 
     def flush(self) -> None:
-        """Hand over what was written, so that its failure is seen here.
+        """Flush the stream, so that a failed write is reported here.
 
         Raises:
-            Inaccessible: it cannot be written; BrokenPipeError passes, since nobody reads any more.
+            Inaccessible: the write failed; BrokenPipeError is passed on.
         """
         try:
             self.stream.flush()
         except OSError as error:
-            raise _refusal(error) from error
+            raise _translate(error) from error
 
     def size(self) -> tuple[int, int]:
-        """Return columns and lines: COLUMNS and LINES, else what the terminal says, else 80 by 24."""
+        """Return columns and lines: COLUMNS and LINES, else the size of the terminal, else 80 by 24."""
         try:
-            said = os.get_terminal_size(self.stream.fileno())
+            size = os.get_terminal_size(self.stream.fileno())
         except (OSError, ValueError):
-            said = os.terminal_size((_USUAL_WIDTH, _USUAL_HEIGHT))
-        return self._number("COLUMNS") or said.columns or _USUAL_WIDTH, self._number(
+            size = os.terminal_size((_DEFAULT_WIDTH, _DEFAULT_HEIGHT))
+        return self._number("COLUMNS") or size.columns or _DEFAULT_WIDTH, self._number(
             "LINES"
-        ) or said.lines or _USUAL_HEIGHT
+        ) or size.lines or _DEFAULT_HEIGHT
 
     def _number(self, name: str) -> int:
         text = self._environ.get(name, "")
@@ -79,18 +79,18 @@ class OutputStream:
 
 
 def _unbuffered(stream: TextIO) -> io.RawIOBase | None:
-    """Return the file below a stream that has no buffer (PYTHONUNBUFFERED), of which one write may take only a part."""
-    below = getattr(stream, "buffer", None)
-    return below if isinstance(below, io.RawIOBase) else None
+    """Return the raw file of an unbuffered stream (PYTHONUNBUFFERED), whose write() may write only a part."""
+    raw = getattr(stream, "buffer", None)
+    return raw if isinstance(raw, io.RawIOBase) else None
 
 
 def _write_all(file: BinaryIO | io.RawIOBase, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) or 0 :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[file.write(remaining) or 0 :]
 
 
-def _refusal(error: OSError) -> Exception:
+def _translate(error: OSError) -> Exception:
     if isinstance(error, BrokenPipeError):
         return error
     reason = error.strerror or "unknown reason"

@@ -1,4 +1,4 @@
-r"""Rows in the user's own shape: `--format '{id}\t{title}'`."""
+r"""Format rows with a template of the user: `--format '{id}\t{title}'`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
 
 
 class TemplateView(PlainView):
-    """Rows come through a template, on a terminal as well; everything else is plain."""
+    """Formats each row with a template, on a terminal as well; everything else is plain text."""
 
     def __init__(
         self,
@@ -25,17 +25,17 @@ class TemplateView(PlainView):
         template: str,
         end: str = "\n",
         unchanged: bool = False,
-        beside: Write | None = None,
+        write_note: Write | None = None,
         options: ViewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        super().__init__(write, end=end, hints=False, unchanged=unchanged, beside=beside, options=options)
+        super().__init__(write, end=end, hints=False, unchanged=unchanged, write_note=write_note, options=options)
         self._template = template
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title
-        """Say each row through the template; the columns are its fields.
+        """Write each row through the template, whose fields are the columns.
 
         Raises:
-            Invalid: the template names another field, or is malformed.
+            Invalid: the template names an unknown field or is malformed.
         """
         fields = [column.field for column in columns]
         fill = compile_template(self._template, fields)
@@ -44,7 +44,7 @@ class TemplateView(PlainView):
 
 
 def compile_template(text: str, fields: Sequence[str]) -> Callable[[Mapping[str, str]], str]:
-    r"""Return what fills a template: `{name}` is a field, `{{` and `}}` are braces, `\t`, `\n`, `\0` and `\\` escapes.
+    r"""Return a function that fills a template: `{name}` is a field, `{{` and `}}` are braces, `\t \n \0 \\` escapes.
 
     Raises:
         Invalid: an unknown field or escape, or a single brace.

@@ -1,4 +1,4 @@
-"""The view for a person at a terminal: boxes, colours, text folded to the width, Markdown rendered."""
+"""The View for a terminal: boxes, colours, text wrapped to the width, rendered Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NARROWEST = 20
 
 
 class TerminalView(PlainView):
-    """Shows the same as a PlainView, for the eye."""
+    """Writes tables as boxes, wraps text and renders Markdown."""
 
     terminal = True
 
@@ -28,24 +28,24 @@ class TerminalView(PlainView):
         self.width = width
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
-        """Say a table in a rounded box, which needs all rows first."""
-        seen = [column for column in columns if not column.hidden]
+        """Write a table in a rounded box; all rows are read first."""
+        visible = [column for column in columns if not column.hidden]
         cells = ([c for c, column in zip(row, columns, strict=True) if not column.hidden] for row in rows)
-        for line in draw_box(seen, cells, title=title, width=self.width, colour=self._colour):
+        for line in draw_box(visible, cells, title=title, width=self.width, colour=self._colour):
             self._write(line + "\n")
 
     def aside(self, text: str) -> None:
-        """Say it dimly."""
+        """Write the text dimmed."""
         self.body(text, style="dim")
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
-        """Say text folded at blanks; tabs are expanded."""
+        """Write text wrapped at blanks, with tabs expanded."""
         lines = clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ()
         width = max(self.width - indent, _NARROWEST)
         self._lines((row for line in lines for row in wrap_line(line, width)), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
-        """Say rendered Markdown; what is beyond 200,000 characters follows as it is."""
+        """Write rendered Markdown; text after the first 200,000 characters is written unrendered."""
         end = len(text) if len(text) <= MAX_MARKDOWN_CHARACTERS else text.rfind("\n", 0, MAX_MARKDOWN_CHARACTERS) + 1
         rendered = load("scopes.render.markdown:render_markdown")
         width = max(self.width - indent, _NARROWEST)

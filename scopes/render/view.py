@@ -1,6 +1,6 @@
-"""What a text rendering may say, and how it looks where nobody looks: plain, one row a line, without a box or colour.
+"""The View that text renderers write to, and its plain form for pipes: one row per line, without boxes or wrapping.
 
-A renderer states what the parts of its text mean and never how they look. Every method makes foreign text safe itself.
+Renderers pass the meaning of a text (`Style`), not its look. Every method escapes control characters itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Write: TypeAlias = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text and what it stands for."""
+    """A piece of text and its style."""
 
     text: str
     style: Style = ""
@@ -29,7 +29,7 @@ Cell: TypeAlias = str | Span | tuple[str | Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of rows; on a narrow terminal the flexible ones are shortened first, hidden ones are for templates."""
+    """A column of a table; flexible ones are shortened first, hidden ones are for templates only."""
 
     name: str
     style: Style = ""
@@ -44,10 +44,10 @@ class Column:
 
 
 class View(Protocol):
-    """Where a text rendering goes; `width` counts its columns.
+    """What a text renderer writes to.
 
-    `terminal` tells whether a person looks at it, `hints` whether they want to hear about next steps, `options` are the
-    display options of the command.
+    `terminal` is True if a person reads the output, `width` is its number of columns, `hints` is True if next steps are
+    to be suggested, and `options` are the display options of the command.
     """
 
     terminal: bool
@@ -56,26 +56,26 @@ class View(Protocol):
     options: ViewOptions
 
     def line(self, *parts: str | Span, indent: int = 0) -> None:
-        """Say one line; line breaks inside it become spaces."""
+        """Write one line; line breaks inside it become spaces."""
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
-        """Say a table; header and title are seen on a terminal only."""
+        """Write a table; the header and the title are shown on a terminal only."""
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
-        """Say text of several lines; empty text says nothing."""
+        """Write text of several lines; empty text writes nothing."""
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
-        """Say text that is marked up; its markup is shown where it cannot be rendered."""
+        """Write Markdown: rendered on a terminal, as its source elsewhere."""
 
     def aside(self, text: str) -> None:
-        """Say what is not data: a line for a person, elsewhere a note beside the rows."""
+        """Write a remark that is not data: a line on a terminal, elsewhere a note on standard error."""
 
     def exact(self, text: str) -> None:
-        """Say text that must not be folded or shortened; what is no terminal gets it unchanged."""
+        """Write text without wrapping or shortening it; unchanged if the output is not a terminal."""
 
 
 class PlainView:
-    """For pipes and files: rows as cells between tabs, nothing wrapped, nothing shortened."""
+    """A view for pipes and files: cells separated by tabs, nothing wrapped, nothing shortened."""
 
     terminal = False
     width = 80
@@ -88,47 +88,47 @@ class PlainView:
         end: str = "\n",
         hints: bool = True,
         unchanged: bool = False,
-        beside: Write | None = None,
+        write_note: Write | None = None,
         options: ViewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """Write through `write`, and what is no data through `beside`, if anywhere.
+        """Write data with `write` and remarks with `write_note`.
 
-        `end` ends a row, `unchanged` lets `exact` pass what would act on a terminal.
+        `end` ends each row. With `unchanged`, `exact` does not escape control characters.
         """
         self.hints = hints
         self.options = options
         self._write = write
-        self._beside = beside
+        self._write_note = write_note
         self._colour = colour
         self._end = end
         self._unchanged = unchanged
 
     def line(self, *parts: str | Span, indent: int = 0) -> None:
-        """Say one line."""
+        """Write one line."""
         self._write(" " * indent + self._cell(parts, "") + "\n")
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  seen on a terminal only
-        """Say each row as soon as it comes."""
+        """Write each row as soon as it is produced."""
         for row in rows:
             cells = zip(row, columns, strict=True)
             shown = [self._cell(cell, column.style) for cell, column in cells if not column.hidden]
             self._write("\t".join(shown) + self._end)
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
-        """Say every line as it is."""
+        """Write every line without wrapping it."""
         self._lines(clean(text).removesuffix("\n").split("\n") if text else (), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
-        """Say the text with its markup."""
+        """Write the source text."""
         self.body(text, indent=indent)
 
     def aside(self, text: str) -> None:
-        """Hand the text over as a note."""
-        if self._beside is not None:
-            self._beside(text)
+        """Write the text as a note."""
+        if self._write_note is not None:
+            self._write_note(text)
 
     def exact(self, text: str) -> None:
-        """Say the text as it is, made safe unless this goes where nothing can act on it."""
+        """Write the text, with control characters escaped unless the view is `unchanged`."""
         self._write(text if self._unchanged else clean(text))
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
@@ -141,7 +141,7 @@ class PlainView:
 
 
 def clean_spans(cell: Cell, style: Style = "") -> tuple[Span, ...]:
-    """Split a cell into its spans, each one line of safe text, in the given style where they have none."""
+    """Return the spans of a cell, each one line of safe text; `style` is for those without a style."""
     parts = cell if isinstance(cell, tuple) else (cell,)
     return tuple(
         Span(clean_line(part.text), part.style or style) if isinstance(part, Span) else Span(clean_line(part), style)
@@ -150,7 +150,7 @@ def clean_spans(cell: Cell, style: Style = "") -> tuple[Span, ...]:
 
 
 def plain_text(cell: Cell) -> str:
-    """Return a cell as one line of safe text without its styles."""
+    """Return a cell as one line of safe text without styles."""
     if isinstance(cell, str):
         return clean_line(cell)
     parts = cell if isinstance(cell, tuple) else (cell,)
@@ -158,5 +158,5 @@ def plain_text(cell: Cell) -> str:
 
 
 def paint_spans(spans: Iterable[Span]) -> str:
-    """Put each span's style around its text, which is clean already."""
+    """Return the text of spans with escape sequences for their styles; their text must be safe already."""
     return "".join([paint(span.text, span.style) for span in spans])

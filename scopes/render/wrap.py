@@ -1,4 +1,4 @@
-"""Long lines of a text broken into rows that fit a terminal, so that an indented text stays indented."""
+"""Wrap or truncate text to a number of terminal cells; wide characters count as two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD = re.compile(r" *[^ ]+| +$")
 
 
 def wrap_line(line: str, width: int) -> Iterator[str]:
-    """Break a line before words that do not fit, and inside words that are longer than a row."""
+    """Yield the rows of a line, broken before words that do not fit and inside words longer than a row."""
     if cell_len(line) <= width:
         yield line
         return
@@ -36,13 +36,13 @@ def wrap_line(line: str, width: int) -> Iterator[str]:
 
 
 def truncate_line(line: tuple[str | Span, ...], width: int) -> tuple[Span, ...]:
-    """Cut a line to a number of cells, with an ellipsis at its end."""
+    """Return a line cut to a number of cells, with an ellipsis at its end if it was cut."""
     spans = clean_spans(line)
     return spans if sum(cell_len(span.text) for span in spans) <= width else truncate_spans(spans, width)
 
 
 def truncate_text(text: str, width: int, *, tail: bool = False) -> str:
-    """Shorten one line of text to a number of cells; with `tail` its end is kept, for paths."""
+    """Return text cut to a number of cells, with an ellipsis; with `tail` its end is kept, as for paths."""
     if cell_len(text) <= width:
         return text
     if not tail:

@@ -18,7 +18,7 @@ from scopes.index.tokenize import fold
 from scopes.model.message import KINDS
 from scopes.search.ast import And, Field, Node, Not, Or, Phrase, leaves
 from scopes.search.parse import query_error
-from scopes.search.post_filter import Pattern, Predicate, all_of, any_of, index_test, matches, negate
+from scopes.search.predicates import Pattern, Predicate, all_of, any_of, index_test, matches, negate
 from scopes.search.regex import compile_regex
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"

@@ -1,13 +1,16 @@
-"""SQL statements of a search: rows that match a plan, ranked or newest first, and counts."""
+"""Execution of a plan: rows from the index, ranked or newest first, and the filter for what SQL cannot evaluate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
 from scopes.ids import ConversationId
 from scopes.index.index import Index
 from scopes.search.compile import IN_CONVERSATION, Plan
-from scopes.search.post_filter import Row
+from scopes.search.predicates import Candidate, Predicate
+from scopes.search.regex import TooSlow
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT message.number, message.id, {} AS score{} "
@@ -21,6 +24,15 @@ _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
+class Row(NamedTuple):
+    """Index row; a lower BM25 score is better, None if rows are not ranked. `tests` are results of `Plan.tests`."""
+
+    number: int
+    id: str
+    score: float | None
+    tests: tuple[bool, ...] = ()
+
+
 def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
     """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates."""
     ranked = plan.match is not None and not newest_first
@@ -32,6 +44,33 @@ def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> It
         (int, str, float | None),
     )
     return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
+
+
+class PostFilter:
+    """Drops rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
+
+    Afterwards `finished` is True if all rows were tested, and `stopped_at` is the id of a message on which a regular
+    expression exceeded its time limit.
+    """
+
+    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Sequence[str]]) -> None:
+        self.finished = False
+        self.stopped_at: str | None = None
+        self._predicates = predicates
+        self._texts = texts
+
+    def filter(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows that match, in order."""
+        for row in rows:
+            candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
+            try:
+                matched = all(predicate(candidate) for predicate in self._predicates)
+            except TooSlow:
+                self.stopped_at = row.id
+                return
+            if matched:
+                yield row
+        self.finished = True
 
 
 def count_rows(index: Index, plan: Plan) -> int:
@@ -48,7 +87,7 @@ def can_rank(index: Index, plan: Plan, matching: int) -> bool:
 
     With alternatives (OR), one of the words may still be rare. `matching` is the number of rows that match.
     """
-    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.standing.messages
+    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages
 
 
 def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:

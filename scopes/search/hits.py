@@ -18,8 +18,8 @@ from scopes.model.message import Message
 from scopes.result import Result
 from scopes.search.ast import Node, positive_phrases
 from scopes.search.compile import Plan
+from scopes.search.execute import Row
 from scopes.search.index_document import texts_of
-from scopes.search.post_filter import Row
 from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.repository import Repository, read_commit

@@ -3,7 +3,7 @@ r"""Regular expressions with bounded run time: RE2 if it is installed, otherwise
 Both find the same matches. RE2 takes time linear in the text. What it does not support (lookaround, back-references)
 is matched by `re`, which may take exponential time and is interrupted by SIGALRM. The `regex` library has a timeout of
 its own, but finds other matches: its \w contains combining marks and not \u00b2, its \s lacks \x1c to \x1f, and
-ignoring case it does not match i with \u0130 or \u0131.
+ignoring case its \u0130 and \u0131 do not match i.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The git object database that holds conversations: the only package that imports pygit2; ids leave it as str."""
+"""The git repository that stores conversations; the only package that imports pygit2. Object ids leave it as str."""

@@ -1,7 +1,7 @@
-"""Settings: git's own configuration files, keys `scopes.*`, with what the environment and the flags say on top.
+"""Settings: the keys `scopes.*` of git's configuration files, overridden by environment variables and flags.
 
-Levels, later wins: system, user, store, environment, flag. A setting that names a command to run is read from the
-user's own level (or the flags) only: a store may have come from somebody else.
+Levels, the last one that sets a key wins: system, user, store, environment, flag. A setting that names a command to run
+is read from the system level, the user level and flags only: a store may come from another person.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 
 SETTINGS = {
-    "scopes.author": "the name under which you append when --as is not given",
+    "scopes.author": "the author of your messages when --as is not given",
     "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
-    "scopes.hints": "'false' switches the next-step hints off",
+    "scopes.hints": "'false' turns the next-step hints off",
     "scopes.pager": "the pager (a command: your own configuration only)",
-    "scopes.merge.rule.<type>": "what becomes of conflicts of a type: first (the target's side), second, skip or fail",
-    "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin so",
-    "scopes.model.<name>.encoding": "the encoding that counts their tokens: o200k_base or cl100k_base",
-    "scopes.model.<name>.factor": "how many of their tokens one of the encoding stands for, such as 1.2",
-    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in hundredths (default 60/20/20)",
-    "scopes.budgetContent": "how it divides the content: files/history/metadata in hundredths (default 50/30/20)",
-    "scopes.contextSeconds": "seconds that a context is kept for the next time (default 600; 0: never)",
+    "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
+    "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
+    "scopes.model.<name>.encoding": "the encoding that counts the tokens of such models: o200k_base or cl100k_base",
+    "scopes.model.<name>.factor": "tokens of such a model for each token of the encoding, such as 1.2",
+    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
+    "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
+    "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
     "scopes.tightBudget": "tokens below which a context has only the newest session of a work item (default 500)",
-    "scopes.maxTurns": "messages after which 'context' says that a conversation is full (default: never)",
-    "scopes.idleSeconds": "seconds after which 'context' says that a conversation was left (default: never)",
+    "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
+    "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
-    "scopes.summarizer": "writes summaries instead of the built-in one (a command: your own configuration only)",
+    "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
-    "scopes.memoryEvery": "new messages after which 'memory update' makes an entry (default 4; 0: never)",
+    "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
-_OURS = ("scopes.", "core.pager")
+_PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-_HUNDREDTHS = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
+_PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
 _KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{MODEL_SETTING.pattern}", re.IGNORECASE)
-_FORMS = {
+_VALUES = {
     "scopes.durability": re.compile("full|fast"),
     "scopes.hints": re.compile("true|false"),
     "scopes.locktimeout": _WHOLE_NUMBER,
@@ -56,11 +56,11 @@ _FORMS = {
     "scopes.tightbudget": _WHOLE_NUMBER,
     "scopes.maxturns": _WHOLE_NUMBER,
     "scopes.idleseconds": _WHOLE_NUMBER,
-    "scopes.budgetwindow": _HUNDREDTHS,
-    "scopes.budgetcontent": _HUNDREDTHS,
+    "scopes.budgetwindow": _PERCENTAGES,
+    "scopes.budgetcontent": _PERCENTAGES,
 }
-_FORM_OF_RULES = re.compile("first|second|skip|fail")
-_FORMS_OF_MODELS = {
+_RULE_VALUES = re.compile("first|second|skip|fail")
+_MODEL_VALUES = {
     "window": re.compile(r"[1-9][0-9]{0,8}"),
     "encoding": re.compile("o200k_base|cl100k_base"),
     "factor": re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
@@ -74,7 +74,7 @@ LEVELS = {
 
 
 class Setting(NamedTuple):
-    """One value with the level that it comes from."""
+    """One value of a key and the level that sets it."""
 
     key: str
     value: str
@@ -82,7 +82,7 @@ class Setting(NamedTuple):
 
 
 class Config:
-    """The settings that hold for one open store, or for none."""
+    """The settings of one open store, or of a command without a store."""
 
     def __init__(self, files: pygit2.Config, overrides: Mapping[str, Setting], store: str) -> None:
         self._files = files
@@ -90,9 +90,13 @@ class Config:
         self._overrides = {key.lower(): setting for key, setting in overrides.items()}
 
     def find(self, key: str) -> str | None:
-        """Return the value that counts, or None where nothing sets it."""
+        """Return the value of a key from the highest level that sets it; None if no level does.
+
+        Raises:
+            Corrupt: the value is not UTF-8 text.
+        """
         if key.lower() in COMMANDS:
-            return self._find_own(key)
+            return self._find_command(key)
         override = self._overrides.get(key.lower())
         if override is not None:
             return override.value
@@ -102,38 +106,40 @@ class Config:
             return None
         except UnicodeDecodeError as error:
             hint = f"set it again: scopes config set {key} VALUE"
-            raise Corrupt(f"the setting {key} is no text in UTF-8", hint=hint) from error
+            raise Corrupt(f"the setting {key} is not UTF-8 text", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:
-        """Return a whole number of at most nine digits, or the default where the value is absent or none."""
+        """Return a whole number of at most nine digits; the default if the value is missing or not such a number."""
         text = self.find(key)
         return int(text) if text is not None and _WHOLE_NUMBER.fullmatch(text) else default
 
     def walk(self) -> Iterator[Setting]:
-        """Yield every `scopes.*` value, weakest level first; a key may occur at several levels."""
+        """Yield every `scopes.*` value, lowest level first; a key may occur at several levels."""
         yield from (setting for setting in _walk_settings(self._files) if setting.key.startswith("scopes."))
         yield from self._overrides.values()
 
     def store_level(self) -> pygit2.Config:
-        """Return the store's own file, for writing."""
+        """Return the store's configuration file, for writing."""
         return pygit2.Config(os.path.join(self._store, "config"))
 
-    def _find_own(self, key: str) -> str | None:
-        """Read a command-valued setting where only the user can have written it."""
+    def _find_command(self, key: str) -> str | None:
+        """Return the value of a setting that names a command, from the levels that only the user can write."""
         override = self._overrides.get(key.lower())
         if override is not None and override.origin == "flag":
             return override.value
-        own = [s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")]
-        return own[-1] if own else None
+        values = [
+            s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")
+        ]
+        return values[-1] if values else None
 
 
 def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
-    """Yield what concerns us, weakest level first, but for what is no UTF-8: the files are shared with git."""
+    """Yield the settings of scopes, lowest level first; skip values that are not UTF-8: git shares the files."""
     entries = iter(files)
     while True:
         try:
             entry = next(entries, None)
-            value = entry.value if entry is not None and entry.name.startswith(_OURS) else None
+            value = entry.value if entry is not None and entry.name.startswith(_PREFIXES) else None
         except UnicodeDecodeError:
             continue
         if entry is None:
@@ -143,45 +149,45 @@ def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
 
 
 def open_user_file(home: str) -> pygit2.Config:
-    """Open the user's own git configuration for writing; it is made at the first write."""
+    """Open the user's git configuration for writing; the first write creates the file."""
     return pygit2.Config(os.path.join(home, ".gitconfig"))
 
 
 def user_config() -> pygit2.Config:
-    """Return the system's and the user's settings, for a command that has no store yet.
+    """Return the settings of the system and the user, for a command without a store.
 
     Raises:
-        Inaccessible, Corrupt: one of their files cannot be read.
+        Inaccessible, Corrupt: a configuration file cannot be read.
     """
     with translated("read the settings of git", os.path.expanduser("~")):
         return pygit2.config.DefaultConfig()
 
 
 def check_key(key: str) -> str:
-    """Accept the name of a setting of ours.
+    """Check the name of a setting.
 
     Raises:
-        Invalid: git knows no such key, or it is none of ours, or it is what the store itself writes.
+        Invalid: scopes has no such setting, or only scopes itself may write it.
     """
     if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
-        raise Invalid(f"{key!a} is no setting of scopes", hint="settings: " + ", ".join(SETTINGS))
+        raise Invalid(f"{key!a} is not a setting of scopes", hint="settings: " + ", ".join(SETTINGS))
     return key
 
 
 def check_value(key: str, value: str) -> str:
-    """Accept a value that means something for a setting.
+    """Check the value of a setting.
 
     Raises:
-        Invalid: it means nothing; the hint says what does.
+        Invalid: the value is not valid for this key; the hint describes valid values.
     """
     model = MODEL_SETTING.fullmatch(key)
-    name, form = key.lower(), _FORMS.get(key.lower())
+    name, pattern = key.lower(), _VALUES.get(key.lower())
     if name.startswith(_RULE):
-        name, form = f"{_RULE}<type>", _FORM_OF_RULES
+        name, pattern = f"{_RULE}<type>", _RULE_VALUES
     elif model is not None:
         field = model["field"].lower()
-        name, form = f"scopes.model.<name>.{field}", _FORMS_OF_MODELS[field]
-    if form is not None and not form.fullmatch(value):
-        about = next(text for known, text in SETTINGS.items() if known.lower() == name)
-        raise Invalid(f"{value!a} is no value of {key}", hint=f"it is {about}")
+        name, pattern = f"scopes.model.<name>.{field}", _MODEL_VALUES[field]
+    if pattern is not None and not pattern.fullmatch(value):
+        description = next(text for known, text in SETTINGS.items() if known.lower() == name)
+        raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {description}")
     return value

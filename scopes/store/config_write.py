@@ -1,4 +1,4 @@
-"""Writing one setting into a file of git's, also over the lock file of a writer that died."""
+"""Write one setting into a git configuration file; remove the lock file of a dead writer if there is one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from scopes.store.recovery import remove_orphans
 
 
 def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) -> bool:
-    """Set (or, with None, remove) a value in the configuration file at `path`; False when there was nothing to remove.
+    """Set a value in the configuration file at `path`, or remove it if it is None; False if there was none to remove.
 
     Raises:
         Busy: another program keeps the file locked.
-        Inaccessible: the file cannot be written, or it was and the disk does not confirm it, as the message says.
+        Inaccessible: the file cannot be written, or it was written and could not be synced; the message says which.
     """
     if value is None and key not in files:
         return False
-    for may_wait in (True, False):
+    for may_retry in (True, False):
         try:
             _write(files, key, value)
         except (pygit2.GitError, OSError, ValueError) as error:
-            if not (may_wait and is_locked(error)):
+            if not (may_retry and is_locked(error)):
                 raise refusal(f"write the setting {key}", os.path.dirname(path), error, writing=True) from error
             remove_orphans([f"{path}.lock"])
         else:
@@ -42,10 +42,10 @@ def _write(files: pygit2.Config, key: str, value: str | None) -> None:
 
 def _sync(path: str, key: str) -> None:
     try:
-        for written in (path, os.path.dirname(path)):
-            sync(written)
+        for synced in (path, os.path.dirname(path)):
+            sync(synced)
     except OSError as error:
         raise Inaccessible(
-            f"the setting {key} was recorded, but the disk does not confirm that it would survive a power cut",
+            f"the setting {key} was written, but could not be synced: a power cut may lose it",
             hint=f"check the disk of {path}",
         ) from error

@@ -1,11 +1,14 @@
-"""Which store is meant and which names are in it, read with `os` alone, for completion, which has five milliseconds.
+"""Find the store that a command means, and list its conversations and branches, with `os` alone.
 
-Nothing is opened or checked here; what cannot be read has no names. `repository` is the careful reader.
+Completion uses this module and has five milliseconds: nothing is opened or checked, and what cannot be read is treated
+as empty. `repository` reads the same refs with checks.
 """
 
 from __future__ import annotations
 
 import os
+
+from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +18,14 @@ _HEADS = "refs/heads/"
 
 
 def choose_store(*, explicit: str | None, environment: str | None, cwd: str, data_home: str) -> str:
-    """Return the path of the store that is meant: `--store`, then SCOPES_STORE, then the project's, then the user's.
+    """Return the path of the store to use: from `--store`, SCOPES_STORE, the project or the user, in this order.
 
-    The path need not exist. The project's store is `<git common dir>/scopes` of the enclosing repository, where
-    `scopes init` made one.
+    The path need not exist. The project's store is `<git common dir>/scopes` of the enclosing repository, if
+    `scopes init` created one there.
     """
-    for named in (explicit, environment):
-        if named:
-            return os.path.abspath(os.path.join(cwd, os.path.expanduser(named)))
+    for path in (explicit, environment):
+        if path:
+            return os.path.abspath(os.path.join(cwd, os.path.expanduser(path)))
     project = find_project_store(cwd)
     if project is not None and os.path.isdir(os.path.join(project, "objects")):
         return project
@@ -30,27 +33,26 @@ def choose_store(*, explicit: str | None, environment: str | None, cwd: str, dat
 
 
 def find_project_store(cwd: str) -> str | None:
-    """Return where the enclosing git repository keeps, or would keep, a store; None outside a repository."""
+    """Return the path of the store of the enclosing git repository, existing or not; None outside a repository."""
     directory = os.path.abspath(cwd)
     while True:
-        marker = os.path.join(directory, ".git")
-        if os.path.isdir(marker):
-            return os.path.join(marker, "scopes")
-        if os.path.isfile(marker):
-            return os.path.join(_common_directory(marker), "scopes")
+        dot_git = os.path.join(directory, ".git")
+        if os.path.isdir(dot_git):
+            return os.path.join(dot_git, "scopes")
+        if os.path.isfile(dot_git):
+            return os.path.join(_common_directory(dot_git), "scopes")
         parent = os.path.dirname(directory)
         if parent == directory:
             return None
         directory = parent
 
 
-def _common_directory(marker: str) -> str:
-    """Follow a worktree's or submodule's `.git` file to the directory that all worktrees share."""
-    here = os.path.dirname(marker)
-    git_directory = os.path.join(here, _first_line(marker).removeprefix("gitdir:").strip())
-    pointer = os.path.join(git_directory, "commondir")
-    if os.path.isfile(pointer):
-        git_directory = os.path.join(git_directory, _first_line(pointer))
+def _common_directory(dot_git: str) -> str:
+    """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
+    git_directory = os.path.join(os.path.dirname(dot_git), _first_line(dot_git).removeprefix("gitdir:").strip())
+    common = os.path.join(git_directory, "commondir")
+    if os.path.isfile(common):
+        git_directory = os.path.join(git_directory, _first_line(common))
     return os.path.normpath(git_directory)
 
 
@@ -61,40 +63,38 @@ def _first_line(path: str) -> str:
 
 def data_home(environ: Mapping[str, str]) -> str:
     """Return the user's data directory; a relative XDG_DATA_HOME counts as unset (XDG base directories)."""
-    named = environ.get("XDG_DATA_HOME", "")
-    return named if os.path.isabs(named) else os.path.expanduser("~/.local/share")
+    path = environ.get("XDG_DATA_HOME", "")
+    return path if os.path.isabs(path) else os.path.expanduser("~/.local/share")
 
 
 def cache_home(environ: Mapping[str, str]) -> str:
-    """Return the user's cache directory, by the same rule."""
-    named = environ.get("XDG_CACHE_HOME", "")
-    return named if os.path.isabs(named) else os.path.expanduser("~/.cache")
+    """Return the user's cache directory; a relative XDG_CACHE_HOME counts as unset."""
+    path = environ.get("XDG_CACHE_HOME", "")
+    return path if os.path.isabs(path) else os.path.expanduser("~/.cache")
 
 
 def list_conversations(store: str) -> list[str]:
     """List the conversations that have a branch, sorted by name."""
-    found = {name.partition("/")[0] for name in _packed(store)}
-    return sorted(found.union(_subdirectories(os.path.join(store, _HEADS))))
+    packed = {name.partition("/")[0] for name in _list_packed(store, _HEADS)}
+    return sorted(packed.union(_subdirectories(os.path.join(store, _HEADS))))
 
 
 def list_branches(store: str, conversation: str) -> list[str]:
     """List the branches of a conversation, sorted by name."""
-    prefix = conversation + "/"
-    found = {name[len(prefix) :] for name in _packed(store) if name.startswith(prefix)}
+    branches = set(_list_packed(store, f"{_HEADS}{conversation}/"))
     top = os.path.join(store, _HEADS, conversation)
     for directory, _, files in os.walk(top):
-        found.update(os.path.relpath(os.path.join(directory, f), top) for f in files if not f.endswith(".lock"))
-    return sorted(found)
+        branches.update(os.path.relpath(os.path.join(directory, f), top) for f in files if not f.endswith(".lock"))
+    return sorted(branches)
 
 
-def _packed(store: str) -> list[str]:
-    """Return the branch names of `packed-refs`, without `refs/heads/`."""
+def _list_packed(store: str, prefix: str) -> list[str]:
+    """Return the names of the refs in `packed-refs` that begin with the prefix, without it."""
     try:
-        with open(os.path.join(store, "packed-refs"), encoding="utf-8", errors="replace") as file:
-            words = [line.rstrip("\n").partition(" ")[2] for line in file]
+        content = read_packed_refs(store)
     except OSError:
         return []
-    return [word[len(_HEADS) :] for word in words if word.startswith(_HEADS)]
+    return [name[len(prefix) :] for name in parse_packed_refs(content, (prefix,))]
 
 
 def _subdirectories(path: str) -> list[str]:

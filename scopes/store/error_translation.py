@@ -1,6 +1,6 @@
-"""The border with libgit2 and the operating system: their failures become ours here, once.
+"""Translate errors of libgit2 and the operating system into exceptions of scopes.
 
-libgit2's own text is often stale or about something else, so it is matched but never shown as the cause.
+The text of a libgit2 error is often stale or about something else, so it is matched but never shown.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from scopes.store.libgit2 import pygit2
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}
-# libgit2 puts paths between quotes, and a path may hold any of these words.
+# libgit2 puts paths between quotes, and a path may contain any of these words.
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
 _MOVED = ("old reference value does not match", "already exists", "reference '' not found")
-# It looks for a lock file first and then creates one, so a held lock has two texts; "is locked" is what it says of a
-# file that may not be looked at.
+# libgit2 looks for a lock file first and then creates one, so there are two texts for a held lock. Its text "is locked"
+# means that it lacks the permission to look at the file.
 _LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 
 
 def is_moved(error: BaseException) -> bool:
-    """Tell whether a ref update failed because somebody moved the ref first."""
-    text = _words(error)
-    return any(words in text for words in _MOVED)
+    """Return True if a ref update failed because another process moved the ref first."""
+    text = _normalized(error)
+    return any(phrase in text for phrase in _MOVED)
 
 
 def is_locked(error: BaseException) -> bool:
-    """Tell whether a ref update failed because the ref's lock file exists."""
-    return _LOCKED.search(_words(error)) is not None
+    """Return True if a ref update failed because the ref's lock file exists."""
+    return _LOCKED.search(_normalized(error)) is not None
 
 
 def is_missing(error: BaseException) -> bool:
-    """Tell whether something failed because a file or directory was not there."""
-    return _words(error).endswith(os.strerror(errno.ENOENT).lower())
+    """Return True if a call failed because a file or directory does not exist."""
+    return _normalized(error).endswith(os.strerror(errno.ENOENT).lower())
 
 
-def _words(error: BaseException) -> str:
+def _normalized(error: BaseException) -> str:
     return _QUOTED.sub("''", str(error)).lower()
 
 
 @contextmanager
 def translated(what: str, directory: str) -> Iterator[None]:
-    """Turn a failure of libgit2 or the system into a refusal that says what we were doing."""
+    """Translate errors of libgit2 and the system that occur in the block; `what` completes "cannot ..."."""
     try:
         yield
     except (pygit2.GitError, OSError, KeyError, ValueError) as error:
@@ -54,9 +54,9 @@ def translated(what: str, directory: str) -> Iterator[None]:
 
 
 def refusal(what: str, directory: str, error: BaseException, *, writing: bool = False) -> ScopesError:
-    """Choose the refusal for a foreign failure while doing `what` in the store at `directory`.
+    """Return the exception for a foreign error; `what` completes "cannot ...", `directory` is the store.
 
-    Where nothing tells the cause, stored data is damaged, but for `writing`, which needs none.
+    If the cause is unknown, stored data is damaged; while `writing`, the disk is at fault.
     """
     if is_locked(error):
         return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
@@ -69,15 +69,15 @@ def refusal(what: str, directory: str, error: BaseException, *, writing: bool = 
         return Inaccessible(f"cannot {what}: permission denied", hint=f"check who owns {directory} and its files")
     missing = isinstance(error, KeyError)
     if not missing and (code or writing):
-        reason = os.strerror(code) if code else "the disk refuses, or a limit on the size of files"
+        reason = os.strerror(code) if code else "a disk error, or a limit on the size of files"
         return Inaccessible(f"cannot {what}: {reason}", hint=f"check the disk of {directory}")
     damage = "an object is missing from the store" if missing else "stored data is damaged or the disk failed"
     return Corrupt(f"cannot {what}: {damage}", hint="see: scopes verify")
 
 
 def _guess(error: BaseException, directory: str) -> int:
-    """Find the system's error behind a libgit2 text; where the text does not say, ask the file system."""
-    text = _words(error)
+    """Return the errno behind a libgit2 error, from its text or the state of the file system; 0 if unknown."""
+    text = _normalized(error)
     for code in (*_FULL, errno.EROFS, *_DENIED, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         if os.strerror(code).lower() in text:
             return code

@@ -1,11 +1,11 @@
-"""Letting go: the trash and the operation log before a moment. The only place where something stops being reachable."""
+"""Delete trash and operation records before a cutoff; the only code that makes stored data unreachable."""
 
 from __future__ import annotations
 
 from scopes.clock import new_id, now, parse_time
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.git_program import run_git
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
@@ -13,24 +13,24 @@ from scopes.store.transaction import commit_operation, write_operation
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
-    """Forget operations before the cutoff and the trash that they made; returns how many of each.
+    """Delete operations before the cutoff and their trash; return the number of operations and of trash refs.
 
-    The log is written anew without them, and a trash ref goes only when no operation that stays knows it. All of it
-    happens at once, as an operation does, but the log has no record of it: it cannot be undone. Call it under the
+    The operation log is rewritten without them. A trash ref is deleted only if no remaining operation refers to it.
+    This is atomic like an operation, but it is not recorded in the log and cannot be undone. Call it under the
     exclusive lock.
     """
-    old_tip = repository.raw_ref(names.OPERATIONS)
+    old_tip = repository.raw_ref(refs.OPERATIONS)
     if old_tip is None:
-        return 0, 0  # without the log nobody knows what the trash is
+        return 0, 0  # without the log it is unknown which trash belongs to which operation
     log = [operation for _, operation in walk_operations(repository)]
     kept = [o for o in log if (parse_time(o.time) or 0) >= cutoff_nanoseconds]
-    known = {change.ref for operation in kept for change in operation.changes}
-    trash = [RefChange(r, value, None) for r, value in repository.list_refs(names.TRASH).items() if r not in known]
-    forgotten = len(log) - len(kept)
-    if forgotten or trash:
-        tip = _write_log(repository, kept) if forgotten else old_tip
-        _let_go(repository, [RefChange(names.OPERATIONS, old_tip, tip), *trash])
-    return forgotten, len(trash)
+    referenced = {change.ref for operation in kept for change in operation.changes}
+    trash = [RefChange(r, value, None) for r, value in repository.list_refs(refs.TRASH).items() if r not in referenced]
+    expired = len(log) - len(kept)
+    if expired or trash:
+        tip = _write_log(repository, kept) if expired else old_tip
+        _apply(repository, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
+    return expired, len(trash)
 
 
 def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | None:
@@ -40,8 +40,8 @@ def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | N
     return tip
 
 
-def _let_go(repository: Repository, changes: list[RefChange]) -> None:
-    letting_go = Operation(
+def _apply(repository: Repository, changes: list[RefChange]) -> None:
+    operation = Operation(
         id=OperationId(new_id()),
         kind="expire",
         summary="let go of old operations and trash",
@@ -50,7 +50,7 @@ def _let_go(repository: Repository, changes: list[RefChange]) -> None:
         time=now(),
         changes=tuple(changes),
     )
-    commit_operation(repository, letting_go)
-    if repository.raw_ref(names.OPERATIONS) is not None:
-        # The reflog has the old log's tips, and they have everything that was let go.
-        run_git(repository.path, "reflog", "expire", "--expire=all", names.OPERATIONS)
+    commit_operation(repository, operation)
+    if repository.raw_ref(refs.OPERATIONS) is not None:
+        # The reflog still has the old tips of the log, which reach everything that was expired.
+        run_git(repository.path, "reflog", "expire", "--expire=all", refs.OPERATIONS)

@@ -1,7 +1,7 @@
-"""The git program, for the few things that libgit2 cannot do (repacking), hardened against what a store may contain.
+"""Run the git program for what libgit2 cannot do (repacking), hardened against the configuration of the store.
 
-A received store's configuration made git run commands of its choosing on gc, fetch and push; with these switches and a
-cleaned environment nothing of it ran.
+The configuration of a store that somebody else made can name commands that git runs on gc, fetch and push. With these
+options and a cleaned environment git runs none of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HARDENED = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=",
     "-c", "credential.helper=", "-c", "gc.auto=0", "-c", "protocol.ext.allow=never",
     "-c", "uploadpack.packObjectsHook=", "-c", "core.sshCommand=false", "-c", "maintenance.auto=false",
-    # By default git syncs no packed-refs, and removes the files of the refs that it put there all the same.
+    # By default git does not sync packed-refs, but removes the loose refs that it wrote there.
     "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "--no-pager",
 )  # fmt: skip
 
@@ -28,10 +28,10 @@ def find_git() -> str | None:
 
 
 def run_git(store: str, *arguments: str, settings: Sequence[str] = ()) -> str:
-    """Run git on a store and return what it printed; `settings` are `key=value` that hold for this one run.
+    """Run git on a store and return its output; `settings` are `key=value` pairs for this run.
 
     Raises:
-        Inaccessible: there is no git program, or it failed.
+        Inaccessible: the git program is not installed, or it failed.
     """
     program = find_git()
     if program is None:
@@ -41,12 +41,12 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = ()) -> str:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_NO_LAZY_FETCH": "1",  # a store's configuration may name a remote that promises missing objects
+        "GIT_NO_LAZY_FETCH": "1",  # the configuration may name a remote to fetch missing objects from
         "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
-    chosen = [word for setting in settings for word in ("-c", setting)]
-    command = [program, *_HARDENED, *chosen, f"--git-dir={store}", *arguments]
+    options = [word for setting in settings for word in ("-c", setting)]
+    command = [program, *_HARDENED, *options, f"--git-dir={store}", *arguments]
     done = subprocess.run(
         command,
         env=environment,
@@ -57,6 +57,6 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = ()) -> str:
         check=False,
     )
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise Inaccessible(f"git {arguments[0]} failed: {last}", hint="check the disk's space; nothing was lost")
+        last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise Inaccessible(f"git {arguments[0]} failed: {last_line}", hint="check the disk's space; nothing was lost")
     return done.stdout

@@ -1,4 +1,4 @@
-"""Walks over commits: the one order in which messages are shown, and questions of ancestry."""
+"""Walk over commits in the order of display, and compute ancestry and merge bases."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scopes.store.repository import Objects, Repository, read_commit
 
 
 def walk_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
-    """Yield every commit reachable from the tips once, children before parents, without passing hidden commits.
+    """Yield every commit reachable from the tips once, children before parents; stop at hidden commits.
 
-    Each side of a merge stays whole, the second parent's stretch above the first's; of several tips the last comes
-    first. A line without merges is read as it is walked, so the first rows come at once however long it is.
+    The commits of each side of a merge stay together, those of the second parent before those of the first. Of several
+    tips the last comes first. A linear history is read lazily, so the first commits come at once.
     """
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
@@ -33,12 +33,12 @@ def walk_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[O
 
 
 def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
-    """Yield the same commits, parents before children."""
+    """Yield the commits of `walk_newest_first` in reverse order: parents before children."""
     yield from _oldest_first(objects, list(dict.fromkeys(tips)), hidden)
 
 
 def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> list[Commit]:
-    """Order by depth-first search, parents in their order, with a stack of our own: histories are deep."""
+    """Order by depth-first search, parents in their order; not recursive, because histories are deep."""
     done: set[Oid] = set()
     order: list[Commit] = []
     stack: list[tuple[Oid, Commit | None]] = [(tip, None) for tip in reversed(tips)]
@@ -55,10 +55,10 @@ def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> 
 
 
 def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
-    """Tell whether `ancestor` is reachable from `descendant`; a commit is its own ancestor.
+    """Return True if `ancestor` is reachable from `descendant`; a commit is its own ancestor.
 
     Raises:
-        NotFound: one of them is not in the store.
+        NotFound: one of the commits is not in the store.
     """
     if ancestor == descendant:
         return True
@@ -69,10 +69,10 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
 
 
 def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...]:
-    """Return every best common ancestor of two commits, sorted by id; none where the histories never meet.
+    """Return all merge bases of two commits, sorted by id; none if the histories are unrelated.
 
-    A criss-cross of merges has several. libgit2 finds one, and another one when the sides are swapped; where either
-    side is a plain line down to it there can be no second, so the search for more is left out.
+    Criss-cross merges have several. libgit2 finds one of them. If either side is linear down to it, there is no other
+    one, and the full search is skipped.
 
     Raises:
         NotFound: a commit is not in the store.
@@ -88,9 +88,9 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
 def split_histories(
     repository: Repository, one: Oid, two: Oid
 ) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
-    """Return the merge bases of two commits, and what either has above them alone, parents before children.
+    """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first.
 
-    It is `list_merge_bases` and twice `list_new_commits`, with each commit read once.
+    This is `list_merge_bases` and `list_new_commits` for both sides, but each commit is read once.
     """
     base = _find_merge_base(repository, one, two)
     lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
@@ -101,40 +101,40 @@ def split_histories(
 
 
 def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
-    """Return one of the merge bases, the same for both orders only where there is one."""
+    """Return one of the merge bases; if there are several, it depends on the order of the arguments."""
     try:
         found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
-    return Oid(found) if is_oid(found) else None  # the text is None where there is none
+    return Oid(found) if is_oid(found) else None  # the text is "None" if there is none
 
 
 def drop_ancestors(repository: Repository, commits: Iterable[Oid]) -> tuple[Oid, ...]:
-    """Return those of the commits that no other one of them has in its history, sorted by id."""
-    known = sorted(set(commits))
+    """Return the commits that are not ancestors of another one of them, sorted by id."""
+    candidates = sorted(set(commits))
     return tuple(
         commit
-        for commit in known
-        if not any(other != commit and is_ancestor(repository, commit, other) for other in known)
+        for commit in candidates
+        if not any(other != commit and is_ancestor(repository, commit, other) for other in candidates)
     )
 
 
 def list_new_commits(
-    repository: Repository, tip: Oid, beside: Oid | None, bases: Sequence[Oid] = ()
+    repository: Repository, tip: Oid, other: Oid | None, bases: Sequence[Oid] = ()
 ) -> tuple[Commit, ...]:
-    """Return the commits reachable from `tip` and not from `beside`, parents before children.
+    """Return the commits reachable from `tip` and not from `other`, parents before children.
 
-    `bases` are the merge bases of both, where they are known: a plain line down to one of them is all there is to read.
+    `bases` are the merge bases of both, if known: if the history down to one of them is linear, only it is read.
     """
     line = _read_line(repository, tip, bases)
     if line is not None:
         return line
-    known = set() if beside is None else {commit.oid for commit in _oldest_first(repository, [beside], ())}
-    return tuple(_oldest_first(repository, [tip], known))
+    hidden = set() if other is None else {commit.oid for commit in _oldest_first(repository, [other], ())}
+    return tuple(_oldest_first(repository, [tip], hidden))
 
 
 def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[Commit, ...] | None:
-    """Return the commits from above a base up to the tip, oldest first; None where a merge or a root comes first."""
+    """Return the commits above a base up to the tip, oldest first; None if a merge or a root is among them."""
     line: list[Commit] = []
     oid = tip
     while oid not in bases:
@@ -147,7 +147,7 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
 
 
 def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bool:
-    """Tell whether one of the tips leads to the base without passing a merge; the nearer one decides."""
+    """Return True if the history from one of the tips down to the base is linear; both are followed in step."""
     lines: list[Oid] = list(tips)
     while lines:
         if base in lines:
@@ -158,10 +158,10 @@ def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bo
 
 
 def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
-    """Return the common ancestors that no colour came down to from another one, as git's own search does.
+    """Return common ancestors of two commits by painting their histories in two colours, as git does.
 
-    Newer commits are taken first, so that the colours of both sides meet soon; since clocks disagree, some of what is
-    returned may still be an ancestor of the rest.
+    Newer commits are painted first, so that both colours meet early. Because commit times can be wrong, some results
+    may be ancestors of others.
     """
     first, second, stale = 1, 2, 4
     colours = {one: first}
@@ -170,12 +170,12 @@ def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
     for oid in colours:
         commit = read_commit(repository, oid)
         heappush(heap, (-commit.time, oid, commit.parents))
-    found: dict[Oid, None] = {}
+    common: dict[Oid, None] = {}
     while any(not colours[oid] & stale for _, oid, _ in heap):
         _, oid, parents = heappop(heap)
         colour = colours[oid]
         if colour == first | second:
-            found[oid] = None
+            common[oid] = None
             colour |= stale
         for parent in parents:
             before = colours.get(parent, 0)
@@ -183,4 +183,4 @@ def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
                 colours[parent] = before | colour
                 above = read_commit(repository, parent)
                 heappush(heap, (-above.time, parent, above.parents))
-    return [oid for oid in found if not colours[oid] & stale]
+    return [oid for oid in common if not colours[oid] & stale]

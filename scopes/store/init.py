@@ -1,4 +1,4 @@
-"""How a new store is made, and how one is told from anything else. Which one a command means is `names`' business."""
+"""Create a store, and recognize one. `discovery` chooses the store of a command."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ import shutil
 from scopes.errors import Inaccessible, Invalid
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
+from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.refs import META
 
 FORMAT_VERSION = 1
-_OID_LENGTH = 40
-_WORKPLACE = ".new-"
+_UNFINISHED = ".new-"
 STORE_CONFIG: dict[str, int | str] = {
     "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2
-    "core.logAllRefUpdates": "always",  # appends are in the reflog
-    "gc.auto": 0,  # we pack ourselves, under our lock
+    "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
+    "gc.auto": 0,  # scopes packs the store itself, under its lock
     "scopes.formatVersion": FORMAT_VERSION,
 }
 
 
 def create_store(path: str) -> bool:
-    """Make an empty store at `path`, readable by its owner alone; False when there is one already.
+    """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
 
-    It is built beside its place and renamed into it, so that nobody ever sees half of it and two makers agree. A mirror
-    clone of a store, which git made without the settings, becomes a store by getting them.
+    It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
+    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them.
 
     Raises:
-        Invalid: something else is at `path`.
+        Invalid: `path` exists and is something else.
         Inaccessible: the store cannot be written there.
     """
     if is_store(path):
@@ -37,14 +38,14 @@ def create_store(path: str) -> bool:
     if _is_clone(path):
         return _adopt(path)
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        raise Invalid(f"{path} exists and is no scopes store", hint="name another place with --store")
-    workplace = f"{path}{_WORKPLACE}{os.urandom(4).hex()}"
+        raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
+    unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
     mask = os.umask(0o077)
     try:
-        with translated(f"make a store at {path}", os.path.dirname(path)):
+        with translated(f"create a store at {path}", os.path.dirname(path)):
             try:
-                _build(workplace)
-                os.rename(workplace, path)
+                _build(unfinished)
+                os.rename(unfinished, path)
             except (pygit2.GitError, OSError):
                 if not is_store(path):
                     raise
@@ -52,22 +53,21 @@ def create_store(path: str) -> bool:
             sync(os.path.dirname(path))
     finally:
         os.umask(mask)
-        shutil.rmtree(workplace, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return True
 
 
 def _is_clone(path: str) -> bool:
-    """Tell a bare clone of a store by the refs that only stores have."""
+    """Return True for a bare clone of a store, which has refs that only stores have."""
     try:
-        with open(os.path.join(path, "packed-refs"), "rb") as file:
-            packed = any(line[_OID_LENGTH:].startswith(b" refs/scopes/meta/") for line in file)
+        packed = parse_packed_refs(read_packed_refs(path), (META,))
     except OSError:
-        packed = False
-    return packed or os.path.isdir(os.path.join(path, "refs", "scopes", "meta"))
+        packed = {}
+    return bool(packed) or os.path.isdir(os.path.join(path, META))
 
 
 def _adopt(path: str) -> bool:
-    with translated(f"make a store of {path}", path):
+    with translated(f"turn {path} into a store", path):
         config = pygit2.Config(os.path.join(path, "config"))
         for key, value in STORE_CONFIG.items():
             config[key] = value
@@ -76,31 +76,34 @@ def _adopt(path: str) -> bool:
     return True
 
 
-def remove_workplaces(path: str) -> None:
-    """Remove what dead makers of the store at `path` left beside it; one who lives finds the store made."""
+def remove_unfinished_stores(path: str) -> None:
+    """Remove the temporary directories that dead processes left while they created the store at `path`.
+
+    A process that is still at it finds that the store exists.
+    """
     directory, store = os.path.split(os.path.abspath(path))
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
-            if re.fullmatch(re.escape(store + _WORKPLACE) + "[0-9a-f]{8}", name):
+            if re.fullmatch(re.escape(store + _UNFINISHED) + "[0-9a-f]{8}", name):
                 shutil.rmtree(os.path.join(directory, name))
 
 
-def _build(workplace: str) -> None:
-    os.makedirs(os.path.dirname(workplace), mode=0o700, exist_ok=True)
-    os.mkdir(workplace, 0o700)
-    repository = pygit2.init_repository(workplace, bare=True, initial_head="scopes-none")
+def _build(path: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.mkdir(path, 0o700)
+    repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
     for key, value in STORE_CONFIG.items():
         repository.config[key] = value
-    os.chmod(workplace, 0o700)
-    for directory, _, files in os.walk(workplace):
+    os.chmod(path, 0o700)
+    for directory, _, files in os.walk(path):
         for name in files:
             os.chmod(os.path.join(directory, name), 0o600)
-    for needed in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
-        sync(os.path.join(workplace, needed))
+    for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+        sync(os.path.join(path, synced))
 
 
 def sync(path: str) -> None:
-    """Wait until the disk has a file's bytes, or a directory's entries."""
+    """Flush the content of a file, or the entries of a directory, to the disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -109,7 +112,7 @@ def sync(path: str) -> None:
 
 
 def is_store(path: str) -> bool:
-    """Tell whether a store of ours is at `path`, without opening it."""
+    """Return True if there is a store at `path`, without opening it."""
     try:
         with open(os.path.join(path, "config"), encoding="utf-8", errors="replace") as file:
             return "[scopes]" in file.read(1 << 16)

@@ -1,8 +1,8 @@
-"""pygit2, imported without TLS: it loads every certificate of the system at once, which is 18 ms of each command.
+"""Import pygit2 without `ssl`: loading all certificates of the system takes 18 ms of each command.
 
-Nothing here speaks to a network through libgit2; transport is the git program's work. So while pygit2 is imported, a
-stand-in for `ssl` answers its one question, where certificates lie, with a directory that is only opened when needed.
-Every module of this package has pygit2 from here; a test looks for the real `ssl` in a fresh process.
+scopes uses no network through libgit2. While pygit2 is imported, a stub of `ssl` answers the one question that pygit2
+asks, where the certificates are, with a directory that is read only when needed. Every module of this package imports
+pygit2 from here; a test checks in a fresh process that `ssl` is not imported.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ __all__ = ["pygit2"]
 
 
 class DefaultVerifyPaths(NamedTuple):
-    """Where certificates lie: `ssl` has more fields, of which pygit2 reads these two."""
+    """The two fields of `ssl.DefaultVerifyPaths` that pygit2 reads."""
 
     cafile: str | None = None
     capath: str | None = "/etc/ssl/certs"
 
 
-class _StandIn(ModuleType):
+class _Stub(ModuleType):
     DefaultVerifyPaths = DefaultVerifyPaths
     get_default_verify_paths = DefaultVerifyPaths
 
 
-_ssl = sys.modules.setdefault("ssl", _StandIn("ssl"))
+_ssl = sys.modules.setdefault("ssl", _Stub("ssl"))
 try:
     import pygit2
 finally:
-    if isinstance(_ssl, _StandIn):
+    if isinstance(_ssl, _Stub):
         del sys.modules["ssl"]

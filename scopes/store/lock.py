@@ -1,8 +1,8 @@
-"""Who may write: one advisory lock over the whole store, shared for appends, exclusive for anything bigger.
+"""The write lock of a store: an advisory file lock, shared for appends and exclusive for all other writes.
 
-A turnstile before the lock keeps a stream of appenders from starving whoever needs the store alone: everybody passes
-it one at a time, and an exclusive taker stays in it until the last appender has left. The kernel lets go of both files
-when their holder dies, however it dies.
+A second lock, the turnstile, keeps appends from starving an exclusive writer: every process takes it before the lock,
+and an exclusive writer holds it while it waits for the last append to end. The kernel releases both locks when a
+process dies.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
 _LONGEST_PAUSE_SECONDS = 0.01
-_LONGEST_PID = 8  # characters; the file may hold anything, and `kill` takes no larger numbers
+_LONGEST_PID = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
 
 
 class StoreLock:
-    """The lock of one store; not reentrant, one per open repository."""
+    """The lock of one store. It is not reentrant; each open repository has one."""
 
     def __init__(self, directory: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS) -> None:
         self._directory = directory
@@ -33,40 +33,40 @@ class StoreLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the store together with other appenders.
+        """Hold the lock together with other appends.
 
         Raises:
-            Busy: somebody keeps the store for himself longer than the timeout.
-            Inaccessible: the lock file cannot be made here.
+            Busy: another process holds the exclusive lock longer than the timeout.
+            Inaccessible: the lock file cannot be created.
         """
         with self._hold(fcntl.LOCK_SH):
             yield
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the store alone.
+        """Hold the lock exclusively.
 
         Raises:
             Busy, Inaccessible: as for `shared`.
         """
         with self._hold(fcntl.LOCK_EX) as lock:
-            _sign(lock, f"{os.getpid()}\n")
+            _write_text(lock, f"{os.getpid()}\n")
             try:
                 yield
             finally:
-                _sign(lock, "")
+                _write_text(lock, "")
 
     @contextmanager
-    def _hold(self, how: int) -> Iterator[int]:
+    def _hold(self, mode: int) -> Iterator[int]:
         deadline = time.monotonic() + self._timeout_seconds
-        mask = os.umask(0o077)  # everything below is written while the lock is held, and is the user's alone
+        mask = os.umask(0o077)  # all files are written while the lock is held; they are readable by the owner alone
         try:
             lock = self._open(LOCK_FILE)
             try:
                 turnstile = self._open(TURNSTILE_FILE)
                 try:
                     self._take(turnstile, fcntl.LOCK_EX, deadline)
-                    self._take(lock, how, deadline)
+                    self._take(lock, mode, deadline)
                 finally:
                     os.close(turnstile)
                 yield lock
@@ -85,16 +85,16 @@ class StoreLock:
                 hint="reading still works; check the permissions and the free space of the store's disk",
             ) from error
 
-    def _take(self, descriptor: int, how: int, deadline: float) -> None:
+    def _take(self, descriptor: int, mode: int, deadline: float) -> None:
         pause = 0.0005
         while True:
             try:
-                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
             except OSError as error:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
                     raise Inaccessible(
                         f"the file system of {self._directory} has no working file locks",
-                        hint="keep the store on a local disk and name it with --store",
+                        hint="keep the store on a local disk and choose it with --store",
                     ) from error
             else:
                 return
@@ -104,7 +104,7 @@ class StoreLock:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _holder(self) -> str:
-        """Name the process that holds the lock exclusively, where it lives."""
+        """Return a suffix of a message that names the holder of the exclusive lock; empty if it is unknown or dead."""
         try:
             with open(os.path.join(self._directory, LOCK_FILE), encoding="ascii") as file:
                 pid = int(file.read(_LONGEST_PID))
@@ -116,8 +116,8 @@ class StoreLock:
         return f": process {pid} holds it"
 
 
-def _sign(descriptor: int, text: str) -> None:
-    """Put a text into the lock file, for the message of whoever waits; a full disk does not matter here."""
+def _write_text(descriptor: int, text: str) -> None:
+    """Write a text into the lock file, for the message of a waiting process; errors such as a full disk are ignored."""
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)

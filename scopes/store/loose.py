@@ -1,7 +1,7 @@
-"""Loose objects, read without libgit2.
+"""Read loose objects without libgit2.
 
-Version 1.9.7 never comes back from a truncated one (libgit2 issue 7342), which is what a power cut leaves, and writes
-beyond its buffer for one whose header gives too small a size (issue 7177).
+libgit2 1.9.7 loops forever on a truncated object (libgit2 issue 7342), which a power cut can leave, and writes beyond
+its buffer if the header of an object gives too small a size (issue 7177).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
 
 
 def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
-    """Return kind and bytes of a loose object, or None where there is no such file.
+    """Return kind and bytes of a loose object; None if there is no such file.
 
     Raises:
         Corrupt: the file is damaged.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     try:
         descriptor = os.open(f"{objects_directory}/{oid[:2]}/{oid[2:]}", os.O_RDONLY | os.O_CLOEXEC)
@@ -44,26 +44,26 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
 
 
 class LooseReader(pygit2.OdbBackend):
-    """Loose objects for libgit2's own walks, which ask this before its own reader; nothing is written through it."""
+    """A read-only libgit2 backend for loose objects, used by libgit2's own walks before its built-in backend."""
 
     def __init__(self, objects_directory: str) -> None:
         super().__init__()
         self._directory = objects_directory
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        """Return code and bytes of an object; KeyError sends libgit2 to the packs."""
+        """Return type code and bytes of an object; on KeyError libgit2 tries the packs."""
         found = find_loose(self._directory, Oid(str(oid)))
         if found is None:
             raise KeyError(str(oid))
         return CODES[found[0]], found[1]
 
     def exists_cb(self, oid: pygit2.Oid) -> bool:
-        """Tell whether there is such a file."""
+        """Return True if the object has a file."""
         name = str(oid)
         return os.path.exists(f"{self._directory}/{name[:2]}/{name[2:]}")
 
     def refresh_cb(self) -> None:
-        """Do nothing, files are looked up anew each time; but without an answer libgit2 looks for no new packs."""
+        """Do nothing: files are looked up each time. Without this method libgit2 would not look for new packs."""
 
 
 def _damaged(oid: Oid) -> Corrupt:

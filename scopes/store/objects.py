@@ -1,7 +1,7 @@
-"""The bytes of git's trees and commits: parsing and writing them, and nothing that touches a disk.
+"""Parse and format the bytes of git's trees and commits; nothing here reads or writes files.
 
-Reading the raw form is as fast as libgit2's own walk and needs no lookup per field; writing it by hand lets the bulk
-writer work without an object database. Tests compare every form with git's own.
+Parsing the raw bytes is as fast as libgit2's own walk and needs no call per field. Formatting them lets the bulk writer
+work without an object database. Tests compare the results with those of git.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from scopes.ids import Oid
 BLOB = "blob"
 TREE = "tree"
 COMMIT = "commit"
-TAG = "tag"  # never written here; a plain git command may
+TAG = "tag"  # scopes writes none; a git command may
 EMPTY_TREE = Oid("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 FILE_MODE = b"100644"
 DIRECTORY_MODE = b"40000"
-MAX_TIME_SECONDS = 2**32 - 1  # libgit2 keeps commit times in 32 unsigned bits
+MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit numbers
 SUBJECT_LENGTH = 72
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
@@ -36,7 +36,7 @@ _BLANKS = re.compile(r"\s+")
 
 
 class Entry(NamedTuple):
-    """One line of a tree."""
+    """One entry of a tree."""
 
     name: str
     oid: Oid
@@ -44,14 +44,14 @@ class Entry(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A name and a mail address as they stand in a commit's header."""
+    """Name and mail address in the header of a commit."""
 
     name: str
     email: str
 
 
 class Commit(NamedTuple):
-    """A commit as it is stored; `time` is in whole seconds since 1970."""
+    """A parsed commit; `time` is in whole seconds since 1970."""
 
     oid: Oid
     tree: Oid
@@ -63,14 +63,14 @@ class Commit(NamedTuple):
 
 
 class Tip(NamedTuple):
-    """What a list needs of a commit; `time` is in whole seconds since 1970."""
+    """The tree and the time of a commit, all that a list needs; `time` is in whole seconds since 1970."""
 
     tree: Oid
     time: int
 
 
 def format_tree(entries: Iterable[Entry]) -> bytes:
-    """Write a tree in git's order: a directory sorts as if its name ended in `/`."""
+    """Format a tree in git's order: a directory sorts as if its name ended in `/`."""
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
     lines.sort(key=lambda line: line[0] + b"/" if line[1].is_tree else line[0])
     return b"".join(
@@ -80,49 +80,49 @@ def format_tree(entries: Iterable[Entry]) -> bytes:
 
 
 def parse_tree(data: bytes) -> dict[str, Entry]:
-    """Read a tree's entries by name, in stored order.
+    """Parse a tree: its entries by name, in stored order.
 
     Raises:
-        Corrupt: the bytes are no tree.
+        Corrupt: the bytes are not a tree.
     """
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
 
 
 def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[Entry | None, Entry | None]]:
-    """Return the former and the present entry of every name that differs between two trees, sorted by name.
+    """Return the old and the new entry of every name that differs between two trees, sorted by name.
 
-    Only those entries are made: of a directory of thousands a message changes one.
+    Only differing entries are parsed: a message changes one of thousands in a directory.
 
     Raises:
-        Corrupt: the bytes are no tree.
+        Corrupt: the bytes are not a tree.
     """
-    was, now = _line_set(old), _line_set(new)
-    entries = ((_entry(*line) for line in each) for each in (was - now, now - was))
-    before, after = ({entry.name: entry for entry in each} for each in entries)
+    old_lines, new_lines = _line_set(old), _line_set(new)
+    entries = ((_entry(*line) for line in lines) for lines in (old_lines - new_lines, new_lines - old_lines))
+    before, after = ({entry.name: entry for entry in side} for side in entries)
     return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
 
 
 def find_in_tree(data: bytes, name: str) -> Entry | None:
-    """Read the one entry of a tree that has this name; what comes behind it is not looked at.
+    """Return the entry of a tree with this name; None if there is none.
 
     Raises:
-        Corrupt: the bytes are no tree.
+        Corrupt: the bytes are not a tree.
     """
-    wanted = name.encode("utf-8", "surrogateescape")
-    return next((_entry(*line) for line in _read_lines(data) if line[1] == wanted), None)
+    encoded = name.encode("utf-8", "surrogateescape")
+    return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
 def _read_lines(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
     """Return mode, name and raw id of every entry."""
     lines: list[tuple[bytes, bytes, bytes]] = _TREE_LINE.findall(data)
-    if sum(map(len, chain.from_iterable(lines))) + 2 * len(lines) != len(data):  # the blank and the NUL of each
+    if sum(map(len, chain.from_iterable(lines))) + 2 * len(lines) != len(data):  # a space and a NUL for each entry
         raise Corrupt("a tree object is damaged", hint="see: scopes verify")
     return lines
 
 
 @lru_cache(maxsize=8)
 def _line_set(data: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
-    """Return the entries as a set; the state after one message is the state before the next."""
+    """Return the entries as a set; cached, because the state after one message is the state before the next."""
     return frozenset(_read_lines(data))
 
 
@@ -139,25 +139,25 @@ def format_commit(
     subject: str,
     trailers: Iterable[tuple[str, str]] = (),
 ) -> bytes:
-    """Write a commit whose author is its committer, in zone +0000.
+    """Format a commit whose author is its committer, in time zone +0000.
 
-    The time is clamped to what git can hold. A name is cleaned of what could forge a header line, a subject and a
-    trailer value of what would end their line.
+    The time is clamped to the range of git. Names are cleaned so that they cannot forge a header line; subject and
+    trailer values are put on one line.
     """
     who = f"{header_safe(author.name)} <{header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
     lines.append(one_line(subject))
-    written = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
-    if written:
-        lines += ["", *written]
+    trailer_lines = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
+    if trailer_lines:
+        lines += ["", *trailer_lines]
     return ("\n".join(lines) + "\n").encode()
 
 
 def parse_commit(oid: Oid, data: bytes) -> Commit:
-    """Read a commit.
+    """Parse a commit.
 
     Raises:
-        Corrupt: the bytes are no commit.
+        Corrupt: the bytes are not a commit.
     """
     text = data.decode("utf-8", "replace")
     if not text.startswith("tree "):
@@ -174,10 +174,10 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
 
 
 def parse_tip(oid: Oid, data: bytes) -> Tip:
-    """Read of a commit only which tree it has and from when it is.
+    """Parse only the tree and the time of a commit.
 
     Raises:
-        Corrupt: the bytes are no commit.
+        Corrupt: the bytes are not a commit.
     """
     if not data.startswith(b"tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
@@ -188,7 +188,7 @@ def parse_tip(oid: Oid, data: bytes) -> Tip:
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
-    r"""Put a text on one line: blanks folded, control characters written as `\xNN`, cut at `limit` code points."""
+    r"""Put a text on one line: collapse blanks, escape control characters as `\xNN`, cut at `limit` code points."""
     if limit is not None and len(text) > 20 * limit:
         text = text[: 20 * limit]
     line = _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
@@ -201,12 +201,12 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def header_safe(text: str) -> str:
-    """Clean a name for a header line; git refuses `<`, `>`, newline and an empty name."""
+    """Clean a name for a header line: git refuses `<`, `>`, newlines and empty names."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"
 
 
 def _parse_author(head: str) -> tuple[Identity, int]:
-    """Read what follows the parents: normally at once the author's line."""
+    """Parse the author line; it normally comes first after the parents."""
     line = head if head.startswith("author ") else head.partition("\nauthor ")[2]
     who, _, when = line.partition("\n")[0].partition("> ")
     seconds = when.partition(" ")[0]
@@ -220,7 +220,7 @@ def _parse_identity(who: str) -> Identity:
 
 
 def _parse_trailers(rest: str) -> dict[str, str]:
-    """Read the `Key: value` lines of the last paragraph; the first of a repeated key counts."""
+    """Parse the `Scopes-Key: value` lines of the last paragraph; the first value of a repeated key counts."""
     trailers: dict[str, str] = {}
     for line in rest.rpartition("\n\n")[2].split("\n"):
         if line.startswith("Scopes-"):

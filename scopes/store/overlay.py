@@ -1,7 +1,7 @@
-"""A store to write into in vain: it has all that another one has, and goes away with everything that was put into it.
+"""Temporary stores for dry runs: an overlay over an existing store, or an empty store.
 
-Reading goes through links, so that it costs nothing; new objects and packs get files of its own. Refs are the other
-store's own, so nothing may move one.
+An overlay reads the objects of the existing store through symbolic links and writes new objects and packs into its own
+directories, which are deleted afterwards. The refs are linked too, so an overlay must not move a ref.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from scopes.store.lock import LOCK_FILE, TURNSTILE_FILE
 from scopes.store.repository import Repository, open_repository
 
 _PACKS = ("objects", "pack")
-_OWN = {"objects", LOCK_FILE, TURNSTILE_FILE}
+_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 
 
 @contextmanager
 def overlay_of(repository: Repository) -> Iterator[Repository]:
-    """Open a shadow of a store for the time of a block; the store itself may be one that cannot be written.
+    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
 
     Raises:
-        Inaccessible: there is no room for temporary files.
+        Inaccessible: temporary files cannot be written.
     """
     with ExitStack() as stack:
         with translated("make a temporary store", gettempdir()):
             path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
             os.makedirs(os.path.join(path, *_PACKS))
-            _link_entries(repository.path, path, _OWN)
+            _link_entries(repository.path, path, _NOT_LINKED)
             _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
             _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
-        shadow = open_repository(path)
-        shadow.caller = repository.caller
-        yield shadow
+        overlay = open_repository(path)
+        overlay.caller = repository.caller
+        yield overlay
 
 
 @contextmanager
 def empty_store() -> Iterator[Repository]:
-    """Open a new store for the time of a block: what is said of a place where there is none yet.
+    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
     Raises:
-        Inaccessible: there is no room for temporary files.
+        Inaccessible: temporary files cannot be written.
     """
-    with TemporaryDirectory(prefix="scopes-") as folder:
-        path = os.path.join(folder, "store")
+    with TemporaryDirectory(prefix="scopes-") as directory:
+        path = os.path.join(directory, "store")
         create_store(path)
         yield open_repository(path)
 
 
-def _link_entries(source: str, target: str, left_out: Container[str] = ()) -> None:
+def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
     for name in os.listdir(source):
-        if name not in left_out:
+        if name not in excluded:
             os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))

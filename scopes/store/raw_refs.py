@@ -1,7 +1,7 @@
-"""Reading many refs at once from their files: libgit2's iterator takes no prefix and opens every ref of the store.
+"""Read many refs from their files: libgit2's iterator takes no prefix and opens every ref of the store.
 
-A ref stands in a file of its own or else in `packed-refs`. The files come first and `packed-refs` after them, as in
-git: packing writes a ref there before it takes its file away.
+A ref is in a file of its own (a loose ref) or in `packed-refs`. Loose refs are read first and `packed-refs` after them,
+as git does: packing writes a ref into `packed-refs` before it removes the file.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
+from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import SYMBOLIC
 
 _LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
+_PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
 _LONGEST_REF = 4096
-_HEXADECIMAL = "0123456789abcdef"
 
 
 class RefFiles(NamedTuple):
-    """What the files of refs say at one moment: those with a file of their own, damaged ones as None, and the rest."""
+    """The content of the ref files: loose refs by name (None if damaged), and the bytes of `packed-refs`."""
 
     loose: dict[str, str | None]
     packed: bytes
 
     def state_of(self, prefixes: tuple[str, ...]) -> str:
-        """Return a short text that differs where a ref with one of the prefixes may differ.
+        """Return a digest that changes whenever a ref with one of the prefixes changes.
 
-        It also differs where the same refs lie otherwise in their files, or another one in `packed-refs` does.
+        It also changes if such refs are packed, or if any other ref in `packed-refs` changes.
         """
         digest = hashlib.sha256(self.packed)
         loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
@@ -37,15 +38,17 @@ class RefFiles(NamedTuple):
         return digest.hexdigest()
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        """Return every ref whose name begins with one of the prefixes, sorted by name; a symbolic one as `ref: <name>`.
+        """Return all refs whose names begin with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`.
 
-        A ref whose own file is damaged is left out, and so is what `packed-refs` has of it, which is older.
+        A ref whose loose file is damaged is left out; its value in `packed-refs` is older and is not used.
 
         Raises:
             Corrupt: `packed-refs` is damaged.
         """
-        found = _parse_packed(self.packed, prefixes) | self.loose
-        return {name: value for name, value in sorted(found.items()) if value is not None}
+        if not _PACKED.fullmatch(self.packed):
+            raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
+        refs: dict[str, str | None] = {**parse_packed_refs(self.packed, prefixes), **self.loose}
+        return {name: value for name, value in sorted(refs.items()) if value is not None}
 
 
 def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
@@ -55,12 +58,7 @@ def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
         OSError: a file cannot be read.
     """
     loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix))}
-    try:
-        with open(os.path.join(store, "packed-refs"), "rb") as file:
-            packed = file.read()
-    except FileNotFoundError:
-        packed = b""
-    return RefFiles(loose, packed)
+    return RefFiles(loose, read_packed_refs(store))
 
 
 def _split(prefix: str) -> tuple[str, str]:
@@ -69,13 +67,13 @@ def _split(prefix: str) -> tuple[str, str]:
 
 
 def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, str | None]]:
-    """Yield every ref that has a file below a directory, with None for a damaged one."""
+    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged."""
     try:
         with os.scandir(os.path.join(store, directory)) as entries:
-            here = [entry for entry in entries if entry.name.startswith(start)]
+            matching = [entry for entry in entries if entry.name.startswith(start)]
     except (FileNotFoundError, NotADirectoryError):
         return
-    for entry in here:
+    for entry in matching:
         name = f"{directory}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _walk_loose(store, name, "")
@@ -83,7 +81,7 @@ def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, s
             try:
                 yield name, _read_loose(entry.path)
             except FileNotFoundError:
-                continue  # deleted, or packed, which is read next
+                continue  # deleted, or packed: `packed-refs` is read next
 
 
 def _read_loose(path: str) -> str | None:
@@ -96,18 +94,3 @@ def _read_loose(path: str) -> str | None:
     if match is None:
         return None
     return match["oid"] or SYMBOLIC + match["name"]
-
-
-def _parse_packed(packed: bytes, prefixes: tuple[str, ...]) -> dict[str, str | None]:
-    *lines, rest = packed.decode("utf-8", "surrogateescape").split("\n")
-    found: dict[str, str | None] = {}
-    for line in lines:
-        oid, _, name = line.partition(" ")
-        if len(oid) == 40 and name and not oid.strip(_HEXADECIMAL):
-            if name.startswith(prefixes):
-                found[name] = oid
-        elif not line.startswith(("#", "^")):
-            rest += line
-    if rest:
-        raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
-    return found

@@ -1,6 +1,6 @@
-"""Where a ref was earlier: git's reflog, which also remembers every append.
+"""Read git's reflogs: the earlier values of refs, including every append.
 
-Read as a file, since libgit2 opens it through its ref only: a ref that vanished has nothing else left.
+The files are read directly: libgit2 opens a reflog through its ref only, and a lost ref has nothing but its reflog.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scopes.ids import Oid
 from scopes.store.repository import Repository
 
-NOTHING = Oid("0" * 40)
+NULL_OID = Oid("0" * 40)
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) [^\t]*> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
 
 
@@ -27,7 +27,7 @@ class RefMove(NamedTuple):
 
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
-    """Yield the moves of a ref, newest first; nothing where its reflog is missing or unreadable."""
+    """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable."""
     try:
         with open(os.path.join(repository.path, "logs", ref), "rb") as file:
             lines = file.read().split(b"\n")
@@ -41,16 +41,16 @@ def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
 
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
-    """Return what the ref pointed at, at a moment in whole seconds since 1970; None when that is before its reflog."""
+    """Return the value of a ref at a time in seconds since 1970; None before the reflog and after a deletion."""
     for move in walk_moves(repository, ref):
         if move.time <= seconds:
-            return None if move.new == NOTHING else move.new
+            return None if move.new == NULL_OID else move.new
     return None
 
 
 def list_logged_refs(repository: Repository, prefixes: tuple[str, ...]) -> list[str]:
-    """Return the refs below the prefixes that have a reflog, sorted by name; git removes it together with its ref."""
+    """Return the refs with one of the prefixes that have a reflog, sorted by name; git deletes both together."""
     top = os.path.join(repository.path, "logs")
     paths = (os.path.join(here, name) for here, _, files in os.walk(top) for name in files)
-    found = (os.path.relpath(path, top) for path in paths if not path.endswith(".lock"))
-    return sorted(ref for ref in found if ref.startswith(prefixes))
+    logged = (os.path.relpath(path, top) for path in paths if not path.endswith(".lock"))
+    return sorted(ref for ref in logged if ref.startswith(prefixes))

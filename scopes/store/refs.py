@@ -1,12 +1,12 @@
-"""The naming scheme of refs: which name holds what, and which names cannot stand beside each other.
+"""The names of refs, and conflicts between names.
 
 refs/heads/<conversation>/<branch>        branch tips
-refs/scopes/meta/<conversation>           what may change about a conversation
+refs/scopes/meta/<conversation>           the metadata of a conversation
 refs/scopes/active/<conversation>         symbolic: its active branch
 refs/scopes/operations                    the operation log
-refs/scopes/memory                        what is remembered of conversations
-refs/scopes/pending                       the commit point of an operation whose refs are still moving
-refs/scopes/trash/<conversation>/<operation>/...   what delete moved away
+refs/scopes/memory                        the memory entries of conversations
+refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
+refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
 
 from __future__ import annotations
@@ -27,54 +27,54 @@ SYMBOLIC = "ref: "
 
 
 def branch_ref(conversation: ConversationId, branch: BranchName) -> str:
-    """Name the ref of a branch's tip."""
+    """Return the ref of a branch."""
     return f"{HEADS}{conversation}/{branch}"
 
 
 def meta_ref(conversation: ConversationId) -> str:
-    """Name the ref of a conversation's metadata."""
+    """Return the ref of a conversation's metadata."""
     return META + conversation
 
 
 def active_ref(conversation: ConversationId) -> str:
-    """Name the symbolic ref of a conversation's active branch."""
+    """Return the symbolic ref of a conversation's active branch."""
     return ACTIVE + conversation
 
 
 def trash_ref(conversation: ConversationId, operation: OperationId, ref: str) -> str:
-    """Name the place to which an operation's delete moves a ref."""
+    """Return the trash ref to which a deleting operation moves a ref."""
     kind, _, rest = ref.removeprefix("refs/").removeprefix("scopes/").partition("/")
     tail = rest.removeprefix(conversation).lstrip("/")
     return f"{TRASH}{conversation}/{operation}/{kind}" + (f"/{tail}" if tail else "")
 
 
 def split_branch_ref(ref: str) -> tuple[ConversationId, BranchName] | None:
-    """Tell conversation and branch of a branch ref; None for any other ref."""
+    """Return conversation and branch of a branch ref; None for any other ref."""
     if not ref.startswith(HEADS):
         return None
     conversation, slash, branch = ref[len(HEADS) :].partition("/")
     return (ConversationId(conversation), BranchName(branch)) if slash else None
 
 
-def check_side_by_side(existing: Iterable[str], added: Iterable[str]) -> None:
-    """Refuse refs that cannot exist together: `x` beside `x/y`, and `X` beside `x` (equal on many file systems).
+def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
+    """Refuse new refs that conflict with others: `x` with `x/y`, and `X` with `x` (equal on many file systems).
 
     Raises:
-        Invalid: names the ref that is in the way.
+        Invalid: a new ref conflicts with an existing one or with another new one; the message names both.
     """
-    neighbours = RefNameConflicts(existing)
+    conflicts = RefNameConflicts(existing)
     for ref in added:
-        other = neighbours.find_in_the_way(ref)
+        other = conflicts.find(ref)
         if other is not None:
             raise Invalid(
-                f"{_shown(ref)!a} cannot stand beside {_shown(other)!a}",
-                hint="a name cannot also be the first part of another, nor differ in upper and lower case only",
+                f"{_shown(ref)!a} cannot exist together with {_shown(other)!a}",
+                hint="a name cannot be the first part of another name or differ from it only in upper and lower case",
             )
-        neighbours.add(ref)
+        conflicts.add(ref)
 
 
 class RefNameConflicts:
-    """Refs that exist, or are about to; tells which of them another cannot stand beside."""
+    """A set of refs that finds the one with which a new ref conflicts."""
 
     def __init__(self, existing: Iterable[str]) -> None:
         self._taken: dict[str, str] = {}
@@ -83,7 +83,7 @@ class RefNameConflicts:
             self.add(ref)
 
     def add(self, ref: str) -> None:
-        """Take one more ref in."""
+        """Add a ref to the set."""
         folded = ref.casefold()
         self._taken[folded] = ref
         slash = folded.rfind("/")
@@ -91,8 +91,8 @@ class RefNameConflicts:
             self._directories[folded[:slash]] = ref
             slash = folded.rfind("/", 0, slash)
 
-    def find_in_the_way(self, ref: str) -> str | None:
-        """Return a ref that a new one cannot stand beside, or None."""
+    def find(self, ref: str) -> str | None:
+        """Return a ref of the set with which a new ref conflicts; None if there is none."""
         folded = ref.casefold()
         if folded in self._taken or folded in self._directories:
             return self._taken.get(folded) or self._directories[folded]

@@ -1,7 +1,7 @@
-"""An open store: reading and writing objects and seeing its refs. Moving refs is `transaction`'s business alone.
+"""An open store: read and write objects, and read refs. Only `transaction` moves refs.
 
-Readers take no lock. While an operation is between its commit point and its last ref, the marker ref names it, and
-every reader sees the operation's new values instead of what the ref files say.
+Readers take no lock. Between the commit point of an operation and the move of its last ref, a marker ref points at the
+operation, and every reader uses the operation's new values instead of the values in the ref files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.error_translation import is_missing, refusal
 from scopes.store.init import FORMAT_VERSION, is_store
@@ -30,20 +30,20 @@ KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5
-_BEFORE_LIBGIT2S_OWN = 3
+_PRIORITY_ABOVE_LIBGIT2 = 3
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
-_Seen = TypeVar("_Seen")
+_Value = TypeVar("_Value")
 
 
 class Caller(NamedTuple):
-    """Who uses the store, and with which command line: what the operation log keeps."""
+    """The user and the command line that the operation log records."""
 
     actor: str = "unknown"
     command: str = ""
 
 
 class Objects(Protocol):
-    """Where objects are read from and written to: the store itself, or a pack in the making."""
+    """An object database: the store itself, or a pack that is being written."""
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound."""
@@ -53,7 +53,7 @@ class Objects(Protocol):
 
 
 class Repository:
-    """One store, open for reading; `committed` says what was done since the last reply, for an interrupt's message."""
+    """One open store. `committed` describes the last commit, for the message after an interrupt."""
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
         self.path = path
@@ -67,27 +67,27 @@ class Repository:
         self.committed: str | None = None
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
-        self._packs = pygit2.Odb()  # libgit2's own reader of loose objects would be asked for every packed one
+        self._packs = pygit2.Odb()  # without libgit2's loose backend, which would be asked for every packed object
         self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
         self._last_was_packed = True
 
     @cached_property
     def walker(self) -> pygit2.Repository:
-        """A handle for libgit2's own walks over history, which its own reader of loose objects may never end."""
+        """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
         git = pygit2.Repository(self.path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
-        git.odb.add_backend(LooseReader(self._objects), _BEFORE_LIBGIT2S_OWN)
+        git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
 
     def require_writable(self) -> None:
-        """Refuse to write into a store of a newer format.
+        """Raise TooNew if the store has a newer format.
 
         Raises:
-            TooNew: always in such a store.
+            TooNew: the format of the store is newer than this version of scopes.
         """
         if self.format_version > FORMAT_VERSION:
             raise TooNew(
                 f"the store has format {self.format_version}, this scopes writes format {FORMAT_VERSION}",
-                hint="update scopes; reading what this version understands still works",
+                hint="update scopes; reading still works as far as this version knows the format",
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
@@ -95,7 +95,7 @@ class Repository:
 
         Raises:
             NotFound: the store has no such object.
-            Corrupt: the object is there and damaged.
+            Corrupt: the object is damaged.
         """
         try:
             found = self._find(oid)
@@ -108,9 +108,10 @@ class Repository:
         return found
 
     def _find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Look among the packs first where the object before was there: neighbours lie together, and a miss is dear.
+        """Find an object among loose objects and packs; packs first if the previous object was packed.
 
-        The packs also come last, since what was loose a moment ago may be packed by now.
+        Objects that are read together are usually stored together, and a miss is slow. The packs are tried last too,
+        because a loose object may have been packed a moment ago.
         """
         found = self._find_packed(oid) if self._last_was_packed else None
         if found is None:
@@ -122,7 +123,7 @@ class Repository:
 
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
         if len(oid) != _OID_LENGTH:
-            return None  # to libgit2 a shorter one is the beginning of some object's
+            return None  # libgit2 takes a shorter id as a prefix
         try:
             code, data = self._packs.read(oid)
         except KeyError:
@@ -130,7 +131,7 @@ class Repository:
         return KINDS[code], data
 
     def has(self, oid: Oid) -> bool:
-        """Tell whether the object is in the store."""
+        """Return True if the object is in the store."""
         return self._odb.exists(oid)
 
     def write(self, kind: str, data: bytes) -> Oid:
@@ -143,24 +144,24 @@ class Repository:
             try:
                 return Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
-                # A plain git that repacks beside us takes a directory away between two steps of ours.
+                # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):
                     raise refusal("write to the store", self.path, error, writing=True) from error
-        raise AssertionError  # the last try has returned or raised
+        raise AssertionError  # not reached: the last try returns or raises
 
     def find_ref(self, name: str) -> str | None:
-        """Return what a ref points at (`ref: <name>` when symbolic), or None."""
-        value, pending = self._consistently(lambda: self.raw_ref(name))
+        """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist."""
+        value, pending = self._read_consistently(lambda: self.raw_ref(name))
         return pending.get(name, value)
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
-        """Return every ref below the prefixes (all of them when none is given) with its value, sorted by name."""
-        seen, pending = self._consistently(lambda: self._raw_refs(prefixes))
-        seen.pop(names.PENDING, None)
-        return _overlaid(seen, pending, prefixes) if pending else seen
+        """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
+        values, pending = self._read_consistently(lambda: self._raw_refs(prefixes))
+        values.pop(refs.PENDING, None)
+        return _with_pending(values, pending, prefixes) if pending else values
 
     def raw_ref(self, name: str) -> str | None:
-        """Return a ref's value on disk, without looking at the marker."""
+        """Return the value of a ref on disk, without the values of a pending operation."""
         try:
             reference = self.git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
@@ -170,7 +171,7 @@ class Repository:
         return None if reference is None else _value(reference)
 
     def ref_files(self, *prefixes: str) -> RefFiles:
-        """Return what the files of refs say, without looking at the marker."""
+        """Read the ref files with these prefixes, without the values of a pending operation."""
         try:
             return read_ref_files(self.path, prefixes)
         except OSError as error:
@@ -180,23 +181,23 @@ class Repository:
         prefixes = prefixes or ("refs/",)
         return self.ref_files(*prefixes).list_refs(prefixes)
 
-    def _consistently(self, look: Callable[[], _Seen]) -> tuple[_Seen, dict[str, str | None]]:
-        """Look until nothing moved several refs meanwhile; return also what a pending operation says."""
+    def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
+        """Call `read` until no operation ran at the same time; return also the new values of a pending operation."""
         while True:
-            before = self._standing()
-            seen = look()
-            if self._standing() == before:
+            before = self._read_stamp()
+            value = read()
+            if self._read_stamp() == before:
                 pending = self.find_pending(*before[:2])
-                return seen, {} if pending is None else _values_after(*pending)
+                return value, {} if pending is None else _values_after(*pending)
 
-    def _standing(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
-        """Return what differs once refs may have moved under a reader.
+    def _read_stamp(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
+        """Return a stamp that changes whenever several refs may have moved.
 
-        The marker comes first and the operation log second: an operation that began and ended between two looks has
-        left no marker, but has advanced the log before it took the marker away. Packing moves refs from their files
-        into `packed-refs`, so a reader that has listed one before and reads the other after misses them.
+        The marker is read before the operation log: an operation that began and ended between two stamps leaves no
+        marker, but it moves the log before it deletes the marker. The stamp includes `packed-refs`, because packing
+        moves refs there, and a reader that listed loose refs before and reads `packed-refs` after would miss changes.
         """
-        marker, operations = self.raw_ref(names.PENDING), self.raw_ref(names.OPERATIONS)
+        marker, operations = self.raw_ref(refs.PENDING), self.raw_ref(refs.OPERATIONS)
         try:
             status = os.stat(os.path.join(self.path, "packed-refs"))
         except OSError:
@@ -204,15 +205,15 @@ class Repository:
         return marker, operations, (status.st_ino, status.st_mtime_ns)
 
     def find_pending(self, marker: str | None, operations: str | None) -> tuple[Oid, Operation] | None:
-        """Return the operation whose refs still have to move, given the marker and the log's tip.
+        """Return the operation whose refs are not all moved yet, given the values of marker and operation log.
 
-        A marker whose operation the log holds came back from the dead (a power cut, or a plain `git pack-refs` beside
-        us): the operation was finished long ago.
+        If the log contains the operation of the marker, it is finished, and the marker is stale: a power cut or a
+        `git pack-refs` at the same time restored it.
         """
         if marker is None or marker == operations:
             return None
         operation = read_operation(self, Oid(marker))
-        with contextlib.suppress(pygit2.GitError, Corrupt):  # damage further down the log: what the marker says holds
+        with contextlib.suppress(pygit2.GitError, Corrupt):  # the log is damaged: trust the marker
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation
@@ -221,18 +222,20 @@ class Repository:
 def open_repository(
     path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
 ) -> Repository:
-    """Open a store; `overrides` are the settings of the environment and the flags.
+    """Open a store; `overrides` are settings from environment variables and flags.
 
     Raises:
-        NotFound: there is none at `path`.
-        Corrupt: it is something else, or a kind of repository that libgit2 cannot read.
-        Inaccessible: permission, or another user's store.
+        NotFound: there is no store at `path`.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
+        Inaccessible: permission denied, or the store belongs to another user.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-            raise Corrupt(f"{path} is no scopes store", hint="name the store with --store, or make one: scopes init")
-        raise NotFound(f"there is no store at {path} yet", hint="make one: scopes init, or: scopes conversations new")
-    _shield_from_unreadable_home()
+            raise Corrupt(
+                f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
+            )
+        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes conversations new")
+    _skip_unreadable_home()
     try:
         git = pygit2.Repository(path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
     except (pygit2.GitError, OSError) as error:
@@ -259,8 +262,8 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     return refusal(f"open the store {path}", path, error)
 
 
-def _shield_from_unreadable_home() -> None:
-    """Keep libgit2 from failing on a home directory that this process may not read."""
+def _skip_unreadable_home() -> None:
+    """Keep libgit2 from failing if this process may not read the home directory."""
     level = pygit2.enums.ConfigLevel.GLOBAL
     home = pygit2.settings.search_path[level]
     if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
@@ -268,10 +271,10 @@ def _shield_from_unreadable_home() -> None:
 
 
 def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
-    """Read an object of a kind, or raise NotFound or Corrupt."""
+    """Return the bytes of an object of this kind, or raise NotFound or Corrupt."""
     found, data = objects.read(oid)
     if found != kind:
-        raise Corrupt(f"object {oid} should be a {kind}", hint="see: scopes verify")
+        raise Corrupt(f"object {oid} is not a {kind}", hint="see: scopes verify")
     return data
 
 
@@ -281,7 +284,7 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
 
 
 def read_tip(objects: Objects, oid: Oid) -> Tip:
-    """Read of a commit only its tree and time, or raise NotFound or Corrupt."""
+    """Read only the tree and the time of a commit, or raise NotFound or Corrupt."""
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
@@ -294,29 +297,29 @@ def read_operation(objects: Objects, commit: Oid) -> Operation:
     """Read the record of an operation, or raise NotFound or Corrupt."""
     entry = read_tree(objects, read_commit(objects, commit).tree).get(OPERATION_FILE)
     if entry is None:
-        raise Corrupt(f"commit {commit} should be an operation", hint="see: scopes verify")
+        raise Corrupt(f"commit {commit} is not an operation", hint="see: scopes verify")
     return decode_operation(objects.read(entry.oid)[1])
 
 
 def _damage(oid: Oid) -> Corrupt:
-    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} should be the id of an object"
+    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
     return Corrupt(what, hint="see: scopes verify")
 
 
 def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {names.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
+    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
 
 
 def _value(reference: pygit2.Reference) -> str:
     target = reference.target
-    return names.SYMBOLIC + target if isinstance(target, str) else str(target)
+    return refs.SYMBOLIC + target if isinstance(target, str) else str(target)
 
 
-def _overlaid(seen: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
-    merged: dict[str, str | None] = {**seen, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
+def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
     return {name: value for name, value in sorted(merged.items()) if value is not None}
 
 
 def library_versions() -> str:
-    """Name the versions of pygit2 and libgit2."""
+    """Return the names and versions of the git libraries."""
     return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"

@@ -1,4 +1,4 @@
-"""Ctrl-C between a commit point and the word that it happened: held back until both are done."""
+"""Defer SIGINT, SIGTERM and SIGHUP until the success of a commit is recorded."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Deliver interrupts only after the block, however many threads there are."""
+    """Deliver these signals after the block; has no effect outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
-    # Where there are other threads, the kernel gives a signal to one of those, and Python calls its handler here.
-    handlers = {held: signal.signal(held, lambda number, _: came.append(number)) for held in _HELD}
+    received: list[int] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
+    # If there are other threads, the kernel delivers the signal to one of them, and Python runs its handler here.
+    handlers = {deferred: signal.signal(deferred, lambda number, _: received.append(number)) for deferred in _DEFERRED}
     try:
         yield
     finally:
-        for held, handler in handlers.items():
-            signal.signal(held, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number in came:
-            signal.raise_signal(number)
+        for signal_number in received:
+            signal.raise_signal(signal_number)

@@ -1,7 +1,6 @@
-"""Nested trees as flat maps from path to blob: reading one path, walking all, and writing a few changes.
+"""Use nested trees as flat maps from path to blob: read one path, walk all paths, write changes.
 
-An unchanged subtree keeps its object, so carrying state forward from message to message costs one tree per level that
-changed.
+An unchanged subtree keeps its object, so a new state costs one tree object for each level that changed.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, compare_trees, f
 from scopes.store.repository import Objects, read_data, read_tree
 
 Change = bytes | Oid | None
-"""What becomes of a path: new bytes, a blob that is stored already, or nothing any more."""
+"""The new content of a path: bytes, the id of a stored blob, or None to delete the path."""
 
 
 def find_entry(objects: Objects, tree: Oid, path: str) -> Entry | None:
-    """Return the entry at a path of components joined by `/`, or None."""
+    """Return the entry at a path; None if there is none."""
     entry: Entry | None = Entry("", tree, is_tree=True)
     for name in path.split("/"):
         if entry is None or not entry.is_tree:
@@ -27,7 +26,7 @@ def find_entry(objects: Objects, tree: Oid, path: str) -> Entry | None:
 
 
 def find_blob(objects: Objects, tree: Oid, path: str) -> bytes | None:
-    """Return the bytes at a path, or None where there is no file."""
+    """Return the bytes of the file at a path; None if there is no file."""
     entry = find_entry(objects, tree, path)
     return None if entry is None or entry.is_tree else read_blob(objects, entry.oid)
 
@@ -38,21 +37,21 @@ def read_blob(objects: Objects, oid: Oid) -> bytes:
 
 
 def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[str, Oid]]:
-    """Yield path and blob id of every file below a tree, in stored order."""
-    stack = [(prefix, tree, True)]  # of our own: a tree from outside may be deeper than Python recurses
+    """Yield path and blob id of every file in a tree, in stored order."""
+    stack = [(prefix, tree, True)]  # not recursive: a foreign tree may be deeper than Python's recursion limit
     while stack:
         path, oid, is_tree = stack.pop()
         if is_tree:
-            below = reversed(read_tree(objects, oid).values())
-            stack.extend((f"{path}{e.name}/" if e.is_tree else path + e.name, e.oid, e.is_tree) for e in below)
+            children = reversed(read_tree(objects, oid).values())
+            stack.extend((f"{path}{e.name}/" if e.is_tree else path + e.name, e.oid, e.is_tree) for e in children)
         else:
             yield path, oid
 
 
 def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[tuple[str, Oid | None, Oid | None]]:
-    """Yield path, former and present blob of every file that differs between two trees; None is an absent one.
+    """Yield path, old blob and new blob of every file that differs between two trees; None for a missing file.
 
-    Subtrees that are equal are not opened, so the cost is that of the change.
+    Equal subtrees are not read, so the cost depends on the changes alone.
     """
     stack = [("", old, new)]
     while stack:
@@ -73,25 +72,25 @@ def _entries(objects: Objects, tree: Oid | None) -> dict[str, Entry]:
 
 
 def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid:
-    """Write a tree that differs from `tree` (None: the empty one) in the given paths only; return its id."""
+    """Write a copy of `tree` (None: the empty tree) with changes at the given paths; return its id."""
     return _update(objects, tree, changes) or objects.write(TREE, b"")
 
 
 def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid | None:
-    """Do one level; None when nothing is left, since git keeps no empty directories."""
+    """Update one level; return None if it is empty, since git stores no empty directories."""
     entries = _entries(objects, tree)
-    below: dict[str, dict[str, Change]] = {}
+    subtrees: dict[str, dict[str, Change]] = {}
     for path, change in changes.items():
         name, slash, rest = path.partition("/")
         if slash:
-            below.setdefault(name, {})[rest] = change
+            subtrees.setdefault(name, {})[rest] = change
         elif change is None:
             if name in entries and not entries[name].is_tree:
                 del entries[name]
         else:
             blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
             entries[name] = Entry(name, blob, is_tree=False)
-    for name, inner in below.items():
+    for name, inner in subtrees.items():
         old = entries.get(name)
         subtree = _update(objects, old.oid if old is not None and old.is_tree else None, inner)
         if subtree is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from scopes.conversation.append import plain_message
-from scopes.conversation.merge import Conflicted, merge
+from scopes.conversation.merge import MergeConflicted, merge
 from scopes.ids import Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
@@ -96,7 +96,7 @@ class Fork:
         self._work.settle()
         done = []
         seconds = wall(lambda: done.append(merge(repository, "conv-001", "idea", target="main")))
-        assert not isinstance(done[0], Conflicted)
+        assert not isinstance(done[0], MergeConflicted)
         return seconds
 
     def run_git(self, words: list[str]) -> float:

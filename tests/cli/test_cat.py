@@ -1,4 +1,4 @@
-"""`scopes conv cat`, the whole command."""
+"""`scopes conv cat`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def cat(tmp_path, source):
     return run
 
 
-def test_an_original_is_part_of_its_source(cat, tmp_path):
+def test_original_prints_a_part_of_the_source(cat, tmp_path):
     done = cat("--original")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
     assert done.stdout in (tmp_path / "a.jsonl").read_text()
 
 
-def test_the_stored_line_is_another_form(cat):
+def test_raw_prints_the_stored_json(cat):
     assert json.loads(cat("--raw").stdout)["v"] == 1
     done = cat("--raw", "--original")
     assert done.returncode == 2

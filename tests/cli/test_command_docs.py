@@ -1,4 +1,4 @@
-"""A verb taken to pieces."""
+"""The documentation of a command, built from its function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def state():
     return inspect_command(TABLE, TABLE.commands["conversations", "state"])
 
 
-def test_the_first_line_is_the_summary_and_the_examples_stand_apart(state):
+def test_a_docstring_is_split_into_summary_text_and_examples(state):
     assert state.summary == "Print the settings of this run."
     assert state.text == "A paragraph that is\nwrapped."
     assert state.examples.splitlines() == [
@@ -33,13 +33,13 @@ def test_the_first_line_is_the_summary_and_the_examples_stand_apart(state):
     ]
 
 
-def test_a_verb_without_text_or_examples_has_none():
+def test_a_command_without_text_or_examples_has_none():
     bare = inspect_command(TABLE, TABLE.commands["conversations", "many"])
     assert (bare.text, bare.examples, bare.arguments, bare.options) == ("", "", (), ())
     assert bare.usage == "scopes conv many"
 
 
-def test_arguments_are_named_as_people_see_them(state):
+def test_arguments_have_their_placeholder_as_name(state):
     assert state.arguments == (
         ParameterDocs((), "CONV", "Which conversation", required=True),
         ParameterDocs((), "TEXT", "What to say", repeated=True),
@@ -57,17 +57,17 @@ def test_a_switch_has_no_value(state):
     assert nul.label == "-z, --nul"
 
 
-def test_a_required_option_stands_in_the_usage_line():
+def test_a_required_option_is_in_the_usage_line():
     command = Command(("conversations", "needy"), "", "Need", "tests.cli.test_command_docs:needy")
     assert inspect_command(TABLE, command).usage == "scopes conv needy --as AGENT"
 
 
-def test_global_options_are_described_like_a_verbs_own():
+def test_global_options_are_documented_like_command_options():
     parts = inspect_global_options()
     assert [part.names for part in parts] == [option.names for option in GLOBAL_OPTIONS]
     assert next(part for part in parts if "--color" in part.names).choices == ("auto", "always", "never")
 
 
-def test_the_parser_of_a_verb_has_no_options_but_its_own():
+def test_the_parser_of_a_command_has_only_its_own_options():
     parser = build_parser(TABLE.commands["conversations", "state"])
     assert [p.name for p in parser.params] == ["conversation", "text", "branch", "kind", "limit", "nul"]

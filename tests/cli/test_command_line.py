@@ -1,4 +1,4 @@
-"""Splitting a command line into options, verb and rest."""
+"""Splitting a command line into options, command and arguments."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ APPEND = ("conversations", "append")
     "typed",
     ["ai conversations append", "ai conv append", "conversations append", "conv append"],
 )
-def test_every_spelling_of_a_group_leads_to_the_same_verb(typed):
+def test_every_name_of_a_group_leads_to_the_same_command(typed):
     line = split_words(TABLE, [*typed.split(), "conv-001", "hello"])
     assert line.command is not None
     assert line.command.path == APPEND
     assert line.rest == ["conv-001", "hello"]
 
 
-def test_the_verbs_at_the_top_are_found_with_and_without_ai():
+def test_top_level_commands_are_found_with_and_without_ai():
     assert split_words(TABLE, ["undo"]).path == ("conversations", "undo")
     assert split_words(TABLE, ["ai", "undo"]).path == ("conversations", "undo")
 
 
-def test_a_group_within_a_group_is_followed():
+def test_a_command_in_a_nested_group_is_found():
     line = split_words(TABLE, ["conv", "operations", "show", "x"])
     assert line.path == ("conversations", "operations", "show")
     assert line.rest == ["x"]
@@ -37,26 +37,26 @@ def test_a_group_within_a_group_is_followed():
 @pytest.mark.parametrize(
     "leading", [["-C", "dir"], ["-Cdir"], ["--store=x"], ["--store", "x"], ["-qv"], ["-qC", "dir"]]
 )
-def test_options_before_the_verb_keep_their_values(leading):
+def test_options_before_the_command_keep_their_values(leading):
     line = split_words(TABLE, [*leading, "conv", "append", "x"])
     assert line.leading == leading
     assert line.path == APPEND
     assert line.rest == ["x"]
 
 
-def test_options_between_group_and_verb_count_as_before_the_verb():
+def test_options_between_group_and_command_are_global_options():
     line = split_words(TABLE, ["conv", "--json", "append", "-q"])
     assert line.leading == ["--json"]
     assert line.rest == ["-q"]
 
 
-def test_what_follows_the_verb_is_left_alone():
+def test_words_after_the_command_are_not_parsed():
     rest = ["--", "--json", "-x", "", "undo"]
     assert split_words(TABLE, ["conv", "append", *rest]).rest == rest
 
 
 @pytest.mark.parametrize("word", ["appendd", "", "-", "--", "--bogus", "-x", "-Cx/../y="])
-def test_a_word_that_names_nothing_is_reported(word):
+def test_an_unknown_word_is_reported(word):
     line = split_words(TABLE, ["conv", word])
     assert line.unknown == (None if word.startswith("-C") else word)
     assert line.command is None
@@ -67,13 +67,13 @@ def test_version_is_a_command_however_it_is_spelled():
     assert split_words(TABLE, ["conv", "--version"]).unknown == "--version"
 
 
-def test_help_before_the_verb_is_noticed():
+def test_help_before_the_command_is_recognized():
     assert split_words(TABLE, ["conv", "-h"]).wants_help
     assert split_words(TABLE, ["--help"]).wants_help
     assert not split_words(TABLE, ["-C", "--help", "conv"]).wants_help
 
 
-def test_an_option_whose_value_is_still_to_come_waits():
+def test_a_final_option_without_its_value_is_reported():
     assert split_words(TABLE, ["--store"]).missing_value == "--store"
     assert split_words(TABLE, ["--store", "x"]).missing_value is None
 

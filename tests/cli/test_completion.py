@@ -1,4 +1,4 @@
-"""Completion: what may stand in the place of the last word."""
+"""The candidates of completion for the last word of a command line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_first_word_is_a_group_or_a_command(words):
     assert words("ai", "conv") == ["conversations", "conv"]
 
 
-def test_behind_a_group_stand_its_verbs(words):
+def test_after_a_group_its_commands_complete(words):
     assert words("conv", "s") == ["state"]
     assert words("ai", "conversations", "w") == ["wait"]
     assert words("conv", "operations", "", table=PRODUCT) == ["list", "show"]
@@ -43,26 +43,26 @@ def test_commands_come_with_their_summary(store):
     assert complete(TABLE, ["conv", "wai"], {}) == [("wait", "Wait for a signal")]
 
 
-def test_a_dash_asks_for_options_of_the_verb_and_of_all(words):
+def test_a_dash_completes_to_command_and_global_options(words):
     assert words("conv", "state", "--")[:3] == ["--branch", "--kind", "--limit"]
     assert words("conv", "state", "--no-") == ["--no-pager", "--no-hints", "--no-input"]
     assert words("--j") == words("conv", "--j") == ["--json"]
     assert words("conv", "state", "-z") == ["-z"]
 
 
-def test_conversations_complete_at_their_place(words):
+def test_conversations_complete_as_an_argument(words):
     assert words("conv", "state", "") == ["conv-001", "conv-002", "login-bug"]
     assert words("conv", "state", "l") == ["login-bug"]
     assert words("state", "--json", "-q", "l") == ["login-bug"]
 
 
-def test_branches_complete_behind_their_conversation(words):
+def test_branches_complete_after_their_conversation(words):
     assert words("conv", "state", "conv-001", "--branch", "") == ["analysis/security", "main"]
     assert words("conv", "state", "conv-001", "-b", "m") == ["main"]
     assert words("conv", "state", "--branch", "m", "conv-001", "--branch", "a") == ["analysis/security"]
 
 
-def test_a_unique_prefix_names_the_conversation(words):
+def test_branches_complete_after_a_unique_prefix_of_the_conversation(words):
     assert words("conv", "state", "log", "--branch", "") == ["main"]
     assert words("conv", "state", "conv-", "--branch", "") == []
 
@@ -72,7 +72,7 @@ def test_a_branch_completes_within_a_word(words):
     assert words("conv", "state", "conv-001/m") == ["conv-001/main"]
 
 
-def test_a_value_behind_an_equals_sign_completes_to_the_whole_word(words):
+def test_a_value_after_an_equals_sign_completes_to_the_whole_word(words):
     assert words("conv", "state", "conv-001", "--branch=m") == ["--branch=main"]
     assert words("conv", "state", "c", "--kind=d") == ["--kind=decision"]
     assert words("--color=a") == ["--color=auto", "--color=always"]
@@ -85,7 +85,7 @@ def test_choices_complete(words):
     assert words("completion", "") == ["bash", "zsh", "fish"]
 
 
-def test_behind_a_double_dash_there_are_no_options(words):
+def test_after_a_double_dash_no_options_complete(words):
     assert words("conv", "state", "--", "-") == []
     assert words("conv", "state", "--", "conv-002") == ["conv-002"]
     assert words("conv", "state", "--", "--kind", "x") == []
@@ -106,7 +106,7 @@ def test_an_unknown_word_completes_to_nothing(words):
     assert words("bogus", "") == words("conv", "bogus", "") == words("--bogus", "") == []
 
 
-def test_the_store_is_found_as_the_command_would(words, store, tmp_path, monkeypatch):
+def test_completion_selects_the_store_like_a_command(words, store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     elsewhere = {"SCOPES_STORE": str(tmp_path / "elsewhere")}
     assert words("conv", "state", "l", environ=elsewhere) == []
@@ -115,13 +115,13 @@ def test_the_store_is_found_as_the_command_would(words, store, tmp_path, monkeyp
     assert words("-C", str(tmp_path), "conv", "state", "--store", "store.git", "l", environ=elsewhere) == ["login-bug"]
 
 
-def test_the_answer_is_one_word_and_its_description_a_line(store):
+def test_each_line_is_a_word_and_its_description(store):
     done = scopes("__complete", "--", "conv", "wai")
     assert (done.returncode, done.stdout, done.stderr) == (0, "wait\tWait for a signal\n", "")
 
 
 @pytest.mark.parametrize("name", ["a\x1b]0;x\x07", "b\nc", "d\u202e", "e\udcff", "f\u200bg"])
-def test_names_that_would_deceive_a_terminal_are_left_out(store, sample_options, name):
+def test_names_with_control_characters_are_left_out(store, sample_options, name):
     """Reliability H-71."""
     branch = os.path.join(os.fsencode(store), b"refs/heads", os.fsencode(name), b"main")
     os.makedirs(branch)
@@ -132,12 +132,12 @@ def test_names_that_would_deceive_a_terminal_are_left_out(store, sample_options,
 @pytest.mark.parametrize(
     "words", [(), ("--",), ("--", "-C", "/nowhere", "conv", "state", ""), ("--", "\udcff", "\udcfe")]
 )
-def test_trouble_prints_nothing(words):
+def test_an_error_prints_nothing(words):
     done = scopes("__complete", *words)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_full_device_is_no_trouble():
+def test_a_full_output_device_is_no_error():
     with open("/dev/full", "w") as full:
         done = scopes("__complete", "--", "", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -152,6 +152,6 @@ TEXT = st.text(max_size=5).filter(lambda word: "\x00" not in word and word != "-
         st.sampled_from(["conv", "state", "--branch", "--kind", "--store", "--", "-", "", "c"]) | TEXT, min_size=1
     )
 )
-def test_whatever_is_typed_the_answer_continues_it(sealed_world, typed):
+def test_every_candidate_starts_with_the_typed_word(sealed_world, typed):
     found = complete(TABLE, [*typed], {"HOME": str(sealed_world)})
     assert [word for word, _ in found if not word.startswith(typed[-1])] == []

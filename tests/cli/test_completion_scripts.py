@@ -1,4 +1,4 @@
-"""The completion scripts in real shells, where these are installed."""
+"""The completion scripts, run in real shells if they are installed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_bash_completes_commands_conversations_and_branches(shell):
     assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "") == ["analysis/security", "main"]
 
 
-def test_bash_completes_behind_an_equals_sign_as_bash_splits_it(shell):
+def test_bash_completes_after_an_equals_sign(shell):
     assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "=", "m") == ["main"]
     assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "=") == ["analysis/security", "main"]
     assert bash(shell, "scopes", "--color", "=", "a") == ["auto", "always"]
@@ -102,7 +102,7 @@ def test_a_script_is_valid_in_its_shell(shell, name):
 
 
 @pytest.mark.parametrize("words", [(), ("tcsh",), ("bash", "zsh")])
-def test_completion_wants_one_shell_that_it_knows(words):
+def test_completion_refuses_an_unknown_shell(words):
     done = scopes("completion", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "bash, zsh or fish" in done.stderr

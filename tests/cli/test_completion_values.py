@@ -1,4 +1,4 @@
-"""Where completion finds its words."""
+"""The values that completion offers: choices, settings and names from the store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.sample import TABLE as SAMPLE
 
 @pytest.fixture
 def parsed(store):
-    """Stand behind no argument, in an environment that names the store."""
+    """A command line without arguments, in an environment that selects the store."""
     return ParsedWords({"SCOPES_STORE": store})
 
 
@@ -24,23 +24,23 @@ def names(found):
     return [word for word, _ in found]
 
 
-def test_the_top_offers_groups_under_both_names_and_the_verbs_that_answer_there():
+def test_the_top_level_offers_groups_with_aliases_and_lifted_commands():
     found = names(members(TABLE, ()))
     assert {"conv", "conversations", "undo", "redo", "operations", "config", "init", "ai"} <= set(found)
     assert len(found) == len(set(found))
 
 
-def test_every_offer_at_the_top_leads_somewhere():
+def test_every_word_offered_at_the_top_level_exists():
     paths = [TABLE.extend((), name) for name in names(members(TABLE, ())) if name != "ai"]
     assert [path for path in paths if path not in TABLE.commands and path not in TABLE.groups] == []
 
 
-def test_an_inner_group_offers_its_verbs_alone():
+def test_a_nested_group_offers_only_its_commands():
     assert names(members(TABLE, ("conversations", "operations"))) == ["list", "show"]
     assert names(members(TABLE, ("version",))) == []
 
 
-def test_choices_win_over_the_name_of_a_value(parsed):
+def test_choices_take_precedence_over_store_names(parsed):
     assert values(row("BRANCH", "a,b"), "", parsed) == [("a", ""), ("b", "")]
 
 
@@ -50,12 +50,12 @@ def test_without_a_conversation_all_of_them_are_offered(parsed, value):
 
 
 @pytest.mark.parametrize("value", ["BRANCH", "MESSAGE"])
-def test_behind_a_conversation_its_branches_are_offered(parsed, value):
+def test_after_a_conversation_its_branches_are_offered(parsed, value):
     parsed.arguments = ["conv-001"]
     assert names(values(row(value), "", parsed)) == ["analysis/security", "main"]
 
 
-def test_a_branch_behind_its_conversation_in_one_word_counts_too(parsed):
+def test_branches_are_offered_after_a_conversation_with_branch(parsed):
     parsed.arguments = ["conv-002/main"]
     assert values(row("BRANCH"), "", parsed) == [("main", "branch of conv-002")]
 
@@ -66,18 +66,18 @@ def test_a_conversation_with_a_slash_offers_whole_words(parsed):
 
 
 @pytest.mark.parametrize("value", ["TEXT", "FILE", "N", ""])
-def test_other_values_are_the_shells_business(parsed, value):
+def test_other_values_are_left_to_the_shell(parsed, value):
     assert values(row(value), "", parsed) == []
 
 
-def test_the_last_store_that_was_named_counts(parsed, store):
+def test_the_last_store_option_wins(parsed, store):
     parsed.options = [("--store", "/nowhere"), ("--store", store)]
     assert names(values(row("CONV"), "", parsed)) == ["conv-001", "conv-002", "login-bug"]
     parsed.options.reverse()
     assert values(row("CONV"), "", parsed) == []
 
 
-def test_a_directory_that_was_named_counts(parsed, tmp_path, monkeypatch):
+def test_the_directory_option_is_respected(parsed, tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     parsed.environ = {"SCOPES_STORE": "store.git"}
     parsed.options = [("-C", str(tmp_path))]
@@ -85,17 +85,17 @@ def test_a_directory_that_was_named_counts(parsed, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("sample_options")
-def test_settings_complete_with_what_they_mean(parsed):
+def test_settings_complete_with_their_description(parsed):
     assert values(row("KEY"), "", parsed) == list(SETTINGS.items()) == read_keys()
 
 
 @pytest.mark.usefixtures("sample_options")
-def test_the_rows_of_a_verb_are_its_own():
+def test_the_rows_of_a_command_are_its_own():
     assert [r.name for r in read_rows(SAMPLE.commands["conversations", "answer"])] == ["1"]
     assert read_rows(SAMPLE.commands["conversations", "many"]) == []
 
 
-def test_the_product_has_rows_for_its_verbs():
+def test_the_product_has_rows_for_its_commands():
     found = {r.name: r for r in read_rows(TABLE.commands["completion",])}
     assert found["1"].choices == ["bash", "zsh", "fish"]
     assert "scopes.durability" in [key for key, _ in read_keys()]

@@ -1,4 +1,4 @@
-"""`scopes conv context`, `budget` and `history`, the whole commands."""
+"""`scopes conv context`, `budget` and `history`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_the_document_has_exactly_the_fields_that_scripts_rely_on(conv):
     assert seen["tokens_used"] <= seen["max_tokens"]
 
 
-def test_standard_output_is_the_context_alone(conv):
+def test_standard_output_is_only_the_context(conv):
     done = conv("context", "conv-001", "--max-tokens", "600")
     assert done.stdout.startswith("# Context of conv-001/main\n")
     assert "files left out" in done.stderr
 
 
-def test_messages_are_what_chat_interfaces_take(conv):
+def test_the_format_messages_is_chat_messages(conv):
     seen = json.loads(conv("context", "conv-001", "--format", "messages").stdout)
     assert {frozenset(message) for message in seen} == {frozenset({"role", "content"})}
     assert seen[0]["role"] == "user"
@@ -59,7 +59,7 @@ def test_the_format_json_is_the_document(conv):
     assert json.loads(conv("context", "conv-001", "--format", "json").stdout)["kind"] == "context"
 
 
-def test_a_task_is_explained_in_rows(conv):
+def test_explain_prints_rows_for_a_task(conv):
     rows = [
         line.split("\t") for line in conv("context", "conv-001", "--task", "Safari", "--explain").stdout.splitlines()
     ]
@@ -83,7 +83,7 @@ def test_the_budget_of_a_model_is_the_content_of_its_window(conv):
         (("conv-001", "--model", "claude", "--strict-tokens"), 1),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(conv, words, code):
+def test_impossible_options_are_refused(conv, words, code):
     done = conv("context", *words)
     assert (done.returncode, done.stdout) == (code, "")
 
@@ -93,20 +93,20 @@ def test_a_budget_of_nothing_is_an_empty_context(conv):
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_example_of_the_budget(conv):
+def test_the_example_in_the_budget_help_is_right(conv):
     """S1-13."""
     seen = json.loads(conv("budget", "--window", "200000", "--json").stdout)
     assert seen["parts"] == {"content": 120_000, "response": 40_000, "overhead": 40_000}
     assert seen["content"] == {"files": 60_000, "history": 36_000, "metadata": 24_000}
 
 
-def test_a_budget_is_that_of_a_model_too(conv):
+def test_a_budget_can_be_given_by_a_model(conv):
     assert conv("budget", "--model", "claude-opus-4-5").stdout.splitlines()[0] == "window\t200000"
     assert conv("budget").returncode == 2
     assert conv("budget", "--window", "-1").returncode == 2
 
 
-def test_a_preview_is_the_block_that_is_sent(conv):
+def test_a_preview_prints_the_block_that_is_sent(conv):
     sent, seen = conv("history", "conv-001", "--for-prompt"), conv("history", "conv-001", "--preview")
     assert sent.stdout == seen.stdout
     assert sent.stdout.startswith("<conversation_history>\n")

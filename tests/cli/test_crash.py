@@ -32,7 +32,7 @@ def crash():
         return outer
 
 
-def test_the_file_tells_version_system_command_and_the_whole_chain(invocation):
+def test_the_file_has_version_system_command_and_all_tracebacks(invocation):
     with open(write_crash_file(invocation, crash())) as file:
         text = file.read()
     assert text.startswith(f"scopes {__version__}\npython 3.")
@@ -41,7 +41,7 @@ def test_the_file_tells_version_system_command_and_the_whole_chain(invocation):
     assert "ValueError: outer \\udcff" in text
 
 
-def test_the_file_holds_nothing_that_was_typed_and_not_the_name_of_the_machine(invocation):
+def test_the_file_has_neither_arguments_nor_the_host_name(invocation):
     with open(write_crash_file(invocation, crash())) as file:
         text = file.read()
     assert "my secret words" not in text
@@ -49,14 +49,14 @@ def test_the_file_holds_nothing_that_was_typed_and_not_the_name_of_the_machine(i
     assert os.uname().nodename not in text.splitlines()[2].split()
 
 
-def test_the_file_is_named_by_the_clock_and_private(invocation, tmp_path):
+def test_the_file_name_has_the_time_and_the_file_is_private(invocation, tmp_path):
     path = write_crash_file(invocation, crash())
     assert re.fullmatch(r"crash-2026-01-01T000000-000Z-\d+\.txt", os.path.basename(path))
     assert os.path.dirname(path) == str(tmp_path / "scopes")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
-def test_a_planted_link_is_not_followed(invocation, tmp_path, monkeypatch):
+def test_an_existing_symbolic_link_is_not_followed(invocation, tmp_path, monkeypatch):
     monkeypatch.setattr("scopes.clock.read_clock", lambda: 0)
     path = write_crash_file(invocation, crash())
     os.unlink(path)

@@ -1,4 +1,4 @@
-"""`scopes conv diff` and `scopes conv blame`, the whole commands."""
+"""`scopes conv diff` and `scopes conv blame`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(store, *words):
     return scopes("--store", store, "conv", *words, table=PRODUCT)
 
 
-def test_a_difference_ends_with_one_and_none_with_zero(store):
+def test_the_exit_code_is_1_for_differences_and_0_for_none(store):
     """S4-62: as diff(1)."""
     done = run(store, "diff", "conv-001", f"main..{SECURITY}")
     assert (done.returncode, done.stderr) == (1, "")
@@ -35,7 +35,7 @@ def test_a_difference_ends_with_one_and_none_with_zero(store):
     assert (same.returncode, same.stdout, same.stderr) == (0, "", "")
 
 
-def test_a_script_gets_numbers(store):
+def test_json_has_the_counts(store):
     done = run(store, "diff", "conv-001", f"main..{SECURITY}", "--stat")
     assert done.stdout.splitlines() == ["only_left\t4", "only_right\t5", "changed\t0", "claims\t7"]
     document = json.loads(run(store, "--json", "diff", "conv-001", f"main..{SECURITY}").stdout)
@@ -53,13 +53,13 @@ def test_a_script_gets_numbers(store):
         (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001 has no"),
     ],
 )
-def test_what_cannot_be_compared_is_said_in_one_line(store, words, code, text):
+def test_an_impossible_comparison_is_one_error_line(store, words, code, text):
     done = run(store, *words)
     assert done.returncode == code
     assert text in done.stderr.splitlines()[0]
 
 
-def test_blame_names_the_message_that_decided(store):
+def test_blame_prints_the_message_of_the_decision(store):
     done = run(store, "blame", f"conv-001/{SECURITY}", "--key", "decisions")
     (row,) = done.stdout.splitlines()
     assert row.split("\t")[1:4:2] == ["code-analyzer", "decisions/cookies"]

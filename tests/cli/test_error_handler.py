@@ -1,4 +1,4 @@
-"""The last resort: every way a command can stop has its line, its exit code and no traceback."""
+"""Every way in which a command can fail has an error line, an exit code and no traceback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubcla
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.__name__)
-def test_every_refusal_ends_with_its_exit_code_and_hint(refusal):
+def test_every_error_class_has_its_exit_code_and_hint(refusal):
     """Output contract 4."""
     done = scopes("conv", "raise", refusal.__name__)
     assert done.returncode == refusal.exit_code
@@ -24,7 +24,7 @@ def test_every_refusal_ends_with_its_exit_code_and_hint(refusal):
     assert done.stdout == "before\n"
 
 
-def test_a_refusal_under_json_is_one_document_on_the_error_stream():
+def test_with_json_an_error_is_one_document_on_standard_error():
     """Output contract 3."""
     done = scopes("conv", "raise", "Busy", "--json")
     assert json.loads(done.stderr) == {
@@ -33,7 +33,7 @@ def test_a_refusal_under_json_is_one_document_on_the_error_stream():
     assert done.returncode == 6
 
 
-def test_a_usage_error_from_within_a_verb_has_our_form():
+def test_a_usage_error_raised_by_a_command_has_our_form():
     done = scopes("conv", "raise", "usage")
     assert (done.returncode, done.stdout) == (2, "before\n")
     assert done.stderr.startswith("error: invalid value: not like this\n")
@@ -42,7 +42,7 @@ def test_a_usage_error_from_within_a_verb_has_our_form():
 @pytest.mark.parametrize(
     ("kind", "message"), [("full", "cannot write the output"), ("denied", "cannot use /secret/place")]
 )
-def test_what_the_machine_refuses_is_no_bug(kind, message):
+def test_errors_of_the_machine_are_not_bugs(kind, message):
     """Reliability F-55, F-60."""
     done = scopes("conv", "raise", kind)
     assert done.returncode == 8
@@ -62,7 +62,7 @@ def test_anything_else_is_a_bug_with_a_private_crash_file(kind, tmp_path):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_crash_file_says_where_it_happened_and_not_what_was_typed(tmp_path):
+def test_a_crash_file_has_the_traceback_but_no_arguments(tmp_path):
     scopes("conv", "raise", "bug", "-c", "x=my secret", env={"XDG_STATE_HOME": str(tmp_path)})
     (path,) = (tmp_path / "scopes").iterdir()
     text = path.read_text()
@@ -71,7 +71,7 @@ def test_a_crash_file_says_where_it_happened_and_not_what_was_typed(tmp_path):
     assert "my secret" not in text
 
 
-def test_a_relative_state_home_counts_as_unset(sealed_world, tmp_path):
+def test_a_relative_state_home_is_ignored(sealed_world, tmp_path):
     scopes("conv", "raise", "bug", env={"XDG_STATE_HOME": "here"}, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert len(list((sealed_world / ".local" / "state" / "scopes").iterdir())) == 1
@@ -85,7 +85,7 @@ def test_where_no_crash_file_can_be_written_the_details_are_printed(tmp_path):
     assert "please report it with the text above" in done.stderr
 
 
-def test_an_interrupt_ends_with_130_and_one_word():
+def test_an_interrupt_exits_with_130():
     done = scopes("conv", "raise", "interrupt")
     assert (done.returncode, done.stdout, done.stderr) == (130, "before\n", "error: interrupted\n")
 
@@ -97,7 +97,7 @@ def test_an_interrupt_ends_with_130_and_one_word():
         (("conv-001/main 4f2a",), "interrupted; recorded as conv-001/main 4f2a before the interrupt"),
     ],
 )
-def test_ctrl_c_says_what_was_recorded_before_it(words, message):
+def test_ctrl_c_prints_what_was_recorded_before(words, message):
     """Promise 12."""
     with subprocess.Popen(
         command_line("conv", "wait", *words),
@@ -112,7 +112,7 @@ def test_ctrl_c_says_what_was_recorded_before_it(words, message):
     assert (process.returncode, err) == (130, f"error: {message}\n")
 
 
-def test_a_reader_that_goes_away_ends_the_command_silently():
+def test_a_closed_pipe_ends_the_command_silently():
     """Promise 12."""
     with subprocess.Popen(
         command_line("conv", "many"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -123,15 +123,15 @@ def test_a_reader_that_goes_away_ends_the_command_silently():
         assert (process.wait(timeout=60), err) == (141, b"")
 
 
-def test_a_reply_that_cannot_be_written_says_what_was_recorded():
-    """Promise 2: nobody should record a message twice because its reply was lost."""
+def test_a_result_that_cannot_be_written_prints_what_was_recorded():
+    """Promise 2: users must not append a message twice because its result could not be printed."""
     with open("/dev/full", "w") as full:
         done = scopes("conv", "reply", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 8
     assert done.stderr.endswith("no space left on device; recorded as conv-001/main before the error\n")
 
 
-def test_what_was_replied_to_is_not_said_again():
+def test_what_was_shown_is_not_repeated_in_an_error():
     done = scopes("conv", "reply", "then fail")
     assert (done.returncode, done.stderr) == (1, "error: later\n")
 
@@ -139,7 +139,7 @@ def test_what_was_replied_to_is_not_said_again():
 @pytest.mark.parametrize(
     "words", [("--help",), ("version",), ("conv", "many"), ("conv", "state", "c"), ("conv", "answer", "-h")]
 )
-def test_a_full_device_is_said_and_no_traceback(words):
+def test_a_full_device_is_an_error_without_traceback(words):
     """Promise 12."""
     with open("/dev/full", "w") as full:
         done = scopes(*words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -147,12 +147,12 @@ def test_a_full_device_is_said_and_no_traceback(words):
     assert done.stderr == "error: cannot write the output: no space left on device\n"
 
 
-def test_an_error_that_nobody_can_hear_still_has_its_exit_code():
+def test_an_error_that_cannot_be_printed_still_has_its_exit_code():
     assert scopes("conv", "deaf").returncode == 4
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
-def test_closed_streams_neither_crash_nor_lend_their_numbers(closed):
+def test_closed_streams_do_not_crash_and_their_descriptors_are_not_reused(closed):
     done = subprocess.run(
         ["bash", "-c", f'"$@" {closed}', "bash", *command_line("conv", "state", "c")],
         env=environment(),

@@ -1,4 +1,4 @@
-"""`scopes conv export`, the whole command."""
+"""`scopes conv export`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_markdown_goes_to_standard_output(store):
     assert done.stdout.startswith("# Login fails on Safari\n\n- Conversation: conv-001")
 
 
-def test_json_is_what_json_asks_for(store):
+def test_json_exports_json(store):
     done = export(store, "conv-001", "--json", "--all")
     assert (done.returncode, json.loads(done.stdout)["kind"]) == (0, "export")
     assert export(store, "conv-001", "--json", "--format", "openai").stdout.startswith("[\n")
@@ -60,7 +60,7 @@ def test_a_file_is_reported(store, tmp_path):
     assert export(store, "conv-001", "-o", "out.md", "--force", cwd=tmp_path).stdout == "out.md\n"
 
 
-def test_a_file_that_is_there_is_refused(store, tmp_path):
+def test_an_existing_file_is_refused(store, tmp_path):
     (tmp_path / "out.md").write_text("mine")
     done = export(store, "conv-001", "-o", "out.md", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
@@ -91,7 +91,7 @@ def test_several_original_files_need_a_directory(store, tmp_path):
     assert (tmp_path / "backup" / "s1.helper.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
-def test_a_reader_that_stops_early_is_no_failure(store):
+def test_a_closed_pipe_is_no_failure(store):
     line = command_line("--store", store, "conv", "export", "conv-001", "--all", table=PRODUCT)
     reading, writing = os.pipe()
     os.close(reading)
@@ -100,7 +100,7 @@ def test_a_reader_that_stops_early_is_no_failure(store):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_a_full_disk_is_said(store):
+def test_a_full_disk_is_an_error(store):
     with open("/dev/full", "w") as full:
         line = command_line("--store", store, "conv", "export", "conv-001", table=PRODUCT)
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, text=True)

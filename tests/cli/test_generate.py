@@ -1,4 +1,4 @@
-"""What is derived from the table, and that the committed files are what it gives."""
+"""The files generated from the command table, and that the committed files are up to date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cli.running import ROOT
 from tests.cli.sample import TABLE
 
 
-def test_the_committed_files_are_what_the_table_gives(capsys):
+def test_the_committed_files_are_up_to_date(capsys):
     """Write them anew with: python -m scopes.cli.generate."""
     assert (main(["--check"]), capsys.readouterr().out) == (0, "")
 
@@ -26,17 +26,17 @@ def test_completions_pages_and_options_are_generated():
     assert "scopes/cli/options.tsv" in files
 
 
-def test_the_same_table_gives_the_same_bytes():
+def test_generating_is_deterministic():
     assert generate(TABLE, SETTINGS) == generate(TABLE, SETTINGS)
 
 
-def test_no_derived_file_holds_anything_of_this_machine():
+def test_no_generated_file_has_a_path_of_this_machine():
     text = "".join(generate(TABLE, SETTINGS).values())
     assert ROOT not in text
     assert os.path.expanduser("~") + "/" not in text
 
 
-def test_completion_reads_back_what_was_generated(sample_options):
+def test_completion_reads_the_generated_rows(sample_options):
     rows = read_rows(TABLE.commands["conversations", "state"])
     assert [(row.name, row.value, row.choices) for row in rows] == [
         ("1", "CONV", []),
@@ -67,7 +67,7 @@ def test_check_names_what_differs_and_writes_nothing(checkout, capsys):
     assert not (checkout / "man").exists()
 
 
-def test_what_was_written_passes_the_check(checkout, capsys):
+def test_generated_files_pass_the_check(checkout, capsys):
     assert main([]) == 0
     assert main(["--check"]) == 0
     (checkout / "completions" / "_scopes").write_text("edited")

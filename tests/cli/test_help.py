@@ -1,4 +1,4 @@
-"""Help texts: the table's for root and groups, the function's own words for a verb."""
+"""Help texts of the program, of groups and of commands."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def explanation(*words, table=SAMPLE):
     return run.stdout.getvalue()
 
 
-def test_the_help_of_a_verb_is_exactly_this():
+def test_the_help_of_a_command_is_exactly_this():
     assert format_command(inspect_command(SAMPLE, SAMPLE.commands["conversations", "state"]), 80) == STATE
 
 
 @pytest.mark.parametrize("words", [("state",), ("conv", "state"), ("conversations", "state"), ("ai", "conv", "state")])
-def test_help_finds_a_verb_under_every_name(words):
+def test_help_finds_a_command_by_every_name(words):
     assert explanation(*words) == STATE
 
 
@@ -83,11 +83,11 @@ def test_the_help_of_a_group_lists_its_commands_only():
     assert "Long form: scopes ai conversations COMMAND" in text
 
 
-def test_the_help_of_an_inner_group_names_it_in_full():
+def test_the_help_of_a_nested_group_has_its_full_name():
     assert explanation("operations", table=TABLE).startswith("usage: scopes conv operations COMMAND [ARGUMENTS]\n")
 
 
-def test_help_for_nothing_we_know_suggests_the_nearest():
+def test_help_for_an_unknown_command_suggests_the_nearest():
     with pytest.raises(Invalid) as refusal:
         explanation("conv", "stat")
     assert refusal.value.hint == "did you mean scopes conv state?"
@@ -122,11 +122,11 @@ def test_every_exit_code_is_explained():
     assert [code for code, _ in EXIT_CODES if f"\n  {code} " not in text] == []
 
 
-def test_what_is_known_of_an_option_stands_behind_its_text():
+def test_choices_and_default_follow_the_help_text_of_an_option():
     branch = inspect_command(SAMPLE, SAMPLE.commands["conversations", "state"]).options[0]
     assert parameter_text(branch) == "Which branch (default: main)"
 
 
 @pytest.mark.parametrize(("columns", "width"), [("120", 100), ("72", 72), ("8", 40), ("no", 80), ("0", 80), ("", 80)])
-def test_the_width_is_the_terminals_within_reason(columns, width):
+def test_the_width_is_the_terminals_within_limits(columns, width):
     assert terminal_width({"COLUMNS": columns}) == width

@@ -1,4 +1,4 @@
-"""Opening what a command reads."""
+"""Opening the input of a command: files, standard input, and what is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_loop_of_links_is_inaccessible(invocation, tmp_path):
         open_input(invocation, str(tmp_path / "a"))
 
 
-def test_a_terminal_is_told_what_is_waited_for():
+def test_on_a_terminal_a_note_says_how_to_end_the_input():
     """Output contract 6."""
     main, side = os.openpty()
     os.write(main, b"x\n\x04")

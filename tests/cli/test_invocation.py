@@ -1,4 +1,4 @@
-"""What a command gets: settings of the run, directories, the store that is meant, questions."""
+"""Invocation: global options, directories, the selected store, confirmation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def invocation(*arguments, environ=None, **options):
 
 
 @pytest.mark.parametrize("broken", ["\udcff", "caf\udce9", "a\ud800b"])
-def test_an_argument_that_is_no_text_is_refused_by_its_position(broken):
+def test_an_argument_that_is_not_text_is_refused_with_its_position(broken):
     """Reliability A-7."""
     with pytest.raises(Invalid, match="argument 2 is not valid UTF-8"):
         Invocation(["conv", broken], {}).refuse_broken_text()
@@ -31,7 +31,7 @@ def test_every_valid_text_is_accepted():
     Invocation(["", "\x1b", "é", "\U0001f600"], {}).refuse_broken_text()
 
 
-def test_an_empty_variable_of_ours_is_unset_and_others_are_left_alone():
+def test_empty_scopes_variables_are_unset_and_others_kept():
     made = Invocation([], {"SCOPES_STORE": "", "SCOPES_PAGER": "cat", "PAGER": ""})
     assert made.environ == {"SCOPES_PAGER": "cat", "PAGER": ""}
 
@@ -46,18 +46,18 @@ def test_before_separator_ends_at_the_double_dash():
     assert before_separator(["a"]) == ["a"]
 
 
-def test_directories_add_up_as_in_git(tmp_path, monkeypatch):
+def test_repeated_directory_options_combine_as_in_git(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert invocation(directories=("a", "b")).cwd == str(tmp_path / "a" / "b")
 
 
-def test_a_directory_that_is_not_there_is_not_found(tmp_path):
+def test_a_missing_directory_is_not_found(tmp_path):
     with pytest.raises(NotFound, match=r"directory .* not found"):
         invocation(directories=(str(tmp_path / "nowhere"),))
 
 
-def test_a_file_is_no_directory(tmp_path):
+def test_a_file_is_not_a_directory(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NotFound, match=r"directory .* not found"):
         invocation(directories=(str(tmp_path / "file"),))
@@ -68,7 +68,7 @@ def test_a_directory_with_an_impossible_name_is_inaccessible():
         invocation(directories=("x" * 5000,))
 
 
-def test_a_deleted_current_directory_is_said_and_no_crash(tmp_path, monkeypatch):
+def test_a_deleted_current_directory_is_an_error(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -77,14 +77,14 @@ def test_a_deleted_current_directory_is_said_and_no_crash(tmp_path, monkeypatch)
         _ = invocation().store_path
 
 
-def test_the_store_of_the_flag_wins_over_the_environment(tmp_path, monkeypatch):
+def test_the_store_option_wins_over_the_environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     environ = {"SCOPES_STORE": "/from/environment"}
     assert invocation(environ=environ, store="flag").store_path == str(tmp_path / "flag")
     assert invocation(environ=environ).store_path == "/from/environment"
 
 
-def test_without_any_word_the_store_is_the_users(tmp_path, monkeypatch):
+def test_by_default_the_store_is_the_users(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/carol")
     assert invocation().store_path == "/home/carol/.local/share/scopes/store.git"
@@ -97,7 +97,7 @@ def test_an_empty_store_is_refused():
         _ = invocation(store="").store_path
 
 
-def test_settings_come_from_the_environment_and_the_flags_say_more():
+def test_settings_of_options_win_over_the_environment():
     made = invocation(
         environ={"SCOPES_LOCK_TIMEOUT": "3", "SCOPES_STORE": "x", "HOME": "/"}, settings=("scopes.lockTimeout=5",)
     )
@@ -114,7 +114,7 @@ def test_a_setting_without_a_value_is_true_as_in_git():
     assert invocation(settings=("scopes.hints",)).overrides["scopes.hints"].value == "true"
 
 
-def test_a_setting_without_a_name_is_refused():
+def test_a_setting_without_a_key_is_refused():
     with pytest.raises(Invalid, match="has no key"):
         invocation(settings=("=x",))
 
@@ -136,24 +136,24 @@ def asked(answer, **options):
 
 
 @pytest.mark.parametrize("answer", ["y\n", "YES\n", " y \n"])
-def test_a_yes_is_a_yes(answer):
+def test_yes_confirms(answer):
     made = asked(answer)
     made.confirm("Delete it?")
     assert made.stderr.getvalue() == "Delete it? [y/N] "
 
 
 @pytest.mark.parametrize("answer", ["n\n", "\n", "", "yesterday\n"])
-def test_anything_but_a_yes_is_a_no(answer):
+def test_every_other_answer_refuses(answer):
     with pytest.raises(Refused, match="nothing was changed"):
         asked(answer).confirm("Delete it?")
 
 
-def test_nobody_is_asked_without_a_terminal_or_with_no_input():
+def test_without_a_terminal_or_with_no_input_confirmation_is_refused():
     with pytest.raises(Refused, match="confirmation needed"):
         asked("y\n", no_input=True).confirm("Delete it?")
 
 
-def test_yes_answers_before_anybody_is_asked():
+def test_the_yes_option_confirms_without_a_question():
     asked("", no_input=True, yes=True).confirm("Delete it?")
 
 

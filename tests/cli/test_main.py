@@ -1,4 +1,4 @@
-"""The way in: what is answered without a parser, what is refused before one, and what is imported for it."""
+"""The entry point: what is printed or refused without a parser, and which modules are imported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_version_under_json_is_one_document():
     assert product("version", "--json").stdout == f'{{"scopes":1,"kind":"version","version":"{__version__}"}}\n'
 
 
-def test_scopes_alone_shows_what_there_is():
+def test_scopes_alone_lists_the_commands():
     done = product()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == product("--help").stdout == product("help").stdout == product("-h").stdout
@@ -37,7 +37,7 @@ def test_scopes_alone_shows_what_there_is():
 @pytest.mark.parametrize(
     "group", [("conv",), ("ai", "conv"), ("ai", "conversations"), ("conv", "operations"), ("config",)]
 )
-def test_a_group_without_its_verb_is_a_usage_error(group):
+def test_a_group_without_a_command_is_a_usage_error(group):
     done = product(*group)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
@@ -61,25 +61,25 @@ def test_a_group_without_its_verb_is_a_usage_error(group):
         (("--zzzzzz",), "see: scopes help"),
     ],
 )
-def test_a_word_that_names_nothing_is_refused_with_the_nearest_one(words, hint):
+def test_an_unknown_command_is_refused_with_a_suggestion(words, hint):
     """Output contract 8."""
     done = product(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(f"hint: {hint}\n")
 
 
-def test_what_is_nearest_is_never_run():
+def test_a_suggested_command_is_never_run():
     assert product("versio").stdout == ""
 
 
-def test_a_refusal_before_any_parser_keeps_to_json():
+def test_with_json_an_error_before_parsing_is_json_too():
     done = product("bogus", "--json")
     assert done.stderr.startswith('{"error":')
 
 
 @pytest.mark.parametrize("word", [b"caf\xe9", b"\xff"])
 @pytest.mark.parametrize("before", [(), ("conv", "append", "conv-001"), ("version",)])
-def test_bytes_that_are_no_text_are_refused(word, before):
+def test_arguments_that_are_not_text_are_refused(word, before):
     """Reliability A-7."""
     done = product(*before, word)
     assert done.returncode == 2
@@ -87,7 +87,7 @@ def test_bytes_that_are_no_text_are_refused(word, before):
 
 
 @pytest.mark.parametrize("word", ["\x1b[31mx", "a\u202eb", "x\x07"])
-def test_a_word_with_control_characters_is_shown_harmlessly(word):
+def test_control_characters_in_an_unknown_word_are_escaped(word):
     """Reliability H-71."""
     done = product("conv", word)
     assert done.returncode == 2
@@ -104,7 +104,7 @@ def test_the_module_is_the_same_command():
     assert (done.returncode, done.stdout) == (0, f"scopes {__version__}\n")
 
 
-def test_a_process_of_its_own_loses_neither_output_nor_exit_code():
+def test_the_process_prints_all_output_and_keeps_the_exit_code():
     done = module("help", "--all")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("User settings: the keys scopes.*.\n")
@@ -125,18 +125,18 @@ def test_a_process_of_its_own_loses_neither_output_nor_exit_code():
         ("completion", "bash"),
     ],
 )
-def test_what_the_table_answers_imports_no_parser(words):
+def test_help_and_version_import_no_parser(words):
     """Start-up budget: a trivial command."""
     assert imported(*words) & (HEAVY | PARSER) == set()
 
 
 @pytest.mark.parametrize("words", [("help", "append"), ("conv", "append", "--help"), ("help", "--all")])
-def test_the_help_of_a_verb_is_read_and_not_worked_out(words):
+def test_the_help_of_a_command_is_read_from_the_stored_file(words):
     """Start-up budget: verb help; neither the parser nor the library of the store is needed."""
     assert imported(*words) & HEAVY == set()
 
 
-def test_a_refused_word_imports_no_parser():
+def test_an_unknown_command_imports_no_parser():
     assert imported("conv", "bogus") & (HEAVY | PARSER) == set()
 
 

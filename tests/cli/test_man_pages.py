@@ -1,4 +1,4 @@
-"""Manual pages: the same words as the help texts, and man has nothing to complain about."""
+"""Manual pages have the texts of the help, and are valid roff."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def shown(page, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "page"), pages().items(), ids=pages())
-def test_man_has_nothing_to_complain_about(name, page, tmp_path):
+def test_the_pages_have_no_roff_warnings(name, page, tmp_path):
     text, complaints = shown(page, tmp_path)
     assert complaints == ""
     assert text.startswith(name.upper() + "(1)")
 
 
-def test_what_roff_would_eat_is_shown_as_it_was_written(tmp_path):
+def test_characters_special_to_roff_are_escaped(tmp_path):
     text, _ = shown(pages()["scopes-tricky"], tmp_path)
     assert "  'kept  as    it is'" in text
     words = " ".join(text.split())
@@ -88,7 +88,7 @@ def test_what_roff_would_eat_is_shown_as_it_was_written(tmp_path):
         assert line in words
 
 
-def test_a_page_says_what_the_help_says(tmp_path):
+def test_a_page_has_the_texts_of_the_help(tmp_path):
     text, _ = shown(pages()["scopes-state"], tmp_path)
     words = " ".join(text.split())
     assert "scopes-state - print the settings of this run" in words
@@ -103,7 +103,7 @@ def test_the_page_of_the_program_explains_exit_codes_environment_files_and_setti
     assert [term for term in terms if f"\\fB{term}\\fR" not in page.replace("\\&", "")] == []
 
 
-def test_the_page_of_the_program_names_the_page_of_every_command():
+def test_the_page_of_the_program_refers_to_the_page_of_every_command():
     page = root_page(PRODUCT, ()).replace("\\-", "-")
     assert [path for path in PRODUCT.commands if f"{page_name(PRODUCT, path)}(1)" not in page] == []
 

@@ -1,4 +1,4 @@
-"""One verb from its words to its function: options everywhere, usage errors in our words, exit codes."""
+"""Parsing and running one command: option positions, usage errors, exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cli.running import SAMPLE
 
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
-    """Run a sample verb in this process; return exit code, standard output, standard error."""
+    """Run a sample command in this process; return exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
@@ -49,7 +49,7 @@ def test_arguments_and_options_reach_the_function(state):
     }
 
 
-def test_without_options_the_defaults_hold(state):
+def test_without_options_the_defaults_apply(state):
     seen = state("conv", "state", "c")
     assert seen["text"] in (None, [])
     assert (seen["color"], seen["pager"], seen["hints"], seen["json"], seen["quiet"]) == (
@@ -70,7 +70,7 @@ def test_without_options_the_defaults_hold(state):
         ["-qv", "--json", "--no-pager", "--no-hints", "--color=never", "--yes"],
     ],
 )
-def test_global_options_mean_the_same_before_between_and_behind_the_verb(state, options):
+def test_global_options_work_before_between_and_after_the_command(state, options):
     behind = state("conv", "state", "c", *options)
     assert behind == state(*options, "conv", "state", "c") == state("conv", *options, "state", "c")
     assert (behind["json"], behind["quiet"], behind["verbose"], behind["pager"], behind["hints"]) == (
@@ -101,7 +101,7 @@ def test_a_double_dash_ends_the_options(state):
     assert not seen["json"]
 
 
-def test_the_verb_at_the_top_is_the_same_verb(state):
+def test_a_lifted_command_is_the_same_command(state):
     assert state("state", "c") == state("ai", "conversations", "state", "c")
 
 
@@ -121,7 +121,7 @@ def test_an_unknown_option_is_a_usage_error_with_the_nearest_one(run):
     assert err == "error: no such option: --branhc\nhint: did you mean --branch?\n"
 
 
-def test_a_word_that_begins_like_an_option_can_stand_behind_a_separator(run):
+def test_a_hint_explains_the_separator_for_words_like_options(run):
     code, _, err = run("conv", "state", "-failed")
     assert code == 2
     assert err.splitlines()[1:] == [
@@ -131,7 +131,7 @@ def test_a_word_that_begins_like_an_option_can_stand_behind_a_separator(run):
     assert "after --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
 
 
-def test_a_global_option_may_be_the_nearest_one(run):
+def test_a_global_option_can_be_suggested(run):
     assert "did you mean --verbose?" in run("conv", "state", "c", "--verbo")[2]
 
 
@@ -158,7 +158,7 @@ def test_too_many_words_are_a_usage_error(run):
     assert "unexpected extra argument" in err
 
 
-def test_a_usage_error_under_json_is_one_document_on_the_error_stream(run):
+def test_with_json_a_usage_error_is_one_document_on_standard_error(run):
     code, out, err = run("conv", "state", "--json", "c", "--nope")
     assert (code, out) == (2, "")
     assert json.loads(err)["error"]["kind"] == "invalid"
@@ -166,7 +166,7 @@ def test_a_usage_error_under_json_is_one_document_on_the_error_stream(run):
 
 
 @pytest.mark.parametrize("help_option", ["-h", "--help"])
-def test_help_needs_no_arguments_and_does_nothing(run, help_option):
+def test_help_needs_no_arguments_and_does_not_run_the_command(run, help_option):
     for words in (
         ("conv", "state", help_option),
         (help_option, "conv", "state"),

@@ -1,4 +1,4 @@
-"""`rebase` and `cherry-pick` as whole commands: JSON, exit codes, help, and a resolution across commands."""
+"""`rebase` and `cherry-pick`: JSON, exit codes, help, and a resolution by later commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer(capsys, sealed_world, monkeypatch):
 
 @pytest.fixture
 def drawn(answer):
-    """Main says a and b, fix begins at a and says c, which has the id that is returned."""
+    """A conversation with a and b on main, and c on fix, which forks at a; return the id of c."""
     answer("conv", "new")
     append = ("conv", "append", "conv-001", "--as", "carol", "--branch")
     answer(*append, "main", "a")
@@ -74,7 +74,7 @@ def test_a_pick_is_planned_done_and_then_up_to_date(answer, drawn):
 
 
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
-def test_what_stopped_is_resolved_and_continued_by_later_commands(answer, divided, verb):
+def test_a_stopped_rebase_or_pick_is_resolved_and_continued(answer, divided, verb):
     begin = {"rebase": ["--branch", "fix", "--onto", "main"], "cherry-pick": ["fix", "--branch", "main"]}[verb]
     stopped = answer("conv", verb, "conv-001", *begin, code=3)
     assert (stopped["result"], stopped["stopped"], stopped["remaining"]) == ("conflict", divided, 0)
@@ -89,7 +89,7 @@ def test_what_stopped_is_resolved_and_continued_by_later_commands(answer, divide
 
 
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
-def test_what_stopped_is_left_out_or_given_up(answer, divided, verb):
+def test_a_stopped_rebase_or_pick_is_skipped_or_aborted(answer, divided, verb):
     begin = {"rebase": ["--branch", "fix", "--onto", "main"], "cherry-pick": ["fix", "--branch", "main"]}[verb]
     answer("conv", verb, "conv-001", *begin, code=3)
     assert answer("conv", verb, "conv-001", "--abort")["kind"] == f"{verb}-abort"
@@ -106,7 +106,7 @@ def test_what_stopped_is_left_out_or_given_up(answer, divided, verb):
     ("rebase", "conv-001", "--onto", "main", "--skip"),
     ("cherry-pick", "conv-001", "--abort", "--dry-run"),
 ])  # fmt: skip
-def test_a_mixture_of_steps_is_a_usage_error(answer, words):
+def test_several_steps_at_once_are_a_usage_error(answer, words):
     done = answer("conv", *words, code=2)
     assert done["error"]["kind"] == "invalid"
     assert done["error"]["hint"]

@@ -1,4 +1,4 @@
-"""What is said to hold for every command, against what does."""
+"""The texts about exit codes, environment and files agree with the program."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_explanation_is_a_sentence():
     assert [text for _, text in rows if not text.endswith(".") or not text[0].isupper()] == []
 
 
-def test_every_variable_is_named_as_variables_are():
+def test_every_variable_name_is_upper_case():
     names = [name for names, _ in ENVIRONMENT for name in names.split(", ")]
     assert [name for name in names if not re.fullmatch(r"[A-Z_]+", name)] == []
 

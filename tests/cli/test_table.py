@@ -1,4 +1,4 @@
-"""The command table: complete, consistent, and what the commands say of themselves."""
+"""The command table is complete and consistent with the docstrings of the commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_first_line_of_a_docstring_is_the_summary_of_the_table(command):
 
 
 @every_command
-def test_every_verb_teaches_by_example(command):
+def test_every_command_has_an_example(command):
     assert "scopes " in inspect_command(TABLE, command).examples
 
 
@@ -35,7 +35,7 @@ def test_every_option_and_argument_has_a_help_text(command):
 
 
 @every_command
-def test_no_verb_takes_the_name_of_a_global_option(command):
+def test_no_command_has_an_option_named_like_a_global_one(command):
     taken = {name for option in GLOBAL_OPTIONS for name in option.names}
     own = {name for parameter in build_parser(command).params for name in (*parameter.opts, *parameter.secondary_opts)}
     assert own & taken == set()
@@ -51,7 +51,7 @@ def test_a_summary_is_one_short_line_without_a_full_stop():
     assert [s for s in summaries if len(s) > 60 or s.endswith(".") or not s[0].isupper()] == []
 
 
-def test_every_command_stands_in_a_group_that_exists():
+def test_every_command_is_in_an_existing_group():
     assert {command.path[:-1] for command in TABLE.commands.values()} - {()} <= set(TABLE.groups)
 
 
@@ -59,11 +59,11 @@ def test_no_name_is_both_a_command_and_a_group():
     assert set(TABLE.commands) & set(TABLE.groups) == set()
 
 
-def test_every_alias_leads_somewhere():
+def test_every_alias_names_a_command_or_group():
     assert [name for name, path in TABLE.aliases.items() if path not in TABLE.commands | TABLE.groups] == []
 
 
-def test_undo_and_redo_answer_at_the_top():
+def test_undo_and_redo_are_top_level_commands():
     assert TABLE.extend((), "undo") == ("conversations", "undo")
     assert TABLE.extend((), "redo") == ("conversations", "redo")
 
@@ -73,7 +73,7 @@ def test_a_path_is_spelled_the_way_people_type_it():
     assert TABLE.spelling(("version",)) == "scopes version"
 
 
-def test_members_are_the_direct_ones_with_groups_last():
+def test_members_are_direct_members_with_groups_last():
     names = [node.path[-1] for node in TABLE.members(("conversations",))]
     assert names[0] == "new"
     assert names[-1] == "operations"

@@ -1,4 +1,4 @@
-"""Setting help texts."""
+"""Wrapping help texts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ def test_a_paragraph_is_wrapped_and_its_line_ends_do_not_matter():
     assert fill("one two\nthree four", 9) == ["one two", "three", "four"]
 
 
-def test_paragraphs_are_set_apart_by_one_empty_line():
+def test_paragraphs_are_separated_by_one_empty_line():
     assert fill("one\n\ntwo\n\n\nthree", 80) == ["one", "", "two", "", "three"]
 
 
-def test_indented_lines_stay_as_they_are():
+def test_indented_lines_are_not_wrapped():
     text = "Write:\n  one    two\n  three\nand go on."
     assert fill(text, 80) == ["Write:", "  one    two", "  three", "", "and go on."]
 
 
-def test_a_paragraph_marked_with_a_backspace_stays_as_it_is():
+def test_a_paragraph_marked_with_a_backspace_is_not_wrapped():
     assert fill("before\n\n\b\na   b\nc", 80) == ["before", "", "a   b", "c"]
 
 
@@ -33,7 +33,7 @@ def test_long_words_such_as_paths_are_not_broken():
     ]
 
 
-def test_blocks_tell_what_must_stay():
+def test_blocks_mark_verbatim_lines():
     assert list(blocks("a\nb\n c\nd")) == [(False, ["a", "b"]), (True, [" c"]), (False, ["d"])]
 
 
@@ -47,7 +47,7 @@ def test_columns_wrap_the_explanation_under_itself():
     assert lines == ["  -x                      one two three", " " * 26 + "fourteen fifteen"]
 
 
-def test_an_empty_explanation_is_a_label_alone():
+def test_an_empty_text_is_only_a_label():
     assert columns([("-x", "")], 80) == ["  -x"]
 
 

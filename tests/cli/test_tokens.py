@@ -1,4 +1,4 @@
-"""`scopes tokens`, the whole commands."""
+"""`scopes tokens`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_file_and_a_conversation_are_counted(store, tmp_path):
     assert (branch["what"], branch["messages"], sum(branch["parts"].values())) == ("conv-001/main", 2, branch["tokens"])
 
 
-def test_an_estimate_is_marked_and_said(tmp_path):
+def test_an_estimate_is_marked_and_noted(tmp_path):
     done = tokens("count", "--model", "claude-opus-4-5", stdin=None, input="hello world")
     assert done.stdout.startswith("~")
     assert done.stderr.startswith("note: tokens are estimated")
@@ -60,10 +60,10 @@ def test_an_unknown_model_is_refused_and_a_setting_makes_it_known():
     assert done.returncode == 0
 
 
-def test_a_pipe_among_the_files_is_refused_and_not_waited_for(tmp_path):
+def test_a_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     done = tokens("count", str(tmp_path / "pipe"))
-    assert (done.returncode, "no regular file" in done.stderr) == (2, True)
+    assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
 
 
 def test_what_is_neither_file_nor_conversation_is_not_found(store):
@@ -83,10 +83,10 @@ def test_a_wrong_file_in_the_cache_is_named(tmp_path):
     assert f"note: {path} is not o200k_base and was not used" in done.stderr
 
 
-def test_an_encoding_that_is_not_known_is_not_fetched():
+def test_an_unknown_encoding_is_not_fetched():
     assert tokens("fetch", "morse").returncode == 2
 
 
 @pytest.mark.parametrize("words", [("tokens", "status"), ("conv", "list"), ("tokens", "count", "--help")])
-def test_what_counts_nothing_loads_no_tokenizer(words):
+def test_commands_that_count_nothing_load_no_tokenizer(words):
     assert imported(*words) & {"tiktoken", "regex", "rich", "bpe_openai"} == set()

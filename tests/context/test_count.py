@@ -1,4 +1,4 @@
-"""`tokens count` counts a text or the messages of a branch."""
+"""`tokens count` counts a text or the messages of a branch; counts are cached."""
 
 from __future__ import annotations
 
@@ -7,7 +7,29 @@ import pytest
 from scopes.context.count import count_conversation, count_text
 from scopes.conversation.new import new
 from scopes.errors import NotFound
+from scopes.tokens.choose import TokenizerChoice
+from tests.context.building import built, put, talk
 from tests.support.history import history, say
+
+
+class Refusing:
+    """A tokenizer whose encoding must not be loaded."""
+
+    method = "exact"
+
+    def __init__(self, name):
+        self.name = name
+
+    def prepare(self, texts):
+        """Accept texts without counting them."""
+
+    def count(self, text):
+        raise AssertionError(f"{text!r} was counted again")
+
+
+def delete_contexts(tmp_path):
+    for entry in (tmp_path / "cache" / "contexts").iterdir():
+        entry.unlink()
 
 
 def test_a_text_is_counted_with_its_characters(estimate):
@@ -51,3 +73,24 @@ def test_tokens_are_counted_by_category_of_part(repository, exact, tmp_path):
 def test_an_unknown_conversation_is_not_found(repository, estimate, tmp_path):
     with pytest.raises(NotFound):
         count_conversation(repository, "conv-009", estimate, str(tmp_path))
+
+
+@pytest.mark.parametrize("options", [{}, {"task": "session cookie", "explain": True}, {"max_tokens": 600}])
+def test_an_unchanged_history_is_counted_without_the_encoding(repository, exact, tmp_path, options):
+    """S1-30: a context of the same messages needs no encoding, even if the cache of contexts was deleted."""
+    new(repository)
+    talk(repository, 30)
+    put(tmp_path, "auth.py", "import session\n")
+    say(repository, "conv-001", "changed", files=[{"path": "auth.py", "op": "edit"}])
+    first = built(repository, exact, tmp_path, **options)
+    delete_contexts(tmp_path)
+    again = built(repository, TokenizerChoice(Refusing(exact.tokenizer.name), ()), tmp_path, **options)
+    assert (again.formatted_history, again.tokens_used) == (first.formatted_history, first.tokens_used)
+
+
+def test_an_unchanged_conversation_is_counted_without_the_encoding(repository, exact, tmp_path):
+    new(repository)
+    talk(repository, 5)
+    first = count_conversation(repository, "conv-001", exact, str(tmp_path))
+    refusing = TokenizerChoice(Refusing(exact.tokenizer.name), ())
+    assert count_conversation(repository, "conv-001", refusing, str(tmp_path)) == first

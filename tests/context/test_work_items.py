@@ -1,4 +1,4 @@
-"""Conversations for a work item are found, in order, without decoding messages that cannot be for it."""
+"""The conversations for a work item are found and put into one context, oldest first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from scopes.context import collect
 from scopes.context.collect import find_work_item
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
+from scopes.errors import NotFound
 from scopes.history.revparse import list_branch_tips
+from tests.context.building import built, talk
 from tests.support.history import say
 
 
@@ -67,3 +69,60 @@ def test_the_active_branch_is_searched(repository):
 
 def test_an_empty_store_has_none(repository):
     assert found(repository) == []
+
+
+@pytest.fixture
+def three(repository):
+    """Return a store with three conversations for one work item, and one for another."""
+    for name, item in (("first", "SHOP-1"), ("other", "SHOP-2"), ("second", "SHOP-1"), ("third", "SHOP-1")):
+        new(repository, conversation_id=name)
+        talk(repository, 3, conversation=name, work_item=item)
+    return repository
+
+
+def test_every_conversation_for_the_work_item_is_included_oldest_first(three, exact, tmp_path):
+    """S1-18."""
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert list(dict.fromkeys(m.session for m in result.messages)) == ["first", "second", "third"]
+    assert (result.sessions_included, result.sessions_excluded) == (3, 0)
+    assert "### first 1. User (carol)" in result.formatted_history
+
+
+def test_older_sessions_that_do_not_fit_are_counted_in_the_warning(three, exact, tmp_path):
+    """S1-12."""
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1", max_tokens=250)
+    assert {m.session for m in result.messages} == {"third"}
+    assert "Session history limited: 2 older sessions excluded due to token budget" in result.warnings
+    assert result.sessions_excluded == 2
+
+
+def test_the_given_conversation_comes_last(three, exact, tmp_path):
+    result = built(three, exact, tmp_path, "first", work_item="SHOP-1")
+    assert result.messages[-1].session == "first"
+    assert result.conversation == "first"
+
+
+def test_messages_for_another_work_item_are_left_out(three, exact, tmp_path):
+    say(three, "third", "lunch", work_item="SHOP-2")
+    say(three, "third", "no item")
+    texts = [m.text for m in built(three, exact, tmp_path, "third", work_item="SHOP-1").messages]
+    assert "lunch" not in texts
+    assert "no item" in texts
+
+
+def test_an_unknown_work_item_is_not_found(three, exact, tmp_path):
+    with pytest.raises(NotFound):
+        built(three, exact, tmp_path, None, work_item="SHOP-9")
+
+
+def test_a_conversation_or_a_work_item_is_required(three, exact, tmp_path):
+    with pytest.raises(NotFound):
+        built(three, exact, tmp_path, None)
+
+
+def test_a_work_item_on_an_inactive_branch_is_found(three, exact, tmp_path):
+    """S1-18."""
+    branch(three, "other", name="side", switch=False)
+    say(three, "other/side", "as for SHOP-1", work_item="SHOP-1", time="2030-01-01T00:00:00Z")
+    result = built(three, exact, tmp_path, None, work_item="SHOP-1")
+    assert result.messages[-1].text == "as for SHOP-1"

@@ -1,4 +1,4 @@
-"""An empty store for every test, and ids that differ in their first characters."""
+"""Fixtures: an empty store for every test, and ids that differ in their first characters."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["spread_ids"]
 
 @pytest.fixture
 def repository(tmp_path, spread_ids):
-    """Make an empty store in the test's own directory."""
+    """Create an empty store in the directory of the test."""
     return make_store(tmp_path / "store.git")

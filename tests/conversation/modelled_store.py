@@ -1,4 +1,4 @@
-"""A store beside a plain dict that must always say the same: the machinery of the model test."""
+"""Base class of the stateful test: a store and a dict as its model, which must always agree."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from tests.support.history import say
 
 
 class Killed(BaseException):
-    """Stands for a process that dies here."""
+    """Raised instead of killing the process."""
 
 
 class ModelledStore(RuleBasedStateMachine):
-    """Do the same to a store and to a dict, and compare them after every step.
+    """Apply every step to a store and to a dict, and compare them afterwards.
 
     The dict's keys are `(conversation, "branch", name)` with the chain of message numbers since the root,
-    `(conversation, "tag", name)` with such a chain, and `(conversation, "active")`. An operation is what it changed in
-    the dict; undo changes it back, and is refused where a value is not the one that the operation left.
+    `(conversation, "tag", name)` with such a chain, and `(conversation, "active")`. An operation is represented by
+    its changes to the dict; undo reverts them, and is refused if a value was changed since.
     """
 
     def __init__(self):
@@ -45,7 +45,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.said = []
         self.done = []
         self.undone = []
-        self.told = {}
+        self.change_log = {}
         self.death = None
 
     def teardown(self):
@@ -56,23 +56,23 @@ class ModelledStore(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
     def branches(self, conversation):
-        """Return the chains of a conversation's branches by name; none where there is no such conversation."""
+        """Return the chains of a conversation's branches by name; empty for an unknown conversation."""
         return {key[2]: chain for key, chain in self.model.items() if key[:2] == (conversation, "branch")}
 
     def pick(self, data):
-        """Draw a branch that there is: conversation, name and chain."""
+        """Draw an existing branch: conversation, name and chain."""
         key = data.draw(st.sampled_from(sorted(key for key in self.model if key[1] == "branch")))
         return key[0], key[2], self.model[key]
 
     def note(self, text, identity=None):
-        """Number a message, or a root, which has no text."""
+        """Assign a number to a message, or to a root, which has no text."""
         self.said.append((text, identity))
         return len(self.said) - 1
 
     def survive(self, act):
-        """Act; where the process is to die at its n-th ref move it does so, and a new one goes on.
+        """Run an action; if the process is to die at its n-th ref update, it does, and a new process continues.
 
-        It may die while it finishes what a dead one left; then its own operation has not happened, and is done again.
+        It may die while it completes the operation of a dead process; then its own operation is run again.
         """
         turn, self.death = self.death, None
         before = list_operations(self.repository, limit=1)
@@ -95,7 +95,7 @@ class ModelledStore(RuleBasedStateMachine):
             recovery.set_ref = real
 
     def operate(self, act, after, refused=None):
-        """Do an operation that leads to the dict `after`, or is refused as predicted."""
+        """Run an operation that results in the dict `after`, or is refused as predicted."""
         if refused is not None:
             with pytest.raises(refused):
                 act(self.repository)
@@ -107,7 +107,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.model = after
 
     def turn_back(self, move, source, target, old, new):
-        """Undo or redo the last of `source`; refused where there is none, or where a message came since."""
+        """Undo or redo the last operation of `source`; refused if there is none, or if a message was appended since."""
         if not source:
             with pytest.raises(NotFound, match="nothing to"):
                 move(self.repository)
@@ -127,7 +127,7 @@ class ModelledStore(RuleBasedStateMachine):
             self.model[conversation, "branch", name] += (self.note(text, message.id),)
 
     def taken(self, conversation, name, leaving=None):
-        """Predict how a new name is refused: it is there, or `x` would stand beside `x/y`."""
+        """Predict how a new name is refused: it exists, or `x` and `x/y` would both exist."""
         others = self.branches(conversation).keys() - {leaving}
         beside = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
         return Refused if name in self.branches(conversation) else Invalid if beside else None

@@ -1,4 +1,4 @@
-"""Stores of their own for these tests, and the plain git program to look at them from outside."""
+"""Create and open stores for tests, and inspect them with the git program."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
 
 
 def make_store(path: object) -> Repository:
-    """Make an empty store and open it."""
+    """Create an empty store and open it."""
     create_store(str(path))
     return open_store(str(path))
 
 
 def open_store(path: str, actor: str = "carol", command: str = "scopes test") -> Repository:
-    """Open a store the way a new process would."""
+    """Open a store as a new process would."""
     return open_repository(path, FAST, Caller(actor, command))
 
 
 def git(where: Repository | str, *words: str) -> str:
-    """Run plain git on a store and return what it prints."""
+    """Run git on a store and return its output."""
     path = where if isinstance(where, str) else where.path
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", f"--git-dir={path}", "-c", "user.name=t", "-c", "user.email=t@t", *words]
@@ -35,12 +35,12 @@ def git(where: Repository | str, *words: str) -> str:
 
 
 def refs(repository: Repository) -> dict[str, str]:
-    """Return every ref but the operation log, for comparing what was before with what is after."""
+    """Return every ref except the operation log, to compare the refs before and after an action."""
     return {name: value for name, value in repository.list_refs().items() if name != "refs/scopes/operations"}
 
 
 def files_of(path: str) -> dict[str, bytes]:
-    """Return every file of a directory with its bytes."""
+    """Return every file of a directory with its content."""
     found = {}
     for top, _, names in os.walk(path):
         for name in names:
@@ -50,7 +50,7 @@ def files_of(path: str) -> dict[str, bytes]:
 
 
 def overtake(repository: Repository, act: Callable[[Repository], object]) -> None:
-    """Let another process act while this one waits for the store alone, the first time that it does."""
+    """Run an action of another process the first time this process waits for the exclusive lock."""
     original = repository.lock.exclusive
 
     def exclusive() -> AbstractContextManager[None]:
@@ -62,7 +62,7 @@ def overtake(repository: Repository, act: Callable[[Repository], object]) -> Non
 
 
 def remove_object(repository: Repository, oid: str) -> Callable[[], None]:
-    """Take a loose object away, and return what brings it back."""
+    """Remove a loose object, and return a function that restores it."""
     path = os.path.join(repository.path, "objects", oid[:2], oid[2:])
     os.rename(path, f"{path}.away")
     return lambda: os.rename(f"{path}.away", path)

@@ -1,4 +1,4 @@
-"""`abandon`: hide a branch and keep its history (S4-8)."""
+"""`abandon`: hide a branch but keep its history (S4-8)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def shown(repository):
 def test_an_abandoned_branch_is_hidden_and_its_history_is_kept(repository):
     """S4-8."""
     drawn = history(repository, "main: a", "fix: b")
-    done = abandon(repository, "conv", "fi")
-    assert (done.branch, done.status, done.active_branch) == ("fix", "abandoned", "main")
+    result = abandon(repository, "conv", "fi")
+    assert (result.branch, result.status, result.active_branch) == ("fix", "abandoned", "main")
     assert shown(repository) == ["main"]
     assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
     assert texts(repository, "conv-001/fix") == ["a", "b"]
@@ -40,7 +40,7 @@ def test_an_abandoned_branch_is_revived(repository):
     assert shown(repository) == ["main", "fix"]
 
 
-def test_an_abandoned_active_branch_gives_way_to_main(repository):
+def test_abandoning_the_active_branch_makes_main_active(repository):
     drawn = history(repository, "main: a", "fix: b")
     switch(repository, "conv-001", "fix")
     assert abandon(repository, "conv-001", "fix").active_branch == "main"
@@ -50,7 +50,7 @@ def test_an_abandoned_active_branch_gives_way_to_main(repository):
     assert shown(repository) == ["main", "fix"]
 
 
-def test_reviving_leaves_the_active_branch(repository):
+def test_reviving_a_branch_does_not_change_the_active_branch(repository):
     drawn = history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     assert abandon(repository, "conv-001", "fix", revive=True).active_branch == "main"
@@ -58,7 +58,7 @@ def test_reviving_leaves_the_active_branch(repository):
 
 
 @pytest.mark.parametrize("revive", [True, False])
-def test_doing_it_again_is_no_operation(repository, revive):
+def test_abandoning_a_branch_twice_records_one_operation(repository, revive):
     history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     abandon(repository, "conv-001", "fix", revive=revive)
@@ -67,7 +67,7 @@ def test_doing_it_again_is_no_operation(repository, revive):
     assert len(list_operations(repository).operations) == count
 
 
-def test_nothing_else_known_of_the_branch_changes(repository):
+def test_abandoning_keeps_the_other_branch_metadata(repository):
     drawn = history(repository, "main: a")
     made = branch(repository, "conv-001", purpose="analysis", agent="carol", switch=False)
     before = read_metadata(repository, drawn.conversation).branches[made.name]
@@ -76,7 +76,7 @@ def test_nothing_else_known_of_the_branch_changes(repository):
     assert read_metadata(repository, drawn.conversation).branches[made.name] == before
 
 
-def test_a_branch_that_git_made_can_be_abandoned(repository):
+def test_a_branch_created_with_git_can_be_abandoned(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
@@ -94,7 +94,7 @@ def test_main_cannot_be_abandoned(repository):
 
 
 @pytest.mark.parametrize(("branch_name", "refused"), [("nope", NotFound), ("", Invalid)])
-def test_a_branch_that_is_not_there_is_refused(repository, branch_name, refused):
+def test_an_unknown_branch_is_refused(repository, branch_name, refused):
     history(repository, "main: a")
     with pytest.raises(refused) as refusal:
         abandon(repository, "conv-001", branch_name)

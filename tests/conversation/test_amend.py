@@ -19,15 +19,15 @@ def state(repository, message, where="conv-001/main"):
     return json.loads(git(repository, "show", f"{where}:state/messages/{message}="))
 
 
-def test_amending_adds_a_message_and_leaves_the_old_one_as_it_was(repository):
+def test_amending_adds_a_message_and_does_not_change_the_old_one(repository):
     """S4-27."""
     drawn = history(repository, "main: a b c")
     before = git(repository, "cat-file", "-p", drawn.oids["b"])
-    done = amend(repository, "conv", "main~1", "better", author="dave")
-    assert (done.branch, done.target, done.retracted) == ("main", drawn.ids["b"], False)
+    result = amend(repository, "conv", "main~1", "better", author="dave")
+    assert (result.branch, result.target, result.retracted) == ("main", drawn.ids["b"], False)
     assert texts(repository, "conv-001") == ["a", "b", "c", "better"]
     assert git(repository, "cat-file", "-p", drawn.oids["b"]) == before
-    message = cat(repository, done.id).message
+    message = cat(repository, result.id).message
     assert (message.amends, message.author.name, message.kind) == (drawn.ids["b"], "dave", "plain")
     assert state(repository, drawn.ids["b"])["amended"].startswith("sha256:")
 
@@ -35,8 +35,8 @@ def test_amending_adds_a_message_and_leaves_the_old_one_as_it_was(repository):
 def test_retracting_adds_a_notice(repository):
     """S4-27."""
     drawn = history(repository, "main: a b")
-    done = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
-    assert (done.target, done.retracted) == (drawn.ids["a"], True)
+    result = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
+    assert (result.target, result.retracted) == (drawn.ids["a"], True)
     message = cat(repository, "conv-001").message
     assert (message.retracts, message.kind, message.text) == (drawn.ids["a"], "notice", "wrong file")
     assert message.author.kind == "human"
@@ -51,19 +51,19 @@ def test_a_notice_without_a_reason_quotes_the_message(repository):
     assert cat(repository, "conv-001").message.text == "retracted: " + "x" * 60
 
 
-def test_a_message_is_amended_again(repository):
-    """The last word counts; both stay."""
+def test_a_message_can_be_amended_twice(repository):
+    """The last amendment applies; both messages stay."""
     drawn = history(repository, "main: a")
     amend(repository, "conv-001", "main", "second", author="dave")
     first = state(repository, drawn.ids["a"])
-    done = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
-    assert done.target == drawn.ids["a"]
+    result = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
+    assert result.target == drawn.ids["a"]
     assert state(repository, drawn.ids["a"]) != first
     assert texts(repository, "conv-001") == ["a", "second", "third"]
 
 
 def test_equal_amendments_are_equal_claims(repository):
-    """Who says it and when does not matter to a merge."""
+    """Author and time do not matter to a merge."""
     drawn = history(repository, "main: a", "fix:")
     amend(repository, "conv-001/main", drawn.ids["a"], "same", author="dave")
     amend(repository, "conv-001/fix", drawn.ids["a"], "same", author="erin")
@@ -80,7 +80,7 @@ def test_an_amendment_can_be_amended_and_an_amended_message_retracted(repository
 
 
 @pytest.mark.parametrize("again", [amend, retract])
-def test_a_retracted_message_is_neither_amended_nor_retracted_again(repository, again):
+def test_a_retracted_message_can_be_neither_amended_nor_retracted(repository, again):
     drawn = history(repository, "main: a b")
     retract(repository, "conv-001", drawn.ids["a"], "no", author="dave")
     before = refs(repository)
@@ -90,7 +90,7 @@ def test_a_retracted_message_is_neither_amended_nor_retracted_again(repository, 
     assert refs(repository) == before
 
 
-def test_what_is_retracted_on_one_branch_stands_on_another(repository):
+def test_a_retraction_applies_to_its_branch_only(repository):
     drawn = history(repository, "main: a", "fix: b")
     retract(repository, "conv-001/main", drawn.ids["a"], "no", author="dave")
     assert amend(repository, "conv-001/fix", drawn.ids["a"], "better", author="dave").branch == "fix"
@@ -98,7 +98,7 @@ def test_what_is_retracted_on_one_branch_stands_on_another(repository):
     assert state(repository, drawn.ids["a"], "conv-001/fix") == {"retracted": True}
 
 
-def test_an_amendment_keeps_the_kind_but_not_a_typed_document(repository):
+def test_an_amendment_keeps_the_kind_but_not_the_typed_document(repository):
     """A typed document is amended by stating it again."""
     new(repository)
     for kind, fields, kept in (
@@ -106,12 +106,12 @@ def test_an_amendment_keeps_the_kind_but_not_a_typed_document(repository):
         ("decision", {"decision": {"topic": "t", "decision": "d"}}, "plain"),
     ):
         say(repository, "conv-001", "x", kind=kind, **fields)
-        done = amend(repository, "conv-001", "main", "better", author="dave")
-        message = cat(repository, done.id).message
+        result = amend(repository, "conv-001", "main", "better", author="dave")
+        message = cat(repository, result.id).message
         assert (message.kind, message.payload) == (kept, None)
 
 
-def test_a_message_that_is_not_on_the_branch_is_refused(repository):
+def test_amending_a_message_of_another_branch_is_refused(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     for change in (amend, retract):
         with pytest.raises(NotFound, match="that message is not on conv-001/main") as refusal:
@@ -120,7 +120,7 @@ def test_a_message_that_is_not_on_the_branch_is_refused(repository):
     assert amend(repository, "conv-001", drawn.ids["c"], "x", author="dave", branch="fix").branch == "fix"
 
 
-def test_the_root_is_no_message(repository):
+def test_the_root_commit_is_not_a_message(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the root of a conversation is not a message") as refusal:
         retract(repository, "conv-001", "main~1", "x", author="dave")
@@ -132,7 +132,7 @@ def test_the_root_is_no_message(repository):
     [("", None, "dave", Invalid), ("zzzzz", None, "dave", NotFound), ("main~7", None, "dave", NotFound), ("fix", None, "dave", Ambiguous),
      ("main", "nope", "dave", NotFound), ("main", "", "dave", Invalid), ("main", None, " ", Invalid)],
 )  # fmt: skip
-def test_a_target_a_branch_or_an_author_that_cannot_be_is_refused(repository, target, branch, author, refused):
+def test_an_invalid_target_branch_or_author_is_refused(repository, target, branch, author, refused):
     history(repository, "main: a", "fix-1:", "fix-2:")
     before = refs(repository)
     for change in (amend, retract):

@@ -1,4 +1,4 @@
-"""`append`: a message on top of a branch."""
+"""`append`: add a message to a branch."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_a_message_goes_to_the_active_branch_or_to_the_named_one(repository):
 def test_a_message_has_id_author_recipients_conversation_branch_and_time(repository):
     """S4-22."""
     new(repository)
-    said = say(repository, "conv-001", "hello", author="carol", to=["dave", "erin", "dave"])
+    appended = say(repository, "conv-001", "hello", author="carol", to=["dave", "erin", "dave"])
     seen = cat(repository, "conv-001/main")
-    assert (seen.head.id, seen.head.oid) == (said.id, said.oid)
+    assert (seen.head.id, seen.head.oid) == (appended.id, appended.oid)
     assert (seen.message.author.name, seen.message.to) == ("carol", ("dave", "erin"))
     assert (seen.conversation, seen.branch) == ("conv-001", "main")
     assert clock.parse_time(seen.message.time) == seen.head.time * 1_000_000_000
@@ -48,14 +48,14 @@ def test_a_message_has_id_author_recipients_conversation_branch_and_time(reposit
         ({"text": "x"}, "author: Field required"),
         ({"author": "carol"}, "text or parts is required"),
         ({"author": "  ", "text": "x"}, "an author needs a name"),
-        ({"author": "carol", "text": "x", "time": "yesterday"}, "no RFC 3339 time"),
+        ({"author": "carol", "text": "x", "time": "yesterday"}, "not an RFC 3339 time"),
         ({"author": "carol", "text": "x", "to": [""]}, "to.0: an author needs a name"),
-        ({"author": "carol", "text": "x", "kind": "root"}, "kind 'root' is none of"),
+        ({"author": "carol", "text": "x", "kind": "root"}, "kind 'root' is not one of"),
         ({"author": "carol", "text": "x", "kind": "proposal"}, "needs the field 'proposal'"),
         ({"author": "carol", "text": "x", "kind": "analysis", "analysis": {"subject": "s"}}, "finding: Field required"),
     ],
 )
-def test_a_message_that_lacks_something_is_rejected(document, words):
+def test_an_incomplete_message_is_rejected(document, words):
     """S4-22, S4-23."""
     with pytest.raises(Invalid) as refusal:
         check_message(document, message_id=clock.new_id(), now=clock.now())
@@ -77,7 +77,7 @@ CHANGE = {"field_path": "title", "operation": "update", "before": "a", "after": 
         ("method", {"goal": "g", "approach": "a"}, {}),
     ],
 )
-def test_a_typed_message_is_kept_whole_with_its_defaults(repository, kind, given, default):
+def test_a_typed_message_is_stored_completely_with_its_defaults(repository, kind, given, default):
     """S4-23, S4-24, S4-25, S4-26."""
     new(repository)
     say(repository, "conv-001", "words", kind=kind, **{kind.replace("-", "_"): {**given, "ours": [1]}})
@@ -87,15 +87,15 @@ def test_a_typed_message_is_kept_whole_with_its_defaults(repository, kind, given
 
 
 @pytest.mark.parametrize("kind", ["plain", "system", "tool-results", "merge", "summary", "prompt", "answer"])
-def test_untyped_kinds_stand_beside_the_typed_ones(repository, kind):
+def test_untyped_kinds_are_stored(repository, kind):
     """S4-23."""
     new(repository)
     say(repository, "conv-001", "x", kind=kind)
     assert cat(repository, "conv-001").head.kind == kind
 
 
-def test_what_a_newer_version_wrote_is_shown_and_kept(repository):
-    """S4-28: an unknown kind, field and part come back as they were."""
+def test_fields_of_a_newer_version_are_shown_and_kept(repository):
+    """S4-28: an unknown kind, field and part are read back unchanged."""
     new(repository)
     line = b'{"author":{"kind":"agent","name":"carol"},"hue":[1,{"a":2}],"id":"%s","kind":"hologram","parts":[{"type":"smell","x":1}],"v":7}\n'
     message = codec.decode(line % clock.new_id().encode())
@@ -109,12 +109,12 @@ def test_what_a_newer_version_wrote_is_shown_and_kept(repository):
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=[]), max_size=60))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_text_comes_back_as_it_was_said(repository, text):
+def test_every_text_is_read_back_unchanged(repository, text):
     """Catalogue 11, 13, 14, 16, 20; lone surrogates, NUL and line ends of every kind included."""
     if not repository.list_refs():
         new(repository)
-    said = say(repository, "conv-001", text)
-    assert cat(repository, said.id).message.text == text
+    appended = say(repository, "conv-001", text)
+    assert cat(repository, appended.id).message.text == text
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_every_text_comes_back_as_it_was_said(repository, text):
     ],
 )
 def test_the_subject_is_one_safe_line_of_the_text(repository, text, subject):
-    """Storage format; text that looks like our trailers is only text."""
+    """Storage format; text that looks like a trailer is not parsed as one."""
     new(repository)
-    said = say(repository, "conv-001", text)
-    assert git(repository, "log", "-1", "--format=%s", said.oid) == subject + "\n"
-    assert cat(repository, said.id).head.kind == "plain"
+    appended = say(repository, "conv-001", text)
+    assert git(repository, "log", "-1", "--format=%s", appended.oid) == subject + "\n"
+    assert cat(repository, appended.id).head.kind == "plain"
 
 
 def test_unknown_and_ambiguous_names_are_refused(repository):
@@ -151,12 +151,12 @@ def test_unknown_and_ambiguous_names_are_refused(repository):
 
 
 @pytest.mark.parametrize("author", ["", "  ", "x" * 201, "\udcff"])
-def test_an_author_needs_a_name_that_can_be_written(author):
+def test_an_author_name_must_not_be_blank_or_too_long(author):
     with pytest.raises(Invalid, match="author"):
         plain_message(author, "x")
 
 
-def test_a_message_over_the_limit_is_refused_and_nothing_is_recorded(repository, monkeypatch):
+def test_a_message_over_the_size_limit_is_refused_and_not_recorded(repository, monkeypatch):
     """P15."""
     drawn = history(repository, "main: a")
     monkeypatch.setattr(codec, "MAX_MESSAGE_BYTES", 1 << 20)
@@ -167,7 +167,7 @@ def test_a_message_over_the_limit_is_refused_and_nothing_is_recorded(repository,
     assert cat(repository, "conv-001~1").head.oid == drawn.oids["a"]
 
 
-def test_a_store_of_a_newer_format_is_read_and_not_written(repository):
+def test_a_store_of_a_newer_format_is_not_written(repository):
     """P17."""
     history(repository, "main: a")
     git(repository, "config", "scopes.formatVersion", "99")
@@ -188,7 +188,7 @@ def test_two_processes_on_one_branch_lose_nothing(repository):
     assert texts(repository, "conv-001") == ["a", "0", "1", "2", "3", "4", "5"]
 
 
-def test_an_append_is_no_operation_but_stands_in_the_reflog(repository):
+def test_an_append_is_in_the_reflog_and_not_in_the_operation_log(repository):
     drawn = history(repository, "main: a")
     assert [operation.kind for operation in list_operations(repository).operations] == ["new"]
     reflog = git(repository, "log", "-g", "--format=%gs", "conv-001/main")

@@ -1,12 +1,11 @@
-"""`blame`: which message set what stands, through merges and resolutions."""
+"""`blame`: the message that set each claim, across merges and resolutions."""
 
 from __future__ import annotations
 
 import pytest
 
 from scopes.conversation.blame import blame
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_continue import continue_merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Invalid, NotFound
 from tests.support.history import history, say
@@ -21,7 +20,7 @@ def rows(found):
     return [(row.key, row.value, row.head.id) for row in found.rows]
 
 
-def test_the_last_message_that_said_so_is_named(repository):
+def test_blame_names_the_last_message_that_set_the_claim(repository):
     history(repository, "main: a")
     decide(repository, "conv-001", "jwt")
     second = decide(repository, "conv-001", "sessions")
@@ -29,27 +28,27 @@ def test_the_last_message_that_said_so_is_named(repository):
     assert rows(blame(repository, "conv-001", key="decisions/auth")) == [("decisions/auth", "sessions", second)]
 
 
-def test_a_merge_passes_on_who_said_it(repository):
+def test_a_merge_does_not_change_the_blamed_message(repository):
     history(repository, "main: a", "fix@a:")
-    said = decide(repository, "conv-001/fix", "jwt", author="dave")
+    appended = decide(repository, "conv-001/fix", "jwt", author="dave")
     say(repository, "conv-001/main", "meanwhile")
     merge(repository, "conv-001", "fix", target="main")
-    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", said)]
+    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", appended)]
 
 
-def test_a_resolution_is_the_message_that_decided(repository):
+def test_a_conflict_resolution_is_the_blamed_message(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
     merge(repository, "conv-001", "fix", target="main")
-    done = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    result = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
     continue_merge(repository, "conv-001")
     assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [
-        ("decisions/auth", "sessions", done.message)
+        ("decisions/auth", "sessions", result.message)
     ]
 
 
-def test_a_group_names_everything_below_it(repository):
+def test_a_group_of_keys_selects_every_key_below_it(repository):
     history(repository, "main: a")
     ids = [decide(repository, "conv-001", "jwt", topic=topic) for topic in ("auth", "data/base")]
     found = blame(repository, "conv-001", key="decisions")
@@ -57,15 +56,15 @@ def test_a_group_names_everything_below_it(repository):
     assert rows(blame(repository, "conv-001", key="decisions/data/base")) == rows(found)[1:]
 
 
-def test_a_file_is_named_by_its_path(repository):
+def test_a_file_is_blamed_by_its_path(repository):
     history(repository, "main: a")
     files = [{"path": "src/app.py", "op": "edit", "content_hash": "sha256:1"}]
-    said = say(repository, "conv-001", "edited", files=files).id
+    appended = say(repository, "conv-001", "edited", files=files).id
     (row,) = blame(repository, "conv-001", file="./src/app.py").rows
-    assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", said)
+    assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", appended)
 
 
-def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(repository):
+def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the state of conv-001 has no 'decisions/auth'"):
         blame(repository, "conv-001", key="decisions/auth")
@@ -76,10 +75,10 @@ def test_what_nobody_said_is_not_found_and_neither_or_both_is_a_mistake(reposito
 
 def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
     history(repository, "main: a", "fix@a:")
-    said = [
+    appended = [
         say(repository, f"conv-001/{name}", "edited", author=name, files=[{"path": "p.py", "op": "edit"}]).id
         for name in ("main", "fix")
     ]
     merge(repository, "conv-001", "fix", target="main")
     found = blame(repository, "conv-001/main", file="p.py")
-    assert [row.head.id for row in found.rows] == said
+    assert [row.head.id for row in found.rows] == appended

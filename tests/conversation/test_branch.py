@@ -1,4 +1,4 @@
-"""`branch`: begin a branch at any message, or list the branches there are."""
+"""`branch`: create a branch at any message, or list the branches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
 
-def test_a_branch_begins_at_the_active_branchs_tip_and_becomes_active(repository):
+def test_a_branch_starts_at_the_active_tip_and_becomes_active(repository):
     """S4-2."""
     drawn = history(repository, "main: a b", "fix: c")
     switch(repository, "conv-001", "fix")
@@ -35,8 +35,8 @@ def test_a_branch_begins_at_the_active_branchs_tip_and_becomes_active(repository
         ("fi~1", "b", "fix"), ("v1", "a", "main"), ("a", "a", "main"), ("d", "d", "main"), ("conv-001", "c", "main"),
     ],
 )  # fmt: skip
-def test_a_branch_begins_anywhere(repository, start, word, parent):
-    """S4-2: a branch, a place, a tag, a message's id, a commit's id."""
+def test_a_branch_can_start_at_any_message(repository, start, word, parent):
+    """S4-2: a branch, a revision, a tag, a message id, a commit id."""
     drawn = history(repository, "main: a b c", "fix@b: d")
     tag(repository, "conv-001", "v1", "main~2")
     made = branch(repository, "conv-001", name="new", start=drawn.ids.get(start, start))
@@ -44,7 +44,7 @@ def test_a_branch_begins_anywhere(repository, start, word, parent):
     assert list_branch_tips(repository, drawn.conversation)["new"] == drawn.oids[word]
 
 
-def test_a_branch_may_begin_before_the_first_message(repository):
+def test_a_branch_can_start_at_the_root(repository):
     drawn = history(repository, "main: a")
     assert branch(repository, "conv-001", name="fresh", start="main~1").tip == drawn.root
     say(repository, "conv-001", "z")
@@ -53,7 +53,7 @@ def test_a_branch_may_begin_before_the_first_message(repository):
     assert branch(repository, "conv-002", name="also").active
 
 
-def test_the_active_branch_stays_when_asked(repository):
+def test_the_active_branch_is_kept_on_request(repository):
     """S4-2."""
     drawn = history(repository, "main: a")
     assert not branch(repository, "conv-001", name="fix", switch=False).active
@@ -64,23 +64,23 @@ def test_the_active_branch_stays_when_asked(repository):
 @pytest.mark.parametrize(
     "spell", [str, str.upper, str.title, lambda text: text.replace("-", "_"), lambda text: f" {text} "]
 )
-def test_a_purpose_is_taken_in_any_case_with_either_dash(repository, purpose, spell):
+def test_a_purpose_ignores_case_and_accepts_dash_or_underscore(repository, purpose, spell):
     """S4-3."""
     history(repository, "main: a")
     assert branch(repository, "conv-001", purpose=spell(purpose), agent="a").purpose == purpose
 
 
 @pytest.mark.parametrize("purpose", ["", "debug", "analysis2", "alternative solution", "analys\u0131s"])
-def test_another_purpose_is_refused_with_the_list(repository, purpose):
+def test_an_unknown_purpose_is_refused_with_the_list_of_purposes(repository, purpose):
     """S4-3: exit 2."""
     history(repository, "main: a")
-    with pytest.raises(Invalid, match="is no purpose of a branch") as refusal:
+    with pytest.raises(Invalid, match="is not a purpose of a branch") as refusal:
         branch(repository, "conv-001", purpose=purpose, agent="a")
     assert refusal.value.exit_code == 2
     assert all(known in refusal.value.hint for known in PURPOSES)
 
 
-def test_a_branch_without_a_name_is_called_after_purpose_and_agent_and_stays_unique(repository):
+def test_the_default_branch_name_is_purpose_and_agent_and_is_unique(repository):
     """S4-4."""
     history(repository, "main: a")
     made = [branch(repository, "conv-001", purpose="analysis", agent="Code Analyzer").name for _ in range(3)]
@@ -94,12 +94,12 @@ def test_a_branch_without_a_name_is_called_after_purpose_and_agent_and_stays_uni
 @pytest.mark.parametrize(
     ("agent", "name"), [("日本", "agent"), ("Ünï", "n"), ("a/b", "a-b"), ("x" * 60, "x" * 60), ("v1.2", "v1.2")]
 )
-def test_the_default_name_is_the_agents_slug(agent, name):
+def test_the_default_branch_name_uses_the_slug_of_the_agent(agent, name):
     assert default_branch_name([], "analysis", agent) == f"analysis/{name}"
 
 
 @pytest.mark.parametrize("agent", ["con", "HEAD", "build.lock", "a..b", "x" * 200, "x" * 99 + ".y"])
-def test_an_agent_whose_slug_no_branch_may_have_still_gets_a_branch(repository, agent):
+def test_an_agent_whose_slug_is_not_a_valid_ref_still_gets_a_branch(repository, agent):
     """S4-4."""
     history(repository, "main: a")
     made = [branch(repository, "conv-001", purpose="alternative-solution", agent=agent).name for _ in range(2)]
@@ -107,7 +107,7 @@ def test_an_agent_whose_slug_no_branch_may_have_still_gets_a_branch(repository, 
     assert all(name.startswith("alternative-solution/") for name in made)
 
 
-def test_what_a_branch_is_for_is_stored_with_it(repository):
+def test_purpose_and_agent_are_stored_with_the_branch(repository):
     """S4-4."""
     drawn = history(repository, "main: a")
     made = branch(repository, "conv-001", purpose="COLLABORATION", agent="Dave D.", name="x")
@@ -133,7 +133,7 @@ def test_branching_writes_no_message_and_moves_no_other_branch(repository):
     assert refs(repository)["refs/heads/conv-001/new"] in before.values()
 
 
-def test_a_taken_name_is_refused_and_nothing_happens(repository):
+def test_a_taken_branch_name_is_refused_and_nothing_changes(repository):
     drawn = history(repository, "main: a", "fix: b")
     before = refs(repository)
     with pytest.raises(Refused, match="there is a branch 'fix' in conv-001 already") as refusal:
@@ -146,26 +146,26 @@ def test_a_taken_name_is_refused_and_nothing_happens(repository):
 @pytest.mark.parametrize(
     ("first", "second"), [("fix", "fix/a"), ("fix/a", "fix"), ("fix/a", "fix/a/b"), ("fix", "Fix"), ("Ä", "ä")]
 )
-def test_names_that_cannot_stand_beside_each_other_are_refused(repository, first, second):
+def test_branch_names_that_conflict_as_paths_are_refused(repository, first, second):
     """Catalogue 5: no file-system-shaped error."""
     history(repository, "main: a")
     branch(repository, "conv-001", name=first)
     before = refs(repository)
-    with pytest.raises(Invalid, match="cannot stand beside") as refusal:
+    with pytest.raises(Invalid, match="cannot exist together with") as refusal:
         branch(repository, "conv-001", name=second)
     assert "upper and lower case" in refusal.value.hint
     assert refs(repository) == before
 
 
 @pytest.mark.parametrize("start", ["nope", "main~9", "conv-002/main", "v9", "zzzzzz"])
-def test_a_start_that_is_not_there_is_refused(repository, start):
+def test_an_unknown_start_is_refused(repository, start):
     history(repository, "main: a")
     with pytest.raises(NotFound) as refusal:
         branch(repository, "conv-001", name="new", start=start)
     assert refusal.value.hint
 
 
-def test_a_start_that_fits_two_branches_is_refused(repository):
+def test_an_ambiguous_start_is_refused(repository):
     """S4-55."""
     history(repository, "main: a", "fix-1:", "fix-2:")
     with pytest.raises(Ambiguous, match="fix-1, fix-2"):
@@ -179,7 +179,7 @@ def test_an_empty_start_is_refused(repository):
         branch(repository, "conv-001", name="new", start="")
 
 
-def test_an_agent_needs_a_name(repository):
+def test_a_blank_agent_name_is_refused(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="an author needs a name"):
         branch(repository, "conv-001", purpose="analysis", agent=" ")
@@ -192,7 +192,7 @@ def test_branching_is_one_operation(repository):
     assert (last.id, last.kind, last.summary) == (made.operation, "branch", "create conv-001/fix")
 
 
-def test_plain_git_sees_the_branch(repository):
+def test_git_lists_the_branch(repository):
     history(repository, "main: a b", "fix@a: c")
     assert git(repository, "log", "--format=%s", "conv-001/fix") == "c\na\nConversation begins\n"
     assert git(repository, "merge-base", "conv-001/main", "conv-001/fix") == git(
@@ -200,7 +200,7 @@ def test_plain_git_sees_the_branch(repository):
     )
 
 
-def test_branches_are_listed_without_the_abandoned_ones_unless_asked_for(repository):
+def test_abandoned_branches_are_listed_only_on_request(repository):
     """S4-8."""
     history(repository, "main: a", "fix:", "old:")
     abandon(repository, "conv-001", "old")

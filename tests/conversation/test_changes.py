@@ -1,4 +1,4 @@
-"""`changes`: the change log of a conversation, derived from commits and operations alone (S4-49 to S4-52)."""
+"""`changes`: the change log of a conversation, derived from commits and operations (S4-49 to S4-52)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fields(repository, **options):
     return [(c.field_path, c.operation) for c in changes(repository, "conv-001", **options).items]
 
 
-def test_a_new_conversation_begins_its_log(repository):
+def test_the_change_log_starts_with_the_creation(repository):
     """S4-50."""
     made = new(repository, title="Login")
     assert found(repository) == [
@@ -53,19 +53,25 @@ def test_every_message_is_a_change_with_its_own_time_and_cause(repository, autho
     """S4-49."""
     new(repository)
     time = "2026-03-01T10:00:00.250+01:00"
-    said = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
+    appended = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
     [change] = changes(repository, "conv-001", field="messages").items
     assert (change.operation, change.before, change.time, change.cause, change.source) == (
         "APPEND",
         None,
         time,
         cause,
-        said.id,
+        appended.id,
     )
-    assert change.after == {"id": said.id, "kind": "plain", "from": author["name"], "to": ["erin"], "subject": "hello"}
+    assert change.after == {
+        "id": appended.id,
+        "kind": "plain",
+        "from": author["name"],
+        "to": ["erin"],
+        "subject": "hello",
+    }
 
 
-def test_a_participant_appears_with_the_first_message(repository):
+def test_a_participant_is_added_by_the_first_message(repository):
     new(repository)
     for author in ("dave", "erin", "dave"):
         say(repository, "conv-001", "x", author=author)
@@ -73,7 +79,7 @@ def test_a_participant_appears_with_the_first_message(repository):
     assert [c[3] for c in found(repository, field="participants")] == ["dave", "erin"]
 
 
-def test_a_branch_is_created_with_what_it_is_for(repository):
+def test_a_branch_creation_includes_purpose_and_agent(repository):
     """S4-50."""
     drawn = history(repository, "main: a")
     branch(repository, "conv-001", purpose="analysis", agent="dave", name="x")
@@ -82,7 +88,7 @@ def test_a_branch_is_created_with_what_it_is_for(repository):
     assert found(repository, field="active_branch")[-1][1:4] == ("UPDATE", "main", "x")
 
 
-def test_rewind_deletion_and_renaming_are_updates_and_deletions(repository):
+def test_rewind_is_an_update_and_deletion_and_rename_delete_the_branch(repository):
     """S4-50."""
     drawn = history(repository, "main: a b", "fix: c", "old: d")
     rewind(repository, "conv-001")
@@ -109,7 +115,7 @@ def test_amending_and_retracting_change_the_message(repository):
     assert found(repository, field=b) == [(b, "DELETE", {"id": drawn.ids["b"]}, None, "agent:dave")]
 
 
-def test_titles_tags_and_states_are_fields_of_their_own(repository):
+def test_title_tags_and_branch_status_are_separate_fields(repository):
     drawn = history(repository, "main: a", "fix: b")
     rename_title(repository, "conv-001", "one")
     rename_title(repository, "conv-001", "two")
@@ -131,7 +137,7 @@ def test_titles_tags_and_states_are_fields_of_their_own(repository):
 
 
 def test_undo_is_a_change_like_any_other(repository):
-    """S4-51: nothing is struck out."""
+    """S4-51: no earlier row is removed."""
     history(repository, "main: a", "fix:")
     switch(repository, "conv-001", "fix")
     undo(repository)
@@ -142,7 +148,7 @@ def test_undo_is_a_change_like_any_other(repository):
     ]
 
 
-def test_changes_come_in_the_order_of_their_times(repository):
+def test_changes_are_sorted_by_time(repository):
     new(repository)
     say(repository, "conv-001", "old", time="2020-01-01T00:00:00Z")
     say(repository, "conv-001", "new", time="2030-01-01T00:00:00Z")
@@ -160,8 +166,8 @@ def test_the_changes_of_one_operation_share_time_and_cause(repository):
     assert {(change.time, change.cause) for change in batch} == {(batch[0].time, "agent:dave")}
 
 
-def test_whoever_moves_an_agents_branch_is_the_cause(repository):
-    """S4-50: the agent caused its creation, and nothing after it."""
+def test_the_user_who_moves_an_agents_branch_is_the_cause(repository):
+    """S4-50: the agent is the cause of the creation only."""
     history(repository, "main: a")
     branch(repository, "conv-001", purpose="analysis", agent="dave", name="x", switch=False)
     rename_branch(open_store(repository.path, actor="erin"), "conv-001", "x", "y")
@@ -173,13 +179,13 @@ def test_whoever_moves_an_agents_branch_is_the_cause(repository):
     ]  # fmt: skip
 
 
-def test_a_message_that_several_branches_have_is_recorded_once(repository):
+def test_a_message_on_several_branches_is_one_change(repository):
     """S4-52: an exact duplicate is not recorded twice."""
     history(repository, "main: a b", "one:", "two@a:", "three: c")
     assert [c[3]["subject"] for c in found(repository, field="messages")] == ["a", "b", "c"]
 
 
-def test_the_log_only_grows_while_messages_and_operations_come(repository):
+def test_new_messages_and_operations_only_append_to_the_change_log(repository):
     """S4-51: append-only."""
     history(repository, "main: a", "fix: b")
     steps = (
@@ -196,8 +202,8 @@ def test_the_log_only_grows_while_messages_and_operations_come(repository):
         before = after
 
 
-def test_the_same_store_gives_the_same_log_and_so_does_a_mirror(repository, tmp_path):
-    """S4-51: reproducible from git alone; reading it writes nothing."""
+def test_the_change_log_is_the_same_every_time_and_in_a_mirror(repository, tmp_path):
+    """S4-51: derived from git data only; reading it writes nothing."""
     drawn = history(repository, "main: a b", "fix: c", "old: d")
     rewind(repository, "conv-001")
     amend(repository, "conv-001", drawn.ids["a"], "x", author="dave")
@@ -223,7 +229,7 @@ FILTERS = {
 
 @pytest.fixture
 def varied(repository):
-    """Make a log with several fields, causes, operations and times."""
+    """Create a change log with several fields, causes, operations and times."""
     history(repository, "main: a", "fix: b")
     for day, author in ((1, "dave"), (2, "erin"), (3, {"name": "zoe", "kind": "human"})):
         say(repository, "conv-001", "x", author=author, time=f"2026-03-{day:02}T00:00:00Z")
@@ -231,7 +237,7 @@ def varied(repository):
 
 
 @pytest.mark.parametrize("names", [c for n in range(5) for c in itertools.combinations(FILTERS, n)], ids="-".join)
-def test_filters_show_what_fits_all_of_them(varied, names):
+def test_filters_are_combined_with_and(varied, names):
     """S4-51."""
     whole = changes(varied, "conv-001").items
     each = [changes(varied, "conv-001", **{name: FILTERS[name][0]}).items for name in names]
@@ -240,7 +246,7 @@ def test_filters_show_what_fits_all_of_them(varied, names):
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_each_filter_chooses(varied, name):
+def test_each_filter_selects_the_matching_rows(varied, name):
     """S4-51."""
     value, expected = FILTERS[name]
     chosen = changes(varied, "conv-001", **{name: value}).items
@@ -253,11 +259,11 @@ def test_each_filter_chooses(varied, name):
     [({"cause": "agent:dave"}, 2), ({"cause": "agent:da"}, 0), ({"cause": "user"}, 5), ({"cause": "user:zoe"}, 2), ({"cause": "system"}, 0),
      ({"field": "branch"}, 0), ({"field": "branches.main"}, 1), ({"operation": "CREATE"}, 3), ({"field": ""}, 0)],
 )  # fmt: skip
-def test_a_filter_takes_a_whole_name_or_what_lies_below_it(varied, option, count):
+def test_a_field_filter_matches_a_field_or_the_fields_below_it(varied, option, count):
     assert len(changes(varied, "conv-001", **option).items) == count
 
 
-def test_a_bad_moment_or_conversation_is_refused(repository):
+def test_an_invalid_date_or_conversation_is_refused(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="is no moment") as refusal:
         changes(repository, "conv-001", since="soon")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate, cherry_pick
-from scopes.conversation.cherry_pick_continue import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
+from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick, continue_cherry_pick, skip_cherry_pick
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.merge import Merged, merge
 from scopes.conversation.operations import show_operation
@@ -16,6 +15,7 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
 from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
@@ -25,7 +25,7 @@ from tests.support.store import assert_sound
 def test_a_picked_message_stands_on_the_branch_with_its_id(repository):
     drawn = history(repository, "main: a b", "fix@a: c d")
     done = cherry_pick(repository, "conv-001", [drawn.ids["d"]], branch="main")
-    assert isinstance(done, CherryPicked)
+    assert isinstance(done, Replayed)
     assert texts(repository, "conv-001/main") == ["a", "b", "d"]
     assert (done.messages, done.moved[0].old) == ((drawn.ids["d"],), drawn.oids["d"])
     assert texts(repository, "conv-001/fix") == ["a", "c", "d"]
@@ -43,7 +43,7 @@ def test_a_message_that_the_branch_has_by_its_id_is_not_doubled(repository):
     cherry_pick(repository, "conv-001", ["fix"], branch="main")
     before = repository.list_refs()
     done = cherry_pick(repository, "conv-001", ["fix", "fix"], branch="main")
-    assert isinstance(done, CherryPickUpToDate)
+    assert isinstance(done, ReplayUpToDate)
     assert (done.operation, repository.list_refs()) == (None, before)
     assert done.notes[0].text.startswith("on conv-001/main already: ")
 
@@ -86,7 +86,7 @@ def test_a_merge_and_the_beginning_cannot_be_picked(repository):
     merge(repository, "conv-001", "fix", target="main")
     with pytest.raises(Refused, match="is a merge"):
         cherry_pick(repository, "conv-001", ["main"], branch="fix")
-    with pytest.raises(NotFound, match="is no message"):
+    with pytest.raises(NotFound, match="is the root of a conversation"):
         cherry_pick(repository, "conv-001", [drawn.root], branch="fix")
     with pytest.raises(NotFound, match="there is no"):
         cherry_pick(repository, "conv-001", ["nothing"], branch="fix")
@@ -126,7 +126,7 @@ def resolve(repository, take="source"):
 
 
 def test_what_disagrees_stops_at_the_message_as_data(repository, stopped):
-    assert isinstance(stopped, CherryPickConflicted)
+    assert isinstance(stopped, ReplayConflicted)
     assert (stopped.exit_code, stopped.remaining, len(stopped.messages)) == (3, 1, 1)
     assert stopped.branch.startswith("conflict-resolution/")
     assert find_active_branch(repository, "conv-001") == stopped.branch
@@ -160,7 +160,7 @@ def test_a_skipped_message_is_left_out(repository, stopped):
 
 def test_an_aborted_one_leaves_what_was_before(repository, stopped):
     done = abort_cherry_pick(repository, "conv-001")
-    assert (done.target, done.active_branch) == ("main", "main")
+    assert (done.moved_branch, done.active_branch) == ("main", "main")
     assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]
     assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
 
@@ -180,10 +180,10 @@ def test_what_was_appended_meanwhile_stays_below_what_is_picked(repository, stop
 def test_what_was_appended_meanwhile_and_disagrees_is_refused(repository, stopped):
     resolve(repository)
     decide(repository, "conv-001/main", "kerberos")
-    with pytest.raises(Refused, match="disagrees with what was picked"):
+    with pytest.raises(Refused, match="conflict with the picked ones"):
         continue_cherry_pick(repository, "conv-001")
     rewind(repository, "conv-001/main")
-    assert isinstance(continue_cherry_pick(repository, "conv-001"), CherryPicked)
+    assert isinstance(continue_cherry_pick(repository, "conv-001"), Replayed)
 
 
 def test_a_branch_that_was_moved_back_meanwhile_is_refused(repository, stopped):
@@ -208,5 +208,5 @@ def test_nothing_waits_that_was_not_stopped(repository):
 def test_a_message_whose_conflict_was_decided_later_is_not_picked_without_that(repository, stopped):
     resolve(repository)
     continue_cherry_pick(repository, "conv-001")
-    with pytest.raises(Conflicted, match="a later message decides that"):
+    with pytest.raises(Conflicted, match="a later message resolves them"):
         cherry_pick(repository, "conv-001", ["main~2"], branch="fix")

@@ -1,4 +1,4 @@
-"""`config`: read and write the settings."""
+"""`config`: read and write settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conversation.stores import git, open_store
 
 @pytest.fixture
 def home(tmp_path):
-    """Give the user's own file a place of its own."""
+    """Return a directory for the configuration file of the user."""
     path = tmp_path / "home"
     path.mkdir()
     return str(path)
@@ -30,7 +30,7 @@ def home(tmp_path):
         ("scopes.merge.rule.add-add", "skip"),
     ],
 )
-def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, key, value):
+def test_a_store_setting_is_written_read_and_removed(repository, home, key, value):
     written = set_setting(repository, home, key, value, level="store")
     assert (written.key, written.value, written.origin, written.written) == (key, value, "store", True)
     seen = get_setting(open_store(repository.path).config, key)
@@ -45,7 +45,7 @@ def test_a_setting_of_the_store_is_written_read_and_removed(repository, home, ke
     "value",
     ["", "two words", "a;b#c", 'quo"te', "back\\slash", "tab\there", "new\nline", "日本", "[core]\n\tpager = x"],
 )
-def test_a_value_may_be_any_text_and_forges_no_other_setting(repository, home, value):
+def test_a_value_may_be_any_text_and_cannot_inject_another_setting(repository, home, value):
     set_setting(repository, home, "scopes.author", value, level="store")
     assert get_setting(open_store(repository.path).config, "scopes.author").value == value
     assert [s.key for s in list_settings(open_store(repository.path).config).settings] == [
@@ -53,31 +53,31 @@ def test_a_value_may_be_any_text_and_forges_no_other_setting(repository, home, v
     ]  # fmt: skip
 
 
-def test_the_users_own_setting_needs_no_store(home):
+def test_a_user_setting_needs_no_store(home):
     written = set_setting(None, home, "scopes.pager", "less", level="user")
     assert written.origin == "user"
     with open(os.path.join(home, ".gitconfig"), encoding="utf-8") as file:
         assert "pager = less" in file.read()
 
 
-def test_a_stores_setting_needs_one(home):
+def test_a_store_setting_needs_a_store(home):
     with pytest.raises(NotFound, match="there is no store") as refusal:
         set_setting(None, home, "scopes.author", "x", level="store")
-    assert refusal.value.hint == "make one: scopes init, or use --level user"
+    assert refusal.value.hint == "create one: scopes init, or use --level user"
 
 
 @pytest.mark.parametrize(
     "key", ["scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "Scopes.PAGER"]
 )
-def test_a_setting_that_names_a_command_is_not_kept_in_a_store(repository, home, key):
-    """Catalogue 72: a store may come from somebody else."""
+def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository, home, key):
+    """Catalogue 72: a store may come from another user."""
     with pytest.raises(Invalid, match="names a command") as refusal:
         set_setting(repository, home, key, "evil", level="store")
     assert refusal.value.hint == "set it with --level user"
     assert set_setting(repository, home, key, "less", level="user").written
 
 
-def test_a_command_in_a_received_store_is_not_read(repository):
+def test_a_command_in_the_configuration_of_a_store_is_ignored(repository):
     """Catalogue 72."""
     git(repository, "config", "scopes.pager", "evil")
     with pytest.raises(NotFound, match=r"scopes\.pager is not set") as refusal:
@@ -86,31 +86,31 @@ def test_a_command_in_a_received_store_is_not_read(repository):
 
 
 @pytest.mark.parametrize("key", ["", "core.pager", "user.name", "scopes", "scopes.", "xscopes.author"])
-def test_a_key_of_somebody_else_is_refused(repository, home, key):
+def test_a_key_outside_of_scopes_is_refused(repository, home, key):
     for use in (
         lambda: get_setting(repository.config, key),
         lambda: set_setting(repository, home, key, "x", level="store"),
     ):
-        with pytest.raises(Invalid, match="is no setting of scopes") as refusal:
+        with pytest.raises(Invalid, match="is not a setting of scopes") as refusal:
             use()
         assert "scopes.author" in refusal.value.hint
 
 
 @pytest.mark.parametrize("level", ["", "system", "Store", "global"])
-def test_another_level_is_refused(repository, home, level):
+def test_an_unknown_level_is_refused(repository, home, level):
     with pytest.raises(Invalid, match="is not a level of settings") as refusal:
         set_setting(repository, home, "scopes.author", "x", level=level)
     assert refusal.value.hint == "levels: store, user"
 
 
-def test_removing_what_is_not_there_is_refused(repository, home):
+def test_removing_an_unset_setting_is_refused(repository, home):
     for level in ("store", "user"):
         with pytest.raises(NotFound, match=f"scopes.author is not set at the level {level}") as refusal:
             set_setting(repository, home, "scopes.author", None, level=level)
         assert refusal.value.hint == "see: scopes config list --show-origin"
 
 
-def test_a_known_setting_that_is_not_set_says_what_it_is(repository):
+def test_the_refusal_for_an_unset_setting_describes_it(repository):
     with pytest.raises(NotFound) as refusal:
         get_setting(repository.config, "scopes.hints")
     assert refusal.value.hint == f"it is {SETTINGS['scopes.hints']}"
@@ -119,7 +119,7 @@ def test_a_known_setting_that_is_not_set_says_what_it_is(repository):
     assert refusal.value.hint == "list what is set: scopes config list"
 
 
-def test_the_flag_wins_over_the_environment_over_the_store(repository):
+def test_the_flag_overrides_the_environment_which_overrides_the_store(repository):
     git(repository, "config", "scopes.author", "from the store")
     for origin in ("environment", "flag"):
         override = {"scopes.author": Setting("scopes.author", f"from the {origin}", origin)}
@@ -128,7 +128,7 @@ def test_the_flag_wins_over_the_environment_over_the_store(repository):
     assert get_setting(open_repository(repository.path).config, "scopes.author").origin == "store"
 
 
-def test_all_settings_are_listed_weakest_first_with_their_origin(repository):
+def test_settings_are_listed_lowest_precedence_first_with_their_origin(repository):
     git(repository, "config", "scopes.author", "carol")
     override = {"scopes.author": Setting("scopes.author", "dave", "flag")}
     listed = list_settings(open_repository(repository.path, override).config)
@@ -147,8 +147,8 @@ def test_all_settings_are_listed_weakest_first_with_their_origin(repository):
         ("scopes.packThreshold", "-1"),
     ],
 )
-def test_a_value_that_means_nothing_is_refused(repository, home, key, value):
-    with pytest.raises(Invalid, match="is no value of") as refusal:
+def test_an_invalid_value_is_refused(repository, home, key, value):
+    with pytest.raises(Invalid, match="is not a valid value of") as refusal:
         set_setting(repository, home, key, value, level="store")
     assert refusal.value.hint.startswith("it is ")
 
@@ -156,15 +156,15 @@ def test_a_value_that_means_nothing_is_refused(repository, home, key, value):
 @pytest.mark.parametrize(
     "key", ["scopes.formatVersion", "scopes.bad_key", "scopes.a b", "scopes.\x1b", "scopes.", "core.bare"]
 )
-def test_what_is_no_setting_of_a_user_is_refused(repository, home, key):
-    with pytest.raises(Invalid, match="is no setting"):
+def test_a_key_that_is_not_a_user_setting_is_refused(repository, home, key):
+    with pytest.raises(Invalid, match="is not a setting"):
         set_setting(repository, home, key, "1", level="store")
 
 
-def test_a_rule_of_merging_is_for_a_type_that_there_is(repository, home):
+def test_a_merge_rule_for_an_unknown_conflict_type_is_refused(repository, home):
     with pytest.raises(Invalid, match="'nonsense' is not a type of conflict") as refusal:
         set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
     assert "edit-edit" in refusal.value.hint
-    with pytest.raises(Invalid, match="'third' is no value of ") as refusal:
+    with pytest.raises(Invalid, match="'third' is not a valid value of ") as refusal:
         set_setting(repository, home, "scopes.merge.rule.edit-edit", "third", level="store")
     assert "first" in refusal.value.hint

@@ -1,4 +1,4 @@
-"""`delete` and `delete-branch`: to the trash, from where undo brings everything back."""
+"""`delete` and `delete-branch`: move to the trash, from which undo restores everything."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
 
-def test_a_deleted_conversation_is_gone_with_all_its_branches(repository):
+def test_a_deleted_conversation_has_no_branches(repository):
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
-    done = delete(repository, "conv-001")
-    assert (done.conversation, done.branches) == ("conv-001", 2)
+    result = delete(repository, "conv-001")
+    assert (result.conversation, result.branches) == ("conv-001", 2)
     assert conversation_ids(repository) == ["conv-002"]
     with pytest.raises(NotFound):
         show(repository, "conv-001")
 
 
-def test_a_deleted_conversation_lies_in_the_trash(repository):
-    """Storage format: nothing is lost before gc is told to let go."""
+def test_a_deleted_conversation_is_in_the_trash(repository):
+    """Storage format: nothing is lost before gc with --expire."""
     drawn = history(repository, "main: a", "fix/deep: b")
     meta = refs(repository)["refs/scopes/meta/conv-001"]
-    done = delete(repository, "conv-001")
-    place = f"refs/scopes/trash/conv-001/{done.operation}"
+    result = delete(repository, "conv-001")
+    place = f"refs/scopes/trash/conv-001/{result.operation}"
     assert refs(repository) == {
         f"{place}/heads/main": drawn.oids["a"],
         f"{place}/heads/fix/deep": drawn.oids["b"],
@@ -46,7 +46,7 @@ def test_a_deleted_conversation_lies_in_the_trash(repository):
     }
 
 
-def test_undo_brings_a_deleted_conversation_back_as_it_was(repository):
+def test_undo_restores_a_deleted_conversation(repository):
     """P9."""
     history(repository, "main: a", "fix: b")
     tag(repository, "conv-001", "v1")
@@ -62,8 +62,8 @@ def test_undo_brings_a_deleted_conversation_back_as_it_was(repository):
     assert verify(repository).findings == ()
 
 
-def test_two_lives_of_one_id_are_deleted_and_brought_back_in_turn(repository):
-    """Delete, create again under the same id, delete again, undo all of it: each life is whole."""
+def test_two_conversations_with_one_id_are_deleted_and_restored_in_turn(repository):
+    """Delete, create again with the same id, delete again, undo everything: each conversation is complete."""
     history(repository, "main: a", conversation="login")
     first = refs(repository)
     delete(repository, "login")
@@ -80,24 +80,24 @@ def test_two_lives_of_one_id_are_deleted_and_brought_back_in_turn(repository):
     assert texts(repository, "login") == ["a"]
 
 
-def test_a_deletion_is_not_undone_over_another_life_of_the_id(repository):
+def test_a_deletion_is_not_undone_while_the_id_is_in_use_again(repository):
     history(repository, "main: a", conversation="login")
-    gone = delete(repository, "login")
+    deleted = delete(repository, "login")
     history(repository, "main: b", conversation="login")
     with pytest.raises(Refused, match="login/main was moved since 'delete login'") as refusal:
-        undo(repository, gone.operation)
+        undo(repository, deleted.operation)
     assert refusal.value.hint == "see: scopes conv operations list"
     rename_conversation(repository, "login", "second")
-    undo(repository, gone.operation)
+    undo(repository, deleted.operation)
     assert (texts(repository, "login"), texts(repository, "second")) == (["a"], ["b"])
     assert verify(repository).findings == ()
 
 
 def test_deleting_is_one_operation(repository):
     history(repository, "main: a")
-    done = delete(repository, "conv")
+    result = delete(repository, "conv")
     last = list_operations(repository).operations[0]
-    assert (last.id, last.kind, last.summary) == (done.operation, "delete", "delete conv-001")
+    assert (last.id, last.kind, last.summary) == (result.operation, "delete", "delete conv-001")
 
 
 def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
@@ -111,18 +111,18 @@ def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
     assert refs(repository) == before
 
 
-def test_a_branch_whose_messages_others_have_is_deleted(repository):
+def test_a_branch_whose_messages_are_on_another_branch_is_deleted(repository):
     """S4-7."""
     drawn = history(repository, "main: a b", "same:", "behind@a:")
-    done = delete_branch(repository, "conv", "same")
-    assert (done.branch, done.tip) == ("same", drawn.oids["b"])
+    result = delete_branch(repository, "conv", "same")
+    assert (result.branch, result.tip) == ("same", drawn.oids["b"])
     delete_branch(repository, "conv-001", "beh")
     assert list(list_branch_tips(repository, drawn.conversation)) == ["main"]
     assert sorted(read_metadata(repository, drawn.conversation).branches) == ["main"]
 
 
-def test_messages_that_any_other_branch_has_are_safe(repository):
-    """S4-7: not only its parent."""
+def test_a_branch_contained_in_any_other_branch_can_be_deleted(repository):
+    """S4-7: not only in its parent."""
     history(repository, "main: a", "fix: b c", "copy@c: d")
     delete_branch(repository, "conv-001", "fix")
     assert texts(repository, "conv-001/copy") == ["a", "b", "c", "d"]
@@ -139,7 +139,7 @@ def test_main_is_never_deleted(repository):
 
 
 def test_the_active_branch_is_never_deleted(repository):
-    """S4-7: the hint says how to get there."""
+    """S4-7: the hint says how to make another branch active."""
     history(repository, "main: a", "fix:")
     switch(repository, "conv-001", "fix")
     for force in (False, True):
@@ -150,7 +150,7 @@ def test_the_active_branch_is_never_deleted(repository):
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 
 
-def test_an_unmerged_branch_is_deleted_by_force_only(repository):
+def test_an_unmerged_branch_is_deleted_only_with_force(repository):
     """S4-7."""
     drawn = history(repository, "main: a", "fix: b")
     before = refs(repository)
@@ -163,7 +163,7 @@ def test_an_unmerged_branch_is_deleted_by_force_only(repository):
 
 
 @pytest.mark.parametrize("abandoned", [True, False])
-def test_undo_brings_a_deleted_branch_back_with_what_was_known_of_it(repository, abandoned):
+def test_undo_restores_a_deleted_branch_with_its_metadata(repository, abandoned):
     """S4-7."""
     history(repository, "main: a")
     branch(repository, "conv-001", purpose="analysis", agent="carol", name="x/y", switch=False)
@@ -177,7 +177,7 @@ def test_undo_brings_a_deleted_branch_back_with_what_was_known_of_it(repository,
     assert verify(repository).findings == ()
 
 
-def test_a_deleted_branchs_name_is_free_and_its_trash_its_own(repository):
+def test_a_deleted_branch_name_can_be_reused_and_deleted_again(repository):
     drawn = history(repository, "main: a", "fix: b")
     delete_branch(repository, "conv-001", "fix", force=True)
     branch(repository, "conv-001", name="fix", switch=False)
@@ -190,15 +190,15 @@ def test_a_deleted_branchs_name_is_free_and_its_trash_its_own(repository):
     assert texts(repository, "conv-001/fix") == ["a", "c"]
 
 
-def test_a_rewound_branch_keeps_what_another_still_has(repository):
-    """S4-7: unmerged is about what the branch has now."""
+def test_a_branch_rewound_into_another_is_deleted_without_force(repository):
+    """S4-7: unmerged refers to the messages that the branch has now."""
     history(repository, "main: a", "fix: b")
     rewind(repository, "conv-001/fix")
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 
 
-def test_what_was_deleted_survives_gits_own_gc(repository):
-    """P7: the trash and the operation keep it."""
+def test_trash_survives_git_gc(repository):
+    """P7: the trash refs and the operation keep it reachable."""
     drawn = history(repository, "main: a", "fix: b")
     delete_branch(repository, "conv-001", "fix", force=True)
     git(repository, "reflog", "expire", "--expire=now", "--all")

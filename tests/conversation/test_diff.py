@@ -1,4 +1,4 @@
-"""`diff`: what two places do not have in common, and the exit code that says so (S4-62)."""
+"""`diff`: the differences between two revisions, and the exit code (S4-62)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def words(drawn, heads):
 
 @pytest.fixture
 def drawn(repository):
-    """Two branches that both went on and say different things about three subjects."""
+    """Two diverged branches with different claims for three keys."""
     drawn = history(repository, "main: a b", "fix@a: c d")
     for where, word, author in (("main", "jwt", "carol"), ("fix", "sessions", "dave")):
         place = f"conv-001/{where}"
@@ -31,7 +31,7 @@ def drawn(repository):
 @pytest.mark.parametrize(
     "arguments", [("conv-001", "main..fix"), ("conv-001/main..fix", None), ("conv-001/main", "fix")]
 )
-def test_each_side_has_its_messages(repository, drawn, arguments):
+def test_messages_of_each_side_are_listed(repository, drawn, arguments):
     found = diff(repository, *arguments)
     assert words(drawn, found.only_left) == "b decided looked"
     assert words(drawn, found.only_right) == "c d decided looked"
@@ -47,7 +47,7 @@ def test_claims_differ_by_key_and_agent(repository, drawn):
     ]
 
 
-def test_a_place_does_not_differ_from_itself(repository, drawn):
+def test_a_revision_does_not_differ_from_itself(repository, drawn):
     found = diff(repository, "conv-001/main", "main")
     assert (found.only_left, found.only_right, found.claims, found.exit_code) == ((), (), (), 0)
 
@@ -56,14 +56,14 @@ def test_an_empty_side_is_the_active_branch(repository, drawn):
     assert words(drawn, diff(repository, "conv-001", "..fix").only_left) == "b decided looked"
 
 
-def test_three_dots_compare_the_merge_base_with_the_second_place(repository, drawn):
+def test_three_dots_compare_the_merge_base_with_the_second_revision(repository, drawn):
     found = diff(repository, "conv-001", "main...fix")
     assert found.only_left == ()
     assert words(drawn, found.only_right) == "c d decided looked"
 
 
-def test_a_message_that_stands_at_two_commits_is_one(repository):
-    """The id counts: what was merged is not told as missing."""
+def test_a_message_with_two_commits_counts_as_the_same(repository):
+    """Messages are compared by id: a merged message is not reported as missing."""
     drawn = history(repository, "main: a b", "fix@a: c")
     merge(repository, "conv-001", "fix", target="main")
     found = diff(repository, "conv-001", "main..fix")
@@ -71,7 +71,7 @@ def test_a_message_that_stands_at_two_commits_is_one(repository):
     assert found.only_right == ()
 
 
-def test_two_conversations_are_compared_whole(repository):
+def test_two_conversations_are_compared_completely(repository):
     history(repository, "main: a b")
     history(repository, "main: c")
     found = diff(repository, "conv-001", "conv-002")
@@ -79,7 +79,7 @@ def test_two_conversations_are_compared_whole(repository):
     assert [head.subject for head in found.only_right] == ["c"]
 
 
-def test_one_place_alone_is_not_compared(repository, drawn):
+def test_a_single_revision_is_refused(repository, drawn):
     branch(repository, "conv-001", name="more")
     with pytest.raises(Invalid, match="two places"):
         diff(repository, "conv-001")

@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything that scopes needs, and changes nothing."""
+"""`doctor`: checks everything that scopes needs, and changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checks(repository, path=None):
     return {check.name: check for check in doctor(path or repository.path, repository).checks}
 
 
-def test_a_healthy_store_is_well_in_every_point(tmp_path):
+def test_every_check_of_a_healthy_store_is_ok(tmp_path):
     path = str(tmp_path / "s.git")
     create_store(path)
     diagnosis = doctor(path, open_repository(path))
@@ -33,22 +33,22 @@ def test_a_healthy_store_is_well_in_every_point(tmp_path):
     ]  # fmt: skip
 
 
-def test_versions_are_named(repository):
+def test_versions_are_reported(repository):
     found = checks(repository)
     assert found["scopes"].detail.startswith(f"{__version__}, Python 3.")
     assert "libgit2" in found["libraries"].detail
     assert found["git"].detail.endswith("git")
 
 
-def test_looking_changes_nothing(repository):
+def test_checking_changes_nothing(repository):
     history(repository, "main: a")
     before = files_of(repository.path)
     doctor(repository.path, repository)
     assert files_of(repository.path) == before
 
 
-def test_a_store_that_is_not_there_yet_is_a_warning(tmp_path):
-    missing = NotFound("there is no store at x yet", hint="make one: scopes init")
+def test_a_missing_store_is_a_warning(tmp_path):
+    missing = NotFound("there is no store at x yet", hint="create one: scopes init")
     diagnosis = doctor(str(tmp_path / "x"), missing)
     last = diagnosis.checks[-1]
     assert (last.name, last.state, last.detail, last.cure) == ("store", "warning", missing.message, missing.hint)
@@ -56,13 +56,13 @@ def test_a_store_that_is_not_there_yet_is_a_warning(tmp_path):
 
 
 def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
-    diagnosis = doctor(str(tmp_path), Corrupt("x is no scopes store", hint="name the store with --store"))
-    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "name the store with --store")
+    diagnosis = doctor(str(tmp_path), Corrupt("x is not a scopes store", hint="choose the store with --store"))
+    assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "choose the store with --store")
     assert diagnosis.exit_code == 1
 
 
 @pytest.mark.parametrize(("version", "cure"), [("99", "update scopes"), ("0", "formatVersion 1")])
-def test_another_format_is_a_failure(repository, version, cure):
+def test_an_unsupported_format_is_a_failure(repository, version, cure):
     """P17."""
     git(repository, "config", "scopes.formatVersion", version)
     diagnosis = doctor(repository.path, open_store(repository.path))
@@ -73,13 +73,13 @@ def test_another_format_is_a_failure(repository, version, cure):
 
 
 def test_fast_durability_is_a_warning(repository):
-    """The tests' own stores do not wait for the disk."""
+    """The stores of the tests use fast durability."""
     check = checks(repository)["durability"]
     assert (check.state, check.detail) == ("warning", "fast: a power cut may lose messages")
 
 
 @pytest.mark.parametrize(("mode", "state"), [(0o700, "ok"), (0o755, "warning"), (0o770, "warning"), (0o701, "warning")])
-def test_a_store_that_others_can_enter_is_a_warning(repository, mode, state):
+def test_a_store_readable_by_others_is_a_warning(repository, mode, state):
     """P13."""
     os.chmod(repository.path, mode)
     check = checks(repository)["privacy"]
@@ -94,13 +94,13 @@ def test_a_store_that_cannot_be_written_is_a_warning(repository, monkeypatch):
     assert "permissions" in check.cure
 
 
-def test_no_git_program_is_a_warning(repository, monkeypatch):
+def test_a_missing_git_program_is_a_warning(repository, monkeypatch):
     monkeypatch.setattr(module, "find_git", lambda: None)
     assert checks(repository)["git"].state == "warning"
     assert "install git" in checks(repository)["git"].cure
 
 
-def test_very_many_loose_objects_are_a_warning(repository, monkeypatch):
+def test_many_loose_objects_are_a_warning(repository, monkeypatch):
     monkeypatch.setattr(module, "estimate_loose_objects", lambda _: 20_000)
     check = checks(repository)["loose objects"]
     assert (check.state, check.detail, check.cure) == ("warning", "about 20000", "scopes gc")
@@ -116,7 +116,7 @@ def test_a_pending_operation_and_leftovers_are_warnings(repository):
     assert found["leftovers"].cure == "scopes gc"
 
 
-def test_little_room_on_the_disk_is_a_warning(repository, monkeypatch):
+def test_little_free_disk_space_is_a_warning(repository, monkeypatch):
     room = os.statvfs(repository.path)
     small = os.statvfs_result((4096, 4096, *tuple(room)[2:3], 10, 10, *tuple(room)[5:]))
     monkeypatch.setattr(os, "statvfs", lambda path: small)
@@ -124,7 +124,7 @@ def test_little_room_on_the_disk_is_a_warning(repository, monkeypatch):
 
 
 def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
-    """Plain git is part of the promise."""
+    """A store must be usable with plain git."""
     with open(os.path.join(repository.path, "config"), "a", encoding="utf-8") as file:
         file.write("[core\n")
     check = checks(repository)["git and the store"]

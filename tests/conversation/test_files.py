@@ -1,4 +1,4 @@
-"""`files`: which files a conversation touched, by which messages, and when last (S1-20)."""
+"""`files`: the files a conversation used, by which messages, and when last (S1-20)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.history import history, say
 
 
 def touch(repository, path, op="edit", where="conv-001", day=1, author="carol", **more):
-    """Say something that touches one file, at noon of a day in February."""
+    """Append a message that uses one file, at noon of a day in February."""
     file = {"path": path, "op": op, **more}
     return say(repository, where, op, author=author, time=f"2026-02-{day:02}T12:00:00Z", files=[file])
 
@@ -29,15 +29,15 @@ def rows(repository):
 def test_a_file_lists_the_messages_that_touched_it_and_how(repository):
     """S1-20."""
     new(repository)
-    said = [touch(repository, "a.py", op) for op in ("read", "edit", "edit")]
+    appended = [touch(repository, "a.py", op) for op in ("read", "edit", "edit")]
     touch(repository, "b.py", "create")
     row = rows(repository)["a.py"]
-    assert row.messages == tuple(message.id for message in said)
+    assert row.messages == tuple(message.id for message in appended)
     assert row.operations == {"read": 1, "edit": 2}
     assert set(rows(repository)) == {"a.py", "b.py"}
 
 
-def test_a_row_tells_the_last_touch_by_whom_and_what(repository):
+def test_a_row_has_the_last_operation_with_author_and_time(repository):
     """S1-20."""
     new(repository)
     touch(repository, "a.py", "create", day=1, author="carol")
@@ -46,8 +46,8 @@ def test_a_row_tells_the_last_touch_by_whom_and_what(repository):
     assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-03T12:00:00Z", "dave", "edit")
 
 
-def test_of_two_touches_in_one_second_the_later_message_was_last(repository):
-    """S1-20: an agent writes many a second."""
+def test_of_two_uses_in_one_second_the_later_message_is_last(repository):
+    """S1-20: an agent writes many messages per second."""
     new(repository)
     touch(repository, "a.py", "create", author="carol")
     touch(repository, "a.py", "edit", author="dave")
@@ -55,8 +55,8 @@ def test_of_two_touches_in_one_second_the_later_message_was_last(repository):
     assert (row.last_author, row.last_operation) == ("dave", "edit")
 
 
-def test_the_last_touch_is_one_message_also_across_branches(repository):
-    """S1-20: author, time and operation belong together, whichever branch is walked last."""
+def test_the_last_use_is_found_across_branches(repository):
+    """S1-20: author, time and operation are those of one message, regardless of the order of branches."""
     history(repository, "main: a", "fix:")
     touch(repository, "a.py", "edit", where="conv-001/main", day=5, author="carol")
     touch(repository, "a.py", "read", where="conv-001/fix", day=3, author="dave")
@@ -65,7 +65,7 @@ def test_the_last_touch_is_one_message_also_across_branches(repository):
     assert (row.last_touch, row.last_author, row.last_operation) == ("2026-02-05T12:00:00Z", "carol", "edit")
 
 
-def test_files_come_last_touched_first_then_by_path(repository):
+def test_files_are_sorted_by_last_use_then_by_path(repository):
     new(repository)
     for path, day in (("z.py", 2), ("b.py", 5), ("a.py", 2), ("c.py", 1)):
         touch(repository, path, day=day)
@@ -79,15 +79,15 @@ def test_every_branch_counts_and_each_message_once(repository):
     assert {path: len(row.messages) for path, row in rows(repository).items()} == {"main.py": 1, "fix.py": 1}
 
 
-def test_two_touches_by_one_message_are_one_message(repository):
+def test_a_message_that_uses_a_file_twice_is_listed_once(repository):
     new(repository)
     both = [{"path": "a.py", "op": "read"}, {"path": "a.py", "op": "edit"}]
-    said = say(repository, "conv-001", "x", files=both)
-    assert rows(repository)["a.py"].messages == (said.id,)
+    appended = say(repository, "conv-001", "x", files=both)
+    assert rows(repository)["a.py"].messages == (appended.id,)
     assert rows(repository)["a.py"].operations == {"read": 1, "edit": 1}
 
 
-def test_a_rename_touches_both_names(repository):
+def test_a_rename_counts_for_both_names(repository):
     new(repository)
     touch(repository, "new.py", "rename", **{"from": "old.py"})
     assert {path: row.operations for path, row in rows(repository).items()} == {
@@ -96,7 +96,7 @@ def test_a_rename_touches_both_names(repository):
     }
 
 
-def test_parts_that_refer_to_files_count_too(repository):
+def test_file_reference_parts_are_counted(repository):
     new(repository)
     parts = [{"type": "file_ref", "path": "doc.md", "op": "read"}, {"type": "file_ref", "path": "x.md"}]
     say(repository, "conv-001", "x", parts=parts)
@@ -106,7 +106,7 @@ def test_parts_that_refer_to_files_count_too(repository):
     }
 
 
-def test_a_part_without_a_readable_path_touches_nothing():
+def test_a_part_without_a_text_path_is_ignored():
     parts = (Part("file_ref", {"path": 7}), Part("file_ref", {}), Part("text", {"path": "a", "text": "x"}))
     message = Message(id="m", author=Author("carol"), parts=parts, files=(FileTouch("b", "edit"),))
     assert file_operations(message) == [("b", "edit")]
@@ -116,13 +116,13 @@ def test_a_part_without_a_readable_path_touches_nothing():
     "path", ["a b.py", "../up.py", "/abs/x", "C:\\x", "日本.md", "\x1b[31m", ".git/config", "a\nb"]
 )
 def test_a_path_is_shown_as_it_was_named(repository, path):
-    """Foreign text: nothing is opened by that name."""
+    """Foreign text: the path is never opened."""
     new(repository)
     touch(repository, path)
     assert list(rows(repository)) == [path]
 
 
-def test_what_was_taken_back_is_not_counted(repository):
+def test_rewound_messages_are_not_counted(repository):
     new(repository)
     touch(repository, "a.py")
     touch(repository, "b.py")
@@ -130,17 +130,17 @@ def test_what_was_taken_back_is_not_counted(repository):
     assert list(rows(repository)) == ["a.py"]
 
 
-def test_a_conversation_without_files_has_none_and_an_unknown_one_is_refused(repository):
+def test_an_empty_conversation_has_no_files_and_an_unknown_one_is_refused(repository):
     history(repository, "main: a")
     assert files(repository, "conv-001").files == ()
     with pytest.raises(NotFound):
         files(repository, "nope")
 
 
-def test_a_file_that_a_tool_touched_is_the_agents_that_called_it(repository):
+def test_a_file_used_by_a_tool_is_attributed_to_the_calling_agent(repository):
     new(repository)
     append(repository, "conv-001", plain_message("codex", "I look"))
-    told = plain_message("tool", "done", author_kind="tool")
+    answer = plain_message("tool", "done", author_kind="tool")
     for path in ("a.py", "b.py"):
-        append(repository, "conv-001", replace(told, id=new_id(), files=(FileTouch(path, "edit"),)))
+        append(repository, "conv-001", replace(answer, id=new_id(), files=(FileTouch(path, "edit"),)))
     assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}

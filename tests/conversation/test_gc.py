@@ -1,4 +1,4 @@
-"""`gc`: pack the store; let go only of what was deleted long ago, and only when told to (P7)."""
+"""`gc`: pack the store; delete old trash only with --expire (P7)."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def loose_objects(repository):
     return int(git(repository, "count-objects").split()[0])
 
 
-def test_packing_changes_nothing_that_can_be_seen(repository):
+def test_packing_changes_no_result(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001")
     before, operations = refs(repository), list_operations(repository)
-    done = gc(repository)
+    result = gc(repository)
     assert (refs(repository), list_operations(repository)) == (before, operations)
-    assert (done.path, done.expired_operations, done.expired_refs, done.notes) == (repository.path, 0, 0, ())
+    assert (result.path, result.expired_operations, result.expired_refs, result.notes) == (repository.path, 0, 0, ())
     assert loose_objects(repository) == 0
     assert verify(repository).findings == ()
 
 
-def test_many_messages_take_less_room_packed(repository):
+def test_packing_many_messages_saves_space(repository):
     history(repository, "main: " + " ".join(f"m{number}" for number in range(30)))
-    done = gc(repository)
-    assert 0 < done.bytes_after < done.bytes_before / 3
+    result = gc(repository)
+    assert 0 < result.bytes_after < result.bytes_before / 3
     assert texts(repository, "conv-001")[-1] == "m29"
 
 
-def test_a_packed_store_goes_on(repository):
-    """Also through the very handle that was open before."""
+def test_a_packed_store_can_be_written(repository):
+    """Also with the repository object that was open before."""
     history(repository, "main: a")
     other = open_store(repository.path)
     gc(repository)
@@ -54,7 +54,7 @@ def test_a_packed_store_goes_on(repository):
     assert texts(repository, "conv-001") == ["a", "b", "c"]
 
 
-def test_undo_reaches_behind_a_gc(repository):
+def test_undo_works_after_gc(repository):
     """P7, P9."""
     drawn = history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")
@@ -67,7 +67,7 @@ def test_undo_reaches_behind_a_gc(repository):
     assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["b"]
 
 
-def test_what_dead_processes_left_is_removed(repository):
+def test_files_of_dead_processes_are_removed(repository):
     """P4."""
     history(repository, "main: a")
     names = ("refs/heads/conv-001/main.lock", "packed-refs.lock", "objects/tmp_obj_x")
@@ -79,21 +79,21 @@ def test_what_dead_processes_left_is_removed(repository):
 
 
 def expire_everything(repository):
-    """Let go of all that is undoable, and let git delete it without its two weeks of grace."""
-    done = gc(repository, expire_before="now")
+    """Expire all operations, and let git prune without its two weeks of grace."""
+    result = gc(repository, expire_before="now")
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")
-    return done
+    return result
 
 
-def test_expiring_lets_go_of_operations_and_their_trash(repository):
+def test_expire_deletes_operations_and_their_trash(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     rewind(repository, "conv-001")
     other = history(repository, "main: d")
     delete(repository, "conv-002")
-    done = expire_everything(repository)
-    assert (done.expired_operations, done.expired_refs) == (5, 2)
-    assert "two weeks" in done.notes[0].text
+    result = expire_everything(repository)
+    assert (result.expired_operations, result.expired_refs) == (5, 2)
+    assert "two weeks" in result.notes[0].text
     with pytest.raises(NotFound, match="there is nothing to undo"):
         undo(repository)
     survivor = open_store(repository.path)
@@ -103,9 +103,9 @@ def test_expiring_lets_go_of_operations_and_their_trash(repository):
     assert texts(survivor, "conv-001/fix") == ["a", "c"]
 
 
-def test_only_operations_before_the_moment_expire(repository, monkeypatch):
+def test_only_operations_before_the_date_expire(repository, monkeypatch):
     history(repository, "main: a b")
-    gone = rewind(repository, "conv-001")
+    deleted = rewind(repository, "conv-001")
     day = 86_400_000_000_000
     seconds = iter(range(clock.read_clock() + 10 * day, 10**20, 10**9))
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
@@ -115,17 +115,17 @@ def test_only_operations_before_the_moment_expire(repository, monkeypatch):
     assert [operation.id for operation in list_operations(repository).operations] == [kept.operation]
     assert undo(repository).target.id == kept.operation
     with pytest.raises(NotFound):
-        undo(repository, gone.operation)
+        undo(repository, deleted.operation)
 
 
-def test_expiring_twice_does_nothing_the_second_time(repository):
+def test_expiring_twice_changes_nothing(repository):
     history(repository, "main: a")
     assert gc(repository, expire_before="now").expired_operations == 1
     again = gc(repository, expire_before="now")
     assert (again.expired_operations, again.expired_refs, again.notes) == (0, 0, ())
 
 
-def test_a_bad_moment_is_refused_before_anything_happens(repository):
+def test_an_invalid_date_is_refused_before_anything_is_written(repository):
     history(repository, "main: a")
     loose = loose_objects(repository)
     for moment in ("soon", ""):
@@ -135,14 +135,14 @@ def test_a_bad_moment_is_refused_before_anything_happens(repository):
     assert loose_objects(repository) == loose
 
 
-def test_a_store_that_somebody_holds_is_busy(repository):
+def test_a_locked_store_is_busy(repository):
     """P7: gc runs alone."""
     git(repository, "config", "scopes.lockTimeout", "0")
     with open_store(repository.path).lock.shared(), pytest.raises(Busy, match="the store is busy"):
         gc(open_store(repository.path))
 
 
-def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
+def test_without_git_gc_is_refused_and_nothing_is_lost(repository, monkeypatch):
     history(repository, "main: a")
     monkeypatch.setattr(git_program, "find_git", lambda: None)
     with pytest.raises(Inaccessible, match="the git program is not installed") as refusal:
@@ -151,8 +151,8 @@ def test_without_git_it_says_so_and_nothing_is_lost(repository, monkeypatch):
     assert texts(repository, "conv-001") == ["a"]
 
 
-def test_a_cache_that_cannot_be_emptied_is_told(repository, monkeypatch):
-    monkeypatch.setattr("scopes.conversation.gc.forget", lambda directory: [f"no way: {directory}/index"])
+def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
+    monkeypatch.setattr("scopes.conversation.gc.delete_files", lambda directory: [f"no way: {directory}/index"])
     history(repository, "main: a")
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]

@@ -20,10 +20,10 @@ from tests.conversation.stores import git, make_store, open_store, refs
 
 
 def test_the_sample_has_something_for_every_command(repository):
-    done = import_sample(repository)
-    seen = show(repository, done.conversation)
-    assert (done.conversation, done.new_messages, done.messages) == ("conv-001", seen.messages, seen.messages)
-    assert done.branches == len(seen.branches) > 1
+    result = import_sample(repository)
+    seen = show(repository, result.conversation)
+    assert (result.conversation, result.new_messages, result.messages) == ("conv-001", seen.messages, seen.messages)
+    assert result.branches == len(seen.branches) > 1
     assert len(seen.participants) >= 3
     assert seen.title is not None
     assert seen.active_branch in {branch.name for branch in seen.branches}
@@ -38,7 +38,7 @@ def test_the_sample_has_something_for_every_command(repository):
 
 
 def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
-    """P11: fixed times and ids, and nothing of the machine."""
+    """P11: fixed times and ids, no data of the machine."""
     other = open_store(make_store(tmp_path / "other.git").path, actor="somebody else")
     new(other)
     first, second = import_sample(repository), import_sample(other)
@@ -46,7 +46,7 @@ def test_the_sample_has_the_same_commits_in_every_store(repository, tmp_path):
     assert list_branch_tips(repository, first.conversation) == list_branch_tips(other, second.conversation)
 
 
-def test_a_second_import_finds_it_there(repository):
+def test_a_second_import_finds_the_first(repository):
     first = import_sample(repository)
     before = refs(repository)
     again = import_sample(repository)
@@ -55,14 +55,14 @@ def test_a_second_import_finds_it_there(repository):
     assert len(list_operations(repository).operations) == 1
 
 
-def test_it_is_found_under_another_name_and_after_going_on(repository):
+def test_the_sample_is_found_after_a_rename_and_new_messages(repository):
     import_sample(repository)
     rename_conversation(repository, "conv-001", "tour")
     append(repository, "tour", plain_message("carol", "more"))
     assert import_sample(repository).conversation == "tour"
 
 
-def test_a_deleted_sample_comes_anew_and_undo_takes_it_away(repository):
+def test_a_deleted_sample_is_imported_again_and_undo_removes_it(repository):
     import_sample(repository)
     delete(repository, "conv-001")
     again = import_sample(repository)
@@ -71,7 +71,7 @@ def test_a_deleted_sample_comes_anew_and_undo_takes_it_away(repository):
     assert [name for name in refs(repository) if not name.startswith("refs/scopes/trash/")] == []
 
 
-def test_it_is_sound_for_us_and_for_git(repository):
+def test_the_sample_passes_verify_and_git_fsck(repository):
     import_sample(repository)
     assert verify(repository).findings == ()
     assert git(repository, "fsck", "--strict", "--no-dangling") == ""

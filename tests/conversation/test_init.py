@@ -1,4 +1,4 @@
-"""`init`: make a store."""
+"""`init`: create a store."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scopes.errors import Invalid
 from tests.conversation.stores import files_of, git, open_store
 
 
-def test_a_store_is_made_and_can_be_used(tmp_path):
+def test_a_new_store_can_be_used(tmp_path):
     path = str(tmp_path / "deep" / "s.git")
-    done = init(path)
-    assert (done.path, done.created) == (path, True)
+    result = init(path)
+    assert (result.path, result.created) == (path, True)
     assert new(open_store(path)).id == "conv-001"
 
 
-def test_it_is_a_bare_git_repository_with_our_settings(tmp_path):
+def test_a_store_is_a_bare_git_repository_with_scopes_settings(tmp_path):
     """Storage format."""
     path = str(tmp_path / "s.git")
     init(path)
@@ -32,7 +32,7 @@ def test_it_is_a_bare_git_repository_with_our_settings(tmp_path):
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o000, 0o077])
-def test_only_its_owner_can_read_it(tmp_path, mask):
+def test_only_the_owner_can_read_a_store(tmp_path, mask):
     """P13."""
     before = os.umask(mask)
     try:
@@ -45,11 +45,11 @@ def test_only_its_owner_can_read_it(tmp_path, mask):
     assert os.stat(tmp_path / "s.git").st_mode & 0o777 == 0o700
 
 
-def test_making_it_again_leaves_it_as_it_is(repository):
+def test_init_does_not_change_an_existing_store(repository):
     new(repository)
     before = files_of(repository.path)
-    done = init(repository.path)
-    assert (done.path, done.created) == (repository.path, False)
+    result = init(repository.path)
+    assert (result.path, result.created) == (repository.path, False)
     assert files_of(repository.path) == before
 
 
@@ -61,10 +61,10 @@ def test_an_empty_directory_becomes_a_store(tmp_path):
 @pytest.mark.parametrize(
     "make", [lambda p: p.write_text("x"), lambda p: (p.mkdir(), (p / "a").touch()), lambda p: p.symlink_to("nowhere")]
 )
-def test_what_is_something_else_is_refused_and_left(tmp_path, make):
+def test_a_path_that_is_not_a_store_is_refused_and_not_changed(tmp_path, make):
     place = tmp_path / "s.git"
     make(place)
-    with pytest.raises(Invalid, match="exists and is no scopes store") as refusal:
+    with pytest.raises(Invalid, match="exists and is not a scopes store") as refusal:
         init(str(place))
-    assert refusal.value.hint == "name another place with --store"
+    assert refusal.value.hint == "choose another path with --store"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.git"]

@@ -1,4 +1,4 @@
-"""`list`: all conversations, the most recently active first."""
+"""`list`: all conversations, most recently active first."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def test_a_row_has_id_participants_branches_and_last_activity(repository):
     assert row.last_activity == "2026-03-01T10:00:00Z"
 
 
-def test_the_most_recently_active_comes_first_and_equals_by_id(repository):
+def test_conversations_are_sorted_by_last_activity_then_by_id(repository):
     for name, time in (("b", "2026-03-01T10:00:00Z"), ("old", "2026-02-01T10:00:00Z"), ("a", "2026-03-01T10:00:00Z")):
         new(repository, conversation_id=name)
         say(repository, name, "x", time=time)
     assert [row.id for row in list_conversations(repository).conversations] == ["a", "b", "old"]
 
 
-def test_a_conversation_is_as_active_as_its_most_active_branch(repository):
+def test_the_last_activity_is_that_of_the_most_recent_branch(repository):
     history(repository, "main: a", "fix: b")
     say(repository, "conv-001/fix", "c", time="2026-05-01T00:00:00Z")
     assert list_conversations(repository).conversations[0].last_activity == "2026-05-01T00:00:00Z"
 
 
-def test_the_short_list_opens_no_body_and_walks_no_history(repository):
-    """Titles, roots and counts cost a walk and are there when asked for."""
+def test_the_brief_list_reads_no_body_and_walks_no_history(repository):
+    """Titles, roots and counts need a walk and are read only on request."""
     history(repository, "main: a b")
     [row] = list_conversations(repository).conversations
     assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
 
 
-def test_titles_alone_walk_no_history(repository):
+def test_titles_are_read_without_walking_the_history(repository):
     new(repository, title="Login")
     new(repository, conversation_id="nameless")
     git(repository, "update-ref", "-d", "refs/scopes/meta/nameless")
@@ -55,7 +55,7 @@ def test_titles_alone_walk_no_history(repository):
     assert all((row.uuid, row.messages) == (None, None) for row in rows.values())
 
 
-def test_without_a_title_the_first_prompt_tells_what_it_is_about(repository):
+def test_without_a_title_the_first_prompt_is_listed(repository):
     history(repository, "main: a b")
     say(repository, new(repository).id, "(no text)")
     people = new(repository).id
@@ -69,7 +69,7 @@ def test_without_a_title_the_first_prompt_tells_what_it_is_about(repository):
     }  # fmt: skip
 
 
-def test_a_beginning_too_far_back_is_not_looked_for(repository, monkeypatch):
+def test_the_first_prompt_of_a_long_history_is_not_read(repository, monkeypatch):
     history(repository, "main: a b c")
     history(repository, "main: d e f")
     monkeypatch.setattr("scopes.conversation.list._MOST_WALKED", 5)
@@ -77,7 +77,7 @@ def test_a_beginning_too_far_back_is_not_looked_for(repository, monkeypatch):
     assert sorted(str(row.opening) for row in rows) in (["None", "a"], ["None", "d"])
 
 
-def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repository):
+def test_the_complete_list_has_title_root_active_branch_and_message_count(repository):
     made = new(repository, title="Login")
     say(repository, "conv-001", "a")
     other = history(repository, "main: a b", "fix@a: c", "same@b:")
@@ -89,7 +89,7 @@ def test_the_whole_list_also_has_title_root_active_branch_and_message_count(repo
     assert (second.active_branch, second.title, second.source) == ("fix", None, None)
 
 
-def test_participants_of_every_branch_are_listed_once_whatever_they_are_called(repository):
+def test_participants_of_all_branches_are_listed_once(repository):
     names = ["a b", "日本", "x/y", "100%", ".git", "Carol", "carol"]
     history(repository, "main: m", "fix: n", author="zoe")
     for number, name in enumerate(names):
@@ -98,7 +98,7 @@ def test_participants_of_every_branch_are_listed_once_whatever_they_are_called(r
 
 
 def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(repository):
-    """S4-8: abandoned is hidden from a conversation's own list, and its history is kept."""
+    """S4-8: an abandoned branch is hidden from the list of branches, but its history is kept."""
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
     abandon(repository, "conv-001", "fix")
@@ -107,8 +107,8 @@ def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(reposito
     assert (row.id, row.branches, row.messages) == ("conv-001", 2, 2)
 
 
-def test_a_conversation_made_by_git_has_a_root_all_the_same(repository):
-    """Catalogue 43: without metadata the root is found at the end of the walk."""
+def test_a_conversation_created_with_git_has_its_root(repository):
+    """Catalogue 43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
     first, second = list_conversations(repository, complete=True).conversations
@@ -117,8 +117,8 @@ def test_a_conversation_made_by_git_has_a_root_all_the_same(repository):
     assert {first.active_branch, second.active_branch} == {"main", "work"}
 
 
-def test_a_conversation_that_cannot_be_read_is_left_out_and_told(repository):
-    """The others are listed all the same."""
+def test_an_unreadable_conversation_is_left_out_and_reported(repository):
+    """The other conversations are listed."""
     drawn = history(repository, "main: a")
     history(repository, "main: b")
     remove_object(repository, drawn.oids["a"])
@@ -130,7 +130,7 @@ def test_a_conversation_that_cannot_be_read_is_left_out_and_told(repository):
         assert listed.notes[0].hint == "see: scopes verify"
 
 
-def test_a_history_without_a_root_is_left_out_of_the_whole_list(repository):
+def test_a_history_without_a_root_is_left_out_of_the_complete_list(repository):
     tree = git(repository, "mktree").strip()
     commit = git(repository, "commit-tree", tree, "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/mine/work", commit)

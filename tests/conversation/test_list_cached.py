@@ -1,4 +1,4 @@
-"""`list` from the index: the answer is always the store's own, and the store is not even opened where nothing moved."""
+"""`list` from the index: always equal to the list of the store, which is not opened if no ref changed."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def two(repository):
 
 
 def fill(repository, directory):
-    """Let the index know everything."""
+    """Fill the index with complete rows."""
     list_conversations(repository, directory, openings=True)
     return list_conversations(repository, directory, complete=True)
 
 
 def rows_in(directory):
-    """Return what the file of the index says, past all checks."""
+    """Read the rows of the index file without any check."""
     with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
         return connection.execute("SELECT id, title, messages, opening FROM conversation ORDER BY id").fetchall()
 
 
 @pytest.mark.parametrize("complete", [False, True])
-def test_what_is_known_is_answered_from_the_index_alone(two, directory, complete):
+def test_an_up_to_date_list_is_read_from_the_index_alone(two, directory, complete):
     """S4-53."""
     assert find_cached_list(two.path, directory, complete=complete) is None
     asked = list_conversations(two, directory, complete=complete)
@@ -77,7 +77,7 @@ def test_what_is_known_is_answered_from_the_index_alone(two, directory, complete
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_after_every_change_the_answer_is_the_stores(two, directory, change):
+def test_after_every_change_the_list_equals_that_of_the_store(two, directory, change):
     fill(two, directory)
     CHANGES[change](two)
     for complete in (False, True):
@@ -87,7 +87,7 @@ def test_after_every_change_the_answer_is_the_stores(two, directory, change):
         assert find_cached_list(two.path, directory, complete=complete) == right
 
 
-def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
+def test_a_damaged_conversation_is_never_cached(two, directory):
     fill(two, directory)
     say(two, "conv-002", "e")
     lost = two.list_refs(names.HEADS)["refs/heads/conv-002/main"]
@@ -99,15 +99,15 @@ def test_a_damaged_conversation_is_looked_for_again_each_time(two, directory):
 
 
 @pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
-def test_a_store_that_became_another_kind_is_asked_itself(two, directory, content):
-    """Reliability P17: what cannot be read is refused, also by a list that need not read."""
+def test_a_changed_store_configuration_invalidates_the_index(two, directory, content):
+    """Reliability P17: an unsupported store is refused, also by a list that would not open it."""
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)
     assert find_cached_list(two.path, directory, complete=False) is None
 
 
-def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monkeypatch):
+def test_only_conversations_with_changed_refs_are_read_again(two, directory, monkeypatch):
     fill(two, directory)
     say(two, "conv-002", "e")
     walked = []
@@ -116,31 +116,31 @@ def test_only_conversations_whose_refs_moved_are_read_again(two, directory, monk
     assert walked == [3]
 
 
-def test_a_brief_answer_says_nothing_more_where_the_index_knows_more(two, directory):
+def test_a_brief_list_has_no_extra_fields_from_the_index(two, directory):
     fill(two, directory)
     assert {row.messages for row in find_cached_list(two.path, directory, complete=False).conversations} == {None}
     assert [row[2] for row in rows_in(directory)] == [3, 1]
 
 
-def test_a_brief_list_is_not_taken_for_a_complete_one(two, directory):
+def test_a_cached_brief_list_is_not_used_for_a_complete_one(two, directory):
     list_conversations(two, directory)
     assert find_cached_list(two.path, directory, complete=True) is None
 
 
-def test_while_an_operation_moves_refs_the_store_is_asked(two, directory):
+def test_during_an_operation_the_index_is_not_used(two, directory):
     fill(two, directory)
     git(two, "update-ref", names.PENDING, two.list_refs(names.HEADS)["refs/heads/conv-001/main"])
     assert find_cached_list(two.path, directory, complete=False) is None
 
 
-def test_first_prompts_are_looked_for_once(two, directory, monkeypatch):
+def test_first_prompts_are_cached(two, directory, monkeypatch):
     list_conversations(two, directory, openings=True)
     monkeypatch.setattr("scopes.conversation.list._opening", lambda line: pytest.fail("it was known"))
     rows = list_conversations(two, directory, openings=True).conversations
     assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
 
 
-def test_names_of_any_characters_come_back_as_they_were(repository, directory):
+def test_names_with_any_characters_are_cached_unchanged(repository, directory):
     people = ["a b", "日本", "x/y", "100%", ".git", "tab\there", "x\x1fy"]
     history(repository, "main: m", author="zoe")
     for name in people:
@@ -150,12 +150,12 @@ def test_names_of_any_characters_come_back_as_they_were(repository, directory):
     assert row.participants == tuple(sorted([*people, "zoe"]))
 
 
-def test_a_store_without_conversations_has_a_list(repository, directory):
+def test_the_list_of_an_empty_store_is_cached(repository, directory):
     assert fill(repository, directory).conversations == ()
     assert find_cached_list(repository.path, directory, complete=True).conversations == ()
 
 
-def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_path):
+def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory, tmp_path):
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)
@@ -166,7 +166,7 @@ def test_another_store_at_the_same_place_is_another_store(two, directory, tmp_pa
     )  # fmt: skip
 
 
-def test_what_was_changed_in_the_file_is_made_anew_with_a_note(two, directory):
+def test_a_modified_index_is_rebuilt_with_a_note(two, directory):
     fill(two, directory)
     with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection, connection:
         connection.execute("UPDATE conversation SET title = 'false'")
@@ -177,7 +177,7 @@ def test_what_was_changed_in_the_file_is_made_anew_with_a_note(two, directory):
 
 
 def sweep(repository, directory, tries):
-    """Damage the file in one place after the other; no answer may be another than the store's."""
+    """Damage the file at one offset after the other; every list must equal that of the store."""
     fill(repository, directory)
     path = os.path.join(directory, "conversations.sqlite")
     with open(path, "rb") as file:
@@ -197,31 +197,31 @@ def sweep(repository, directory, tries):
         assert list_conversations(repository, directory, complete=True).conversations == right.conversations
 
 
-def test_damage_gives_no_error_and_nothing_false(two, directory):
+def test_a_damaged_index_gives_no_error_and_no_wrong_row(two, directory):
     sweep(two, directory, 60)
 
 
 @pytest.mark.sweep
-def test_much_damage_gives_no_error_and_nothing_false(two, directory):
+def test_a_badly_damaged_index_gives_no_error_and_no_wrong_row(two, directory):
     sweep(two, directory, 3000)
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(200)])
-def test_whatever_lies_in_its_place_is_replaced(two, directory, content):
+def test_any_other_file_at_the_path_of_the_index_is_replaced(two, directory, content):
     os.makedirs(directory)
     with open(os.path.join(directory, "conversations.sqlite"), "wb") as file:
         file.write(content)
     assert fill(two, directory).conversations == list_conversations(two, complete=True).conversations
 
 
-def test_where_nothing_can_be_kept_the_store_answers(two, tmp_path):
+def test_an_unwritable_index_directory_does_not_prevent_a_list(two, tmp_path):
     (tmp_path / "file").write_text("in the way")
     directory = str(tmp_path / "file" / "scopes" / "index")
     assert find_cached_list(two.path, directory, complete=False) is None
     assert list_conversations(two, directory) == list_conversations(two)
 
 
-def test_an_index_that_somebody_writes_is_read_and_not_waited_for(two, directory):
+def test_an_index_locked_by_a_writer_does_not_block_a_list(two, directory):
     fill(two, directory)
     writer = sqlite3.connect(os.path.join(directory, "conversations.sqlite"), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
@@ -231,18 +231,18 @@ def test_an_index_that_somebody_writes_is_read_and_not_waited_for(two, directory
     writer.close()
 
 
-def test_what_another_list_has_kept_meanwhile_is_not_overwritten(two, directory):
-    """Else rows of two moments would stand beside each other under the name of one."""
+def test_rows_cached_by_another_process_are_not_overwritten(two, directory):
+    """Otherwise the table would mix rows of two states of the store."""
     fill(two, directory)
     with open_conversation_table(directory, two.path) as late:
         say(two, "conv-002", "e")
         newer = list_conversations(two, directory)
-        late.keep([], States("another", "moment"))
+        late.save([], States("another", "moment"))
     assert find_cached_list(two.path, directory, complete=False) == newer
 
 
-def test_many_lists_and_changes_at_once_all_tell_the_truth(two, directory):
-    """Each answer is that of some moment, and the last one that of now; nobody takes the others' writing for damage."""
+def test_concurrent_lists_and_changes_give_correct_lists(two, directory):
+    """Each list is that of one state, the last one that of the final state; concurrent writes are not taken for damage."""
 
     def work(number):
         if number % 2:

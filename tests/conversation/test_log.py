@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import LogFilter, log, touches_file, walk_all_messages
+from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file, walk_all_messages
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import MessageHead
+from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.support.history import history, say, texts
 
 
 def words(repository, where, **options):
-    """Return the subjects that a log shows, in its order, as one word."""
+    """Return the subjects of a log in its order, joined."""
     return "".join(entry.head.subject for entry in log(repository, where, **options).items)
 
 
@@ -50,12 +52,12 @@ def test_a_log_is_newest_first_and_without_the_root(repository):
         ("conv-001/main~4..fix", "abef"),
     ],
 )
-def test_a_log_walks_a_place_or_a_range(repository, where, expected):
+def test_a_log_walks_a_revision_or_a_range(repository, where, expected):
     history(repository, "main: a b c d", "fix@b: e f")
     assert words(repository, where, oldest_first=True) == expected
 
 
-def test_a_range_may_begin_and_end_at_ids_and_tags(repository):
+def test_a_range_can_be_given_by_ids_and_tags(repository):
     drawn = history(repository, "main: a b c d")
     assert words(repository, f"{drawn.ids['a']}..{drawn.ids['c']}") == "cb"
     assert words(repository, f"conv-001/{drawn.oids['b'][:10]}..") == "dc"
@@ -69,7 +71,7 @@ def test_a_range_may_begin_and_end_at_ids_and_tags(repository):
         ("conv-001/fix..main", Ambiguous), ("conv-001/main..fix", Ambiguous), ("conv-001~9..", NotFound),
     ],
 )  # fmt: skip
-def test_a_range_with_an_end_that_is_not_there_is_refused(repository, where, refused):
+def test_a_range_with_an_unknown_end_is_refused(repository, where, refused):
     history(repository, "main: a", "fix-1:", "fix-2:")
     history(repository, "main: z")
     with pytest.raises(refused) as refusal:
@@ -77,7 +79,7 @@ def test_a_range_with_an_end_that_is_not_there_is_refused(repository, where, ref
     assert refusal.value.hint
 
 
-def test_every_branch_is_walked_once_the_one_that_moved_last_on_top(repository):
+def test_all_branches_are_walked_once_newest_branch_first(repository):
     history(repository, "main: a b", "fix@a: c", "late@root: d")
     assert words(repository, "conv-001", all_branches=True) == "dcba"
     assert words(repository, "conv-001/fix", all_branches=True) == "dcba"
@@ -91,7 +93,7 @@ def test_an_entry_names_the_branches_whose_tip_it_is(repository):
     assert named == {"a": (), "b": ("main", "same"), "c": ("fix",)}
 
 
-def test_bodies_are_read_only_when_asked_for(repository):
+def test_bodies_are_read_only_on_request(repository):
     history(repository, "main: a")
     [entry] = log(repository, "conv-001", bodies=False).items
     assert (entry.message, entry.head.subject) == (None, "a")
@@ -100,7 +102,7 @@ def test_bodies_are_read_only_when_asked_for(repository):
 
 
 def call_and_results(repository):
-    """A conversation whose agent calls two tools; something else stands before the second result."""
+    """Create a conversation whose agent calls two tools, with another message before the second result."""
     calls = tuple(Part("tool_call", {"call_id": c, "name": "Bash", "input": {}}) for c in "xy")
     history(repository, "main: a")
     for kind, name, parts in (
@@ -123,13 +125,13 @@ def test_a_call_comes_with_the_results_that_answer_it(repository, options):
     assert sorted(outputs) == [(), ("1", "2")]
 
 
-def test_results_are_read_only_when_asked_for(repository):
+def test_results_are_read_only_on_request(repository):
     call_and_results(repository)
     assert not any(entry.results for entry in log(repository, "conv-001").items)
 
 
-def test_a_long_log_is_walked_as_it_is_read(repository):
-    """The first rows come at once."""
+def test_a_log_is_walked_lazily(repository):
+    """The first rows do not need the whole walk."""
     history(repository, "main: a b c d e f")
     walked = iter(log(repository, "conv-001", bodies=False).items)
     assert next(walked).head.subject == "f"
@@ -152,7 +154,7 @@ def test_a_negative_limit_is_refused(repository):
 
 @pytest.fixture
 def varied(repository):
-    """Say twelve things that differ in author, kind, time and file."""
+    """Append twelve messages that differ in author, kind, time and file."""
     new(repository)
     for number in range(12):
         say(
@@ -180,12 +182,12 @@ def varied(repository):
         ({"author": "nobody"}, ""),
     ],
 )
-def test_filters_show_what_fits_all_of_them(varied, only, expected):
+def test_filters_are_combined_with_and(varied, only, expected):
     """S1-21."""
     assert words(varied, "conv-001", only=LogFilter(**only), oldest_first=True) == expected
 
 
-def test_a_limit_counts_what_the_filters_let_through(varied):
+def test_a_limit_counts_matching_messages(varied):
     assert words(varied, "conv-001", only=LogFilter(author="carol"), limit=2) == "jg"
     assert words(varied, "conv-001", only=LogFilter(path="src/1.py"), limit=1, oldest_first=True) == "j"
 
@@ -201,19 +203,19 @@ CHOICES = {
 
 @given(choice=st.fixed_dictionaries(CHOICES))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_filters_together_show_what_each_of_them_shows(varied, choice):
-    """A law: a combination is the intersection."""
+def test_combined_filters_show_the_intersection(varied, choice):
+    """Law: a combination of filters is the intersection."""
     each = [set(words(varied, "conv-001", only=LogFilter(**{name: value}))) for name, value in choice.items()]
     assert set(words(varied, "conv-001", only=LogFilter(**choice))) == set.intersection(*each)
 
 
-def test_a_moment_counts_from_now(varied, monkeypatch):
+def test_a_relative_date_counts_from_now(varied, monkeypatch):
     monkeypatch.setattr(clock, "read_clock", lambda: clock.parse_time("2026-01-12T13:00:00Z"))
     assert words(varied, "conv-001", only=LogFilter(since="2 days ago")) == "lk"
 
 
 @pytest.mark.parametrize("only", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": ""}])
-def test_a_filter_with_a_bad_moment_is_refused_before_the_first_row(repository, only):
+def test_an_invalid_date_is_refused_before_the_first_row(repository, only):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="is no moment") as refusal:
         log(repository, "conv-001", only=LogFilter(**only))
@@ -225,7 +227,7 @@ def test_a_filter_with_a_bad_moment_is_refused_before_the_first_row(repository, 
     [("src/app.py", True), ("src", True), ("src/", True), ("app.py", True), ("src/app", False), ("pp.py", False),
      ("old.py", True), ("docs/a.md", True), ("docs", True), ("other", False), ("", False)],
 )  # fmt: skip
-def test_a_message_touches_a_file_a_directory_above_it_and_its_former_name(path, fits):
+def test_a_message_touches_a_file_its_directories_and_its_old_name(path, fits):
     """S1-21."""
     message = Message(
         id="m", author=Author("carol"), parts=(Part("file_ref", {"path": "docs/a.md", "op": "read"}), Part("text", {"text": "x"})),
@@ -234,7 +236,7 @@ def test_a_message_touches_a_file_a_directory_above_it_and_its_former_name(path,
     assert touches_file(message, path) is fits
 
 
-def test_all_messages_of_a_conversation_come_oldest_first_each_once(repository):
+def test_all_messages_of_a_conversation_are_walked_once_oldest_first(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
     chosen, found = walk_all_messages(repository, "conv")
     assert chosen == "conv-001"
@@ -248,7 +250,7 @@ def test_a_log_names_its_conversation(repository):
 
 
 def edges(repository, where, **options):
-    """Return what a graph connects, as pairs of subjects; a message that is not shown is `?`."""
+    """Return the edges of a graph as pairs of subjects; a message that is not shown is `?`."""
     entries = list(log(repository, where, graph=True, **options).items)
     subjects = {entry.head.oid: entry.head.subject for entry in entries}
     return {entry.head.subject + subjects.get(parent, "?") for entry in entries for parent in entry.parents}
@@ -259,26 +261,68 @@ def test_a_graph_connects_every_message_with_its_parents(repository):
     assert edges(repository, "conv-001", all_branches=True) == {"cb", "ba", "db", "ed"}
 
 
-def test_a_graph_connects_through_messages_that_a_filter_left_out(varied):
+def test_a_graph_connects_across_filtered_messages(varied):
     assert edges(varied, "conv-001", only=LogFilter(author="carol")) == {"jg", "gd", "da"}
     assert edges(varied, "conv-001", only=LogFilter(author="carol"), limit=2) == {"jg", "g?"}
 
 
-def test_a_graph_that_a_limit_cut_off_has_an_open_end(repository):
+def test_a_graph_cut_off_by_a_limit_has_an_open_end(repository):
     history(repository, "main: a b c d")
     assert edges(repository, "conv-001", limit=2) == {"dc", "c?"}
     assert edges(repository, "conv-001", limit=4) == {"dc", "cb", "ba"}
 
 
-def test_a_graph_is_not_drawn_from_the_oldest(repository):
+def test_a_graph_in_reverse_order_is_refused(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="newest"):
         log(repository, "conv-001", graph=True, oldest_first=True)
 
 
-def test_a_log_without_bodies_reads_those_whose_commits_say_nothing(repository):
+def test_a_log_without_bodies_reads_those_of_commits_without_a_subject(repository):
     history(repository, "main: a")
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
     entries = list(log(repository, "conv-001", bodies=None).items)
     assert [entry.message is not None for entry in entries] == [True, False]
+
+
+def answered(drawing):
+    """Walk a history of the given kinds (oldest first) and return the commits that answer the first message."""
+    kinds = drawing.split()
+    tracker = ToolResultTracker()
+    found = ()
+    for number in reversed(range(len(kinds))):
+        parents = (Oid(str(number - 1)),) if number else ()
+        head = MessageHead(MessageId("m"), Oid(str(number)), parents, AgentName("a"), "agent", kinds[number], 0, "", ())
+        found = tracker.visit(head)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [
+        ("answer", ()),
+        ("answer tool-results", ("1",)),
+        ("answer tool-results tool-results answer", ("1", "2")),
+        ("answer system tool-results meta tool-results", ("2", "4")),
+        ("answer answer tool-results", ()),
+        ("answer prompt tool-results", ()),
+        ("tool-results tool-results", ()),
+    ],
+)
+def test_results_belong_to_the_message_before_them(drawing, expected):
+    assert answered(drawing) == expected
+
+
+def test_two_branches_of_results_belong_to_their_common_parent():
+    tracker = ToolResultTracker()
+    for oid in "bc":
+        head = MessageHead(MessageId(oid), Oid(oid), (Oid("a"),), AgentName("t"), "tool", "tool-results", 0, "", ())
+        assert tracker.visit(head) == ()
+    head = MessageHead(MessageId("a"), Oid("a"), (), AgentName("p"), "agent", "answer", 0, "", ())
+    assert tracker.visit(head) == ("c", "b")
+    assert tracker.visit(head) == ()
+
+
+def test_at_most_64_results_are_tracked():
+    assert len(answered("answer " + "tool-results " * 1000)) == 64

@@ -9,13 +9,19 @@ import pytest
 from scopes.conversation.amend import retract
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate, merge
-from scopes.conversation.merge_continue import abort_merge, continue_merge
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeConflicted,
+    Merged,
+    UpToDate,
+    abort_merge,
+    continue_merge,
+    merge,
+)
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Conflicted as ConflictedError
-from scopes.errors import Invalid, Refused
+from scopes.errors import Conflicted, Invalid, Refused
 from scopes.history.revparse import find_active_branch, list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import list_conflicts_at, list_in_progress
@@ -71,7 +77,7 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
     decide(repository, "conv-001/fix", "sessions", author="dave")
     before = list_branch_tips(repository, drawn.conversation)["main"]
     done = merge(repository, "conv-001", "fix", target="main")
-    assert isinstance(done, Conflicted)
+    assert isinstance(done, MergeConflicted)
     assert done.exit_code == 3
     (conflict,) = done.conflicts
     assert (conflict.type, conflict.severity, conflict.key) == ("decision-disagreement", "high", "decisions/auth")
@@ -83,7 +89,7 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
     assert find_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
     assert list_conflicts_at(repository, done.tip) == {conflict.id: conflict}
     assert list_in_progress(repository, drawn.conversation)[0].source == "fix"
-    with pytest.raises(ConflictedError, match="1 open conflict"):
+    with pytest.raises(Conflicted, match="1 open conflict"):
         merge(repository, "conv-001", done.branch, target="main")
 
 
@@ -101,7 +107,7 @@ def test_a_dry_run_writes_nothing(repository):
     decide(repository, "conv-001/fix", "sessions", author="dave")
     before = repository.list_refs()
     done = merge(repository, drawn.conversation, "fix", target="main", dry_run=True)
-    assert isinstance(done, Conflicted)
+    assert isinstance(done, MergeConflicted)
     assert done.dry_run
     assert repository.list_refs() == before
 
@@ -140,7 +146,7 @@ def decided(repository):
 def test_a_resolved_merge_goes_on_to_its_target(repository, stopped, take, value, expected):
     """S4-16, S4-57."""
     drawn, waiting = stopped
-    with pytest.raises(ConflictedError, match="1 conflict is still open"):
+    with pytest.raises(Conflicted, match="1 conflict is still open"):
         continue_merge(repository, "conv-001")
     done = resolve_conflict(
         repository, "conv-001", waiting.conflicts[0].id, take=take, value=value, reason="simpler", author="erin"

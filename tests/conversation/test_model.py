@@ -1,4 +1,4 @@
-"""The store against a plain dict, under any sequence of verbs, deaths, new processes and gc (P3, P4, P9, P16)."""
+"""Stateful test: a store equals its model under any sequence of verbs, kills, new processes and gc (P3, P4, P9, P16)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = st.text(alphabet=st.characters(exclude_categories=[]), max_size=12)
 
 
 class StoreMachine(ModelledStore):
-    """Every verb as a rule; each says what it does to the dict, or how it is refused."""
+    """Every verb as a rule, with its effect on the model or its refusal."""
 
     @initialize()
     def begin(self):
@@ -48,13 +48,13 @@ class StoreMachine(ModelledStore):
 
     @rule()
     def look_at_the_change_log(self):
-        """S4-51: what it told before, it tells still, whatever became of the conversation's id."""
+        """S4-51: earlier rows of the change log never change, even if the conversation was renamed or deleted."""
         for conversation in {key[0] for key in self.model}:
             root = self.branches(conversation).popitem()[1][0]
-            told = changes(self.repository, conversation).items
-            before = self.told.get(root, ())
-            assert told[: len(before)] == before
-            self.told[root] = told
+            change_log = changes(self.repository, conversation).items
+            before = self.change_log.get(root, ())
+            assert change_log[: len(before)] == before
+            self.change_log[root] = change_log
 
     @rule()
     def reopen(self):
@@ -202,6 +202,6 @@ TestStore.settings = settings(COMMON, max_examples=25, stateful_step_count=30)
 
 @pytest.mark.sweep
 class TestStoreForLong(StoreMachine.TestCase):
-    """The same for minutes."""
+    """The same test, run for minutes."""
 
     settings = settings(COMMON, max_examples=600, stateful_step_count=60)

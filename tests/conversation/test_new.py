@@ -1,4 +1,4 @@
-"""`new`: a conversation begins."""
+"""`new`: create a conversation."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_a_new_conversation_has_an_id_participants_the_branch_main_and_no_messag
     assert texts(repository, made.id) == []
 
 
-def test_a_conversation_begins_with_a_root_commit(repository):
-    """Storage format: it holds what never changes and is no message."""
+def test_a_conversation_starts_with_a_root_commit(repository):
+    """Storage format: it holds the immutable data and is not a message."""
     new(repository)
     assert git(repository, "log", "--format=%an <%ae> %at %s", "conv-001/main") == (
         "scopes <scopes@systems.scopes> 1767225600 Conversation begins\n"
@@ -43,13 +43,13 @@ def test_conversations_are_numbered_from_one_on(repository):
     assert [new(repository).id for _ in range(3)] == ["conv-001", "conv-002", "conv-003"]
 
 
-def test_a_number_that_was_written_in_capitals_is_taken_too(repository):
-    """Storage pitfall 10: the names could not stand beside each other."""
+def test_a_number_in_a_capitalized_id_counts_as_used(repository):
+    """Storage pitfall 10: names that differ only in case would conflict."""
     new(repository, conversation_id="CONV-001")
     assert new(repository).id == "conv-002"
 
 
-def test_a_number_follows_the_highest_whoever_chose_it(repository):
+def test_the_next_number_follows_the_highest_used_one(repository):
     new(repository, conversation_id="conv-041")
     assert new(repository).id == "conv-042"
     new(repository, conversation_id="conv-999")
@@ -57,12 +57,12 @@ def test_a_number_follows_the_highest_whoever_chose_it(repository):
 
 
 @pytest.mark.parametrize("name", ["conv-7", "conv-99x", "my-conv-500", "conv-1234567890"])
-def test_a_name_that_only_looks_like_a_number_counts_for_nothing(repository, name):
+def test_an_id_that_only_resembles_a_number_is_ignored(repository, name):
     new(repository, conversation_id=name)
     assert new(repository).id == "conv-001"
 
 
-def test_the_number_of_a_deleted_conversation_is_never_given_again(repository):
+def test_the_number_of_a_deleted_conversation_is_not_reused(repository):
     for expected in ("conv-001", "conv-002", "conv-003"):
         assert new(repository).id == expected
         delete(repository, expected)
@@ -86,9 +86,9 @@ def test_the_id_of_a_deleted_conversation_may_be_used_again(repository):
 
 
 def test_ids_that_differ_in_case_only_are_refused(repository):
-    """They are one name on many file systems."""
+    """On many file systems they are the same name."""
     new(repository, conversation_id="Login")
-    with pytest.raises(Invalid, match="cannot stand beside 'Login/main'") as refusal:
+    with pytest.raises(Invalid, match="cannot exist together with 'Login/main'") as refusal:
         new(repository, conversation_id="login")
     assert "upper and lower case" in refusal.value.hint
 
@@ -96,7 +96,7 @@ def test_ids_that_differ_in_case_only_are_refused(repository):
 @pytest.mark.parametrize(
     "name", ["a", "0", "x" * 200, "A.b_C-d.9", "2026-01-31", "a--b", "main", "refs", "heads", "conv-"]
 )
-def test_every_allowed_id_works_for_a_whole_life(repository, name):
+def test_every_valid_id_works_in_every_command(repository, name):
     drawn = history(repository, "main: a b", "fix: c", conversation=name)
     assert drawn.conversation == name
     branch(repository, name, purpose="analysis", agent="carol")
@@ -115,7 +115,7 @@ def test_every_allowed_id_works_for_a_whole_life(repository, name):
 @pytest.mark.parametrize(
     "name", ["", "a/b", "-a", ".a", "_a", "a b", "a~1", "é", "a.lock", "a.", "a..b", "HEAD", "con", "x" * 201]
 )
-def test_an_id_that_cannot_be_used_is_refused(repository, name):
+def test_an_invalid_id_is_refused(repository, name):
     """Catalogue 4-7."""
     with pytest.raises(Invalid, match="is not a valid conversation id") as refusal:
         new(repository, conversation_id=name)
@@ -123,14 +123,14 @@ def test_an_id_that_cannot_be_used_is_refused(repository, name):
     assert refs(repository) == {}
 
 
-def test_a_participant_without_a_name_is_refused_and_nothing_is_made(repository):
+def test_a_blank_participant_is_refused_and_nothing_is_created(repository):
     with pytest.raises(Invalid, match="an author needs a name") as refusal:
         new(repository, participants=["carol", "  "])
     assert refusal.value.hint == "for example: --as carol"
     assert refs(repository) == {}
 
 
-def test_a_participant_named_twice_is_one(repository):
+def test_a_participant_given_twice_is_listed_once(repository):
     assert new(repository, participants=["b", "a", "b"]).participants == ("b", "a")
     assert show(repository, "conv-001").participants == ("a", "b")
 
@@ -141,12 +141,12 @@ def test_a_conversation_needs_no_title(repository):
 
 
 @pytest.mark.parametrize(("title", "kept"), [("", None), ("  ", None), (" Login\n", "Login")])
-def test_a_title_is_kept_without_blanks_around_it_as_rename_does(repository, title, kept):
+def test_a_title_is_stripped_as_by_rename(repository, title, kept):
     assert new(repository, title=title).title == kept
     assert show(repository, "conv-001").title == kept
 
 
-def test_creating_is_one_operation(repository):
+def test_creation_is_one_operation(repository):
     made = new(repository)
     [operation] = list_operations(repository).operations
     assert (operation.id, operation.kind, operation.summary) == (made.operation, "new", "create conv-001")

@@ -1,4 +1,4 @@
-"""`operations`: the log of everything that moved a ref other than by appending."""
+"""`operations`: the operation log, which records every ref change except appends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_operations_are_listed_newest_first(repository):
     assert kinds == ["undo", "tag", "branch", "new"]
 
 
-def test_an_append_is_none(repository):
+def test_an_append_is_not_an_operation(repository):
     history(repository, "main: a")
     before = list_operations(repository)
     say(repository, "conv-001", "b")
@@ -33,28 +33,28 @@ def test_an_append_is_none(repository):
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (2, 2), (9, 3), (None, 3)])
-def test_so_many_are_listed(repository, limit, count):
+def test_a_limit_lists_that_many_operations(repository, limit, count):
     for _ in range(3):
         new(repository)
     found = list_operations(repository, limit=limit).operations
     assert [o.summary for o in found] == ["create conv-003", "create conv-002", "create conv-001"][:count]
 
 
-def test_a_negative_number_is_refused(repository):
+def test_a_negative_limit_of_operations_is_refused(repository):
     with pytest.raises(Invalid, match="the number of operations is -3") as refusal:
         list_operations(repository, limit=-3)
     assert refusal.value.hint == "for example: -n 20"
 
 
-def test_an_empty_store_has_none(repository):
+def test_an_empty_store_has_no_operations(repository):
     assert list_operations(repository).operations == ()
 
 
 def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
     drawn = history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
-    seen = show_operation(repository, done.operation[:6])
-    assert seen.operation.id == done.operation
+    result = rewind(repository, "conv-001")
+    seen = show_operation(repository, result.operation[:6])
+    assert seen.operation.id == result.operation
     assert [(c.old, c.new) for c in seen.operation.changes] == [(drawn.oids["b"], drawn.oids["a"])]
     assert git(repository, "rev-parse", "refs/scopes/operations").strip() == seen.commit
 
@@ -62,16 +62,16 @@ def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
 def test_an_operation_can_be_read_with_git_and_json_tools(repository):
     """S0-9."""
     history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
+    result = rewind(repository, "conv-001")
     document = json.loads(git(repository, "show", "refs/scopes/operations:operation.json"))
-    assert (document["id"], document["kind"], document["actor"]) == (done.operation, "rewind", "carol")
+    assert (document["id"], document["kind"], document["actor"]) == (result.operation, "rewind", "carol")
     assert (
         git(repository, "log", "-1", "--format=%s", "refs/scopes/operations")
         == "rewind: take back 1 of conv-001/main\n"
     )
 
 
-def test_old_values_are_parents_so_that_nothing_undo_needs_is_lost(repository):
+def test_old_values_are_parents_so_that_gc_keeps_what_undo_needs(repository):
     """P7."""
     drawn = history(repository, "main: a b")
     rewind(repository, "conv-001")
@@ -79,7 +79,7 @@ def test_old_values_are_parents_so_that_nothing_undo_needs_is_lost(repository):
     assert {drawn.oids["a"], drawn.oids["b"]} <= set(parents)
 
 
-def test_another_process_sees_the_same_log(repository):
+def test_another_process_reads_the_same_operation_log(repository):
     history(repository, "main: a")
     delete(repository, "conv-001")
     assert list_operations(open_store(repository.path)) == list_operations(repository)

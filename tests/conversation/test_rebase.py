@@ -12,13 +12,14 @@ from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import merge
 from scopes.conversation.operations import show_operation
-from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate, rebase
+from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revparse import list_branch_tips
+from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
 from tests.conversation.stores import refs
@@ -31,7 +32,7 @@ def test_the_own_messages_stand_on_the_new_base_with_the_same_ids(repository):
     """S4-20."""
     drawn = history(repository, "main: a b", "fix@a: c d")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
-    assert isinstance(done, Rebased)
+    assert isinstance(done, Replayed)
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d"]
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
     assert [moved.old for moved in done.moved] == [drawn.oids["c"], drawn.oids["d"]]
@@ -68,7 +69,7 @@ def test_onto_its_own_base_nothing_is_written(repository, onto):
     history(repository, "main: a b", "fix@b: c d")
     before = repository.list_refs()
     done = rebase(repository, "conv-001", branch="fix", onto=onto)
-    assert isinstance(done, RebaseUpToDate)
+    assert isinstance(done, ReplayUpToDate)
     assert (done.moved, done.operation, repository.list_refs()) == ((), None, before)
 
 
@@ -133,7 +134,7 @@ def test_a_merge_whose_sides_are_both_replayed_is_dropped(repository):
     say(repository, "conv-001/fix", "e")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d", "e"]
-    assert done.notes[0].text == "left out 1 merge: both sides stand in one line now"
+    assert done.notes[0].text == "left out 1 merge: both sides are in one line now"
 
 
 def test_a_branch_that_had_merged_its_new_base_stands_on_it_in_one_line(repository):
@@ -150,7 +151,7 @@ def test_a_merge_that_settled_something_must_stay(repository):
     decide(repository, "conv-001/idea", "sessions")
     merge(repository, "conv-001", "idea", target="fix", strategy="theirs")
     before = repository.list_refs()
-    with pytest.raises(Refused, match="settled what its sides disagreed on") as caught:
+    with pytest.raises(Refused, match="cannot be replayed: it resolved conflicts") as caught:
         rebase(repository, "conv-001", branch="fix", onto="main")
     assert "scopes conv merge" in caught.value.hint
     assert repository.list_refs() == before
@@ -181,7 +182,7 @@ def test_what_disagrees_stops_at_the_message_as_data(repository):
     say(repository, "conv-001/fix", "c")
     before = list_branch_tips(repository, "conv-001")["fix"]
     done = rebase(repository, "conv-001", branch="fix", onto="main")
-    assert isinstance(done, RebaseConflicted)
+    assert isinstance(done, ReplayConflicted)
     assert (done.exit_code, done.stopped, done.remaining) == (3, said.id, 1)
     assert done.branch == "conflict-resolution/fix-onto-main"
     assert list_branch_tips(repository, "conv-001")["fix"] == before
@@ -229,7 +230,7 @@ def test_a_rule_settles_what_would_stop(repository):
     say(repository, "conv-001/main", "x", files=[{"path": "a.py", "op": "edit"}])
     say(repository, "conv-001/fix", "y", files=[{"path": "a.py", "op": "edit"}])
     done = rebase(repository, "conv-001", branch="fix", onto="main")
-    assert isinstance(done, Rebased)
+    assert isinstance(done, Replayed)
     assert [(c.type, c.status) for c in done.conflicts] == [("resource-contention", "resolved")]
 
 

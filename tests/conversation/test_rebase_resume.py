@@ -6,8 +6,7 @@ import pytest
 
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.rebase import RebaseConflicted, Rebased, rebase
-from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
+from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
@@ -15,6 +14,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.revparse import find_active_branch, list_branch_tips
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
+from scopes.merge.sequencer import ReplayConflicted, Replayed
 from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
@@ -40,7 +40,7 @@ def resolve(repository, take="source"):
 def test_a_resolved_rebase_goes_on_with_the_rest(repository, stopped, take, expected):
     done = resolve(repository, take)
     finished = continue_rebase(repository, "conv-001")
-    assert isinstance(finished, Rebased)
+    assert isinstance(finished, Replayed)
     said = ["a", "we use jwt", "b", "we use sessions", f"Resolved decisions/auth: took {take} (simpler)", "c"]
     assert texts(repository, "conv-001/fix") == said
     assert decided(repository, "conv-001/fix") == [expected]
@@ -75,7 +75,7 @@ def test_after_the_end_show_counts_the_branch_from_its_new_base(repository, stop
 
 def test_a_skipped_message_is_left_out_and_the_rest_goes_on(repository, stopped):
     finished = skip_rebase(repository, "conv-001")
-    assert isinstance(finished, Rebased)
+    assert isinstance(finished, Replayed)
     assert texts(repository, "conv-001/fix") == ["a", "we use jwt", "b", "c"]
     assert (decided(repository, "conv-001/fix"), len(finished.messages)) == (["jwt"], 2)
     assert not open_conflicts_at(repository, finished.tip)
@@ -96,7 +96,7 @@ def test_an_aborted_rebase_leaves_exactly_what_was_before(repository):
     before, view = list_branch_tips(repository, "conv-001"), show(repository, "conv-001")
     waiting = rebase(repository, "conv-001", branch="fix", onto="main")
     done = abort_rebase(repository, "conv-001")
-    assert (done.source, done.branch, done.active_branch) == ("fix", waiting.branch, "main")
+    assert (done.moved_branch, done.branch, done.active_branch) == ("fix", waiting.branch, "main")
     assert (list_branch_tips(repository, "conv-001"), show(repository, "conv-001")) == (before, view)
     undo(repository)
     assert list_in_progress(repository, "conv-001")[0].branch == waiting.branch
@@ -119,7 +119,7 @@ def test_a_second_conflict_stops_on_the_same_branch(repository):
     first = rebase(repository, "conv-001", branch="fix", onto="main")
     resolve(repository)
     second = continue_rebase(repository, "conv-001")
-    assert isinstance(second, RebaseConflicted)
+    assert isinstance(second, ReplayConflicted)
     assert (second.branch, second.remaining, len(second.messages)) == (first.branch, 0, 1)
     assert [row.conflict.key for row in list_conflicts(repository, "conv-001").conflicts] == ["decisions/database"]
     assert [(c.key, c.status) for c in second.conflicts] == [("decisions/database", "open")]
@@ -202,11 +202,11 @@ def test_several_stopped_rebases_are_named_by_their_branch(repository, stopped):
     assert sorted(tips) == ["conflict-resolution/fix-onto-main", "fix", "main"]
     decide(repository, "conv-001/main", "kerberos", topic="login")
     from_a = rebase(repository, "conv-001", branch="main", onto="fix")
-    assert isinstance(from_a, RebaseConflicted)
+    assert isinstance(from_a, ReplayConflicted)
     with pytest.raises(Ambiguous, match="several"):
         abort_rebase(repository, "conv-001")
-    assert abort_rebase(repository, "conv-001", "fix").source == "fix"
-    assert abort_rebase(repository, "conv-001").source == "main"
+    assert abort_rebase(repository, "conv-001", "fix").moved_branch == "fix"
+    assert abort_rebase(repository, "conv-001").moved_branch == "main"
 
 
 def test_a_branch_that_is_gone_is_named_with_the_way_out(repository, stopped):
@@ -221,4 +221,4 @@ def test_a_branch_that_lost_the_stopped_message_cannot_be_continued(repository, 
     rewind(repository, f"conv-001/{stopped.branch}")
     with pytest.raises(Refused, match="does not hold the message any more"):
         continue_rebase(repository, "conv-001")
-    assert isinstance(skip_rebase(repository, "conv-001"), Rebased)
+    assert isinstance(skip_rebase(repository, "conv-001"), Replayed)

@@ -1,4 +1,4 @@
-"""`rewind`: take back the last messages of a branch."""
+"""`rewind`: move a branch back to an earlier message."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 
 
-def test_the_last_message_is_taken_back_when_nothing_is_named(repository):
+def test_rewind_removes_the_last_message_by_default(repository):
     drawn = history(repository, "main: a b c")
-    done = rewind(repository, "conv")
-    assert (done.branch, done.messages, done.message) == ("main", 1, drawn.ids["b"])
-    assert (done.old, done.new) == (drawn.oids["c"], drawn.oids["b"])
+    result = rewind(repository, "conv")
+    assert (result.branch, result.messages, result.message) == ("main", 1, drawn.ids["b"])
+    assert (result.old, result.new) == (drawn.oids["c"], drawn.oids["b"])
     assert texts(repository, "conv-001") == ["a", "b"]
 
 
 @pytest.mark.parametrize(("count", "left"), [(1, "ab"), (2, "a"), (3, "")])
-def test_so_many_messages_are_taken_back(repository, count, left):
+def test_rewind_removes_the_given_number_of_messages(repository, count, left):
     history(repository, "main: a b c")
     assert rewind(repository, "conv-001", count=count).messages == count
     assert "".join(texts(repository, "conv-001")) == left
 
 
 @pytest.mark.parametrize("to", ["main~2", "conv-001~2", "conv-001/main~2", "conv/main~2", "v1", "id", "oid", "fix~1"])
-def test_a_branch_goes_back_to_any_message_of_its_history(repository, to):
+def test_a_branch_is_rewound_to_any_message_of_its_history(repository, to):
     drawn = history(repository, "main: a b c", "fix@a: d")
     tag(repository, "conv-001", "v1", "main~2")
-    done = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
-    assert (done.messages, done.message) == (2, drawn.ids["a"])
+    result = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
+    assert (result.messages, result.message) == (2, drawn.ids["a"])
 
 
-def test_a_branch_goes_back_to_its_beginning(repository):
+def test_a_branch_is_rewound_to_the_root(repository):
     drawn = history(repository, "main: a b")
     for to in ("main~2", drawn.root[:12]):
-        done = rewind(repository, "conv-001", to=to)
-        assert (done.messages, done.message, done.new) == (2, None, drawn.root)
+        result = rewind(repository, "conv-001", to=to)
+        assert (result.messages, result.message, result.new) == (2, None, drawn.root)
         assert texts(repository, "conv-001") == []
         undo(repository)
     rewind(repository, "conv-001", count=2)
@@ -52,7 +52,7 @@ def test_a_branch_goes_back_to_its_beginning(repository):
 
 
 @pytest.mark.parametrize("options", [{"count": 3}, {"to": "main~3"}, {"count": 10**12}])
-def test_nothing_goes_back_past_the_beginning(repository, options):
+def test_rewinding_past_the_root_is_refused(repository, options):
     history(repository, "main: a b")
     before = refs(repository)
     with pytest.raises(NotFound, match="not that many messages") as refusal:
@@ -61,13 +61,13 @@ def test_nothing_goes_back_past_the_beginning(repository, options):
     assert refs(repository) == before
 
 
-def test_an_empty_conversation_has_nothing_to_take_back(repository):
+def test_rewinding_an_empty_conversation_is_refused(repository):
     new(repository)
     with pytest.raises(NotFound, match="not that many messages"):
         rewind(repository, "conv-001")
 
 
-def test_a_message_of_another_branch_or_a_later_one_is_refused(repository):
+def test_rewinding_to_a_message_that_is_not_an_ancestor_is_refused(repository):
     drawn = history(repository, "main: a b c", "fix@a: d")
     rewind(repository, "conv-001/main")
     before = refs(repository)
@@ -80,7 +80,7 @@ def test_a_message_of_another_branch_or_a_later_one_is_refused(repository):
     assert refs(repository) == before
 
 
-def test_a_message_of_another_conversation_is_not_there(repository):
+def test_rewinding_to_a_message_of_another_conversation_is_refused(repository):
     history(repository, "main: a")
     other = history(repository, "main: b")
     with pytest.raises(NotFound):
@@ -89,23 +89,23 @@ def test_a_message_of_another_conversation_is_not_there(repository):
         rewind(repository, "conv-001", to="conv-002/main")
 
 
-def test_going_back_to_the_tip_is_no_operation(repository):
+def test_rewinding_to_the_tip_is_not_an_operation(repository):
     history(repository, "main: a")
-    done = rewind(repository, "conv-001", to="main")
-    assert (done.messages, done.operation, done.old) == (0, None, done.new)
+    result = rewind(repository, "conv-001", to="main")
+    assert (result.messages, result.operation, result.old) == (0, None, result.new)
     assert len(list_operations(repository).operations) == 1
 
 
 @pytest.mark.parametrize(
     ("where", "branch"), [("conv-001/fix", None), ("conv-001", "fix"), ("conv/f", None), ("conv", "fi")]
 )
-def test_the_branch_is_named_in_either_way(repository, where, branch):
+def test_the_branch_is_given_by_path_or_option(repository, where, branch):
     history(repository, "main: a", "fix: b c")
     assert rewind(repository, where, branch=branch).branch == "fix"
     assert texts(repository, "conv-001/main") == ["a"]
 
 
-def test_the_active_branch_is_meant_when_none_is_named(repository):
+def test_the_active_branch_is_rewound_by_default(repository):
     history(repository, "main: a", "fix: b c")
     switch(repository, "conv-001", "fix")
     assert rewind(repository, "conv-001").branch == "fix"
@@ -124,7 +124,7 @@ def test_the_active_branch_is_meant_when_none_is_named(repository):
         ({"to": "nope"}, NotFound, "there is no"),
     ],
 )
-def test_what_makes_no_sense_is_refused(repository, options, refused, words):
+def test_contradictory_rewind_options_are_refused(repository, options, refused, words):
     history(repository, "main: a", "fix-1:", "fix-2:")
     before = refs(repository)
     with pytest.raises(refused, match=words) as refusal:
@@ -133,7 +133,7 @@ def test_what_makes_no_sense_is_refused(repository, options, refused, words):
     assert refs(repository) == before
 
 
-def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
+def test_rewound_messages_stay_in_the_store_and_undo_restores_them(repository):
     drawn = history(repository, "main: a b c")
     rewind(repository, "conv-001", count=2)
     git(repository, "reflog", "expire", "--expire=now", "--all")
@@ -142,7 +142,7 @@ def test_what_was_taken_back_stays_in_the_store_and_comes_back(repository):
     assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["c"]
 
 
-def test_other_branches_stay_where_they_are(repository):
+def test_other_branches_are_not_rewound(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001", count=3)
     assert texts(repository, "conv-001/fix") == ["a", "b", "d"]
@@ -150,8 +150,8 @@ def test_other_branches_stay_where_they_are(repository):
 
 def test_rewinding_is_one_operation_of_one_ref(repository):
     drawn = history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
+    result = rewind(repository, "conv-001")
     last = list_operations(repository).operations[0]
-    assert (last.id, last.kind, last.summary) == (done.operation, "rewind", "take back 1 of conv-001/main")
+    assert (last.id, last.kind, last.summary) == (result.operation, "rewind", "take back 1 of conv-001/main")
     [change] = last.changes
     assert (change.ref, change.old, change.new) == ("refs/heads/conv-001/main", drawn.oids["b"], drawn.oids["a"])

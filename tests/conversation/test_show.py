@@ -1,4 +1,4 @@
-"""`show`: one conversation with its branches, their sizes, and what was said last."""
+"""`show`: one conversation with its branches, their sizes, and its latest messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summaries(repository, **options):
     return {summary.name: summary for summary in show(repository, "conv-001", **options).branches}
 
 
-def test_a_conversation_shows_what_it_is(repository):
+def test_a_conversation_view_has_id_title_participants_and_counts(repository):
     """S4-48."""
     made = new(repository, participants=["reviewer"])
     say(repository, "conv-001", "a", time="2026-02-01T00:00:00Z")
@@ -37,7 +37,7 @@ def test_a_conversation_shows_what_it_is(repository):
     assert seen.source is None
 
 
-def test_branches_are_listed_main_first_then_as_they_were_made_with_the_active_one_marked(repository):
+def test_branches_are_listed_main_first_then_by_creation(repository):
     """S4-54."""
     history(repository, "main: a", "zeta:", "alpha:", "mid/dle:")
     switch(repository, "conv-001", "zeta")
@@ -46,7 +46,7 @@ def test_branches_are_listed_main_first_then_as_they_were_made_with_the_active_o
     assert [b.active for b in seen.branches] == [False, True, False, False]
 
 
-def test_a_branch_counts_its_own_messages_since_its_fork_and_all_beside(repository):
+def test_a_branch_counts_its_own_and_all_reachable_messages(repository):
     """S4-54."""
     history(repository, "main: a b c", "fix@b: d e", "empty@a:", "early@root: f")
     found = summaries(repository)
@@ -61,13 +61,13 @@ def test_a_branch_rewound_behind_its_fork_has_no_messages_of_its_own(repository)
     assert (summaries(repository)["fix"].messages, summaries(repository)["fix"].total) == (0, 1)
 
 
-def test_main_rewound_behind_a_fork_leaves_the_branchs_own_count(repository):
+def test_rewinding_main_behind_a_fork_keeps_the_own_count_of_the_branch(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001/main", count=2)
     assert (summaries(repository)["fix"].messages, summaries(repository)["main"].messages) == (1, 1)
 
 
-def test_a_branch_knows_purpose_agent_parent_and_creation(repository):
+def test_a_branch_has_purpose_agent_parent_and_creation_time(repository):
     """S4-4."""
     history(repository, "main: a b")
     made = branch(repository, "conv-001", purpose="verification", agent="Code Checker", start="main~1")
@@ -77,7 +77,7 @@ def test_a_branch_knows_purpose_agent_parent_and_creation(repository):
     assert summary.created_at.startswith("2026-01-01T00:00:")
 
 
-def test_the_last_activity_of_a_branch_is_its_tips_time_and_not_before_its_creation(repository):
+def test_the_last_activity_of_a_branch_is_the_later_of_tip_and_creation(repository):
     """S4-5."""
     history(repository, "main: a")
     say(repository, "conv-001", "imported", time="2020-05-05T00:00:00Z")
@@ -104,7 +104,7 @@ def test_a_branch_without_messages_of_its_own_is_not_merged(repository):
     assert summaries(repository)["empty"].status == "active"
 
 
-def test_an_abandoned_branch_is_shown_only_when_asked_for_or_active(repository):
+def test_an_abandoned_branch_is_shown_only_on_request_or_if_active(repository):
     """S4-8."""
     history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
@@ -116,7 +116,7 @@ def test_an_abandoned_branch_is_shown_only_when_asked_for_or_active(repository):
 
 
 @pytest.mark.parametrize(("count", "expected"), [(0, ""), (1, "d"), (2, "cd"), (3, "bcd"), (9, "abcd")])
-def test_recent_activity_is_the_last_messages_of_all_branches_oldest_first(repository, count, expected):
+def test_recent_messages_are_the_latest_of_all_branches_oldest_first(repository, count, expected):
     """S4-54."""
     history(repository, "main: a b", "fix@a: c d")
     assert "".join(head.subject for head in show(repository, "conv-001", recent=count).recent) == expected
@@ -130,7 +130,7 @@ def test_history_has_every_commit_parents_before_children(repository):
         assert all(places.index(parent) < places.index(commit.oid) for parent in commit.parents)
 
 
-def test_what_broke_a_context_is_counted_on_the_branch_that_has_it(repository):
+def test_compactions_and_interrupts_are_counted_per_branch(repository):
     history(repository, "main: a", "fix@a: b")
     for kind in ("compaction", "interrupt", "interrupt"):
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")
@@ -139,7 +139,7 @@ def test_what_broke_a_context_is_counted_on_the_branch_that_has_it(repository):
 
 
 @pytest.mark.parametrize(("spawned_by", "expected"), [({"message": "k3x9"}, "k3x9"), ({}, None)])
-def test_a_branch_that_a_call_began_names_its_agent_and_the_call(repository, spawned_by, expected):
+def test_a_branch_started_by_a_tool_call_names_its_agent_and_the_call(repository, spawned_by, expected):
     history(repository, "main: a", "helper@root:", "other@root: b")
     first = plain_message("user", "Find it", author_kind="injected")
     append(repository, "conv-001", replace(first, extra={"spawned_by": spawned_by}), branch="helper")
@@ -148,12 +148,12 @@ def test_a_branch_that_a_call_began_names_its_agent_and_the_call(repository, spa
     assert agents == {"main": None, "helper": SubAgent(AgentName("explorer"), expected), "other": None}
 
 
-def test_recent_activity_comes_with_what_was_said(repository):
+def test_recent_messages_include_their_bodies(repository):
     history(repository, "main: a b c d")
     assert [message.text for message in show(repository, "conv-001").recent_bodies] == ["b", "c", "d"]
 
 
-def test_a_conversation_without_messages_is_shown_too(repository):
+def test_an_empty_conversation_is_shown(repository):
     new(repository)
     seen = show(repository, "conv-001")
     assert (seen.messages, seen.recent, seen.last_activity) == (0, (), seen.created_at)
@@ -166,7 +166,7 @@ def test_an_unknown_conversation_is_refused(repository):
     assert refusal.value.hint == "list them: scopes conv list"
 
 
-def test_a_branch_made_by_git_is_shown_without_what_nobody_knows_of_it(repository):
+def test_a_branch_created_with_git_is_shown_without_metadata(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
@@ -182,8 +182,8 @@ def test_a_branch_made_by_git_is_shown_without_what_nobody_knows_of_it(repositor
         ("prompt interrupt", None), ("answer", None), ("compaction interrupt", None), ("", None),
     ],
 )  # fmt: skip
-def test_a_branch_that_nobody_took_up_says_why_it_is_there(repository, kinds, reason):
-    """Transcripts section 4: a branch's reason."""
+def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason):
+    """Transcripts section 4: the reason of a branch."""
     history(repository, "main: a b", "fix@a:")
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")

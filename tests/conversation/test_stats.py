@@ -1,17 +1,22 @@
-"""`stats`: how large a conversation is, and who made it so."""
+"""`stats`: counts of messages, authors, tools, files, tokens and working time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
-from scopes.conversation.stats import stats
+from scopes.conversation.stats import ActiveTime, stats
 from scopes.errors import NotFound
+from scopes.history.messages import MessageHead
 from scopes.history.usage import Tokens
+from scopes.ids import MessageId
+from scopes.model.message import Author, Message
 from tests.support.history import history, say
 
 
@@ -21,7 +26,7 @@ def test_messages_of_all_branches_are_counted_once(repository):
     assert (seen.conversation, seen.branches, seen.messages, seen.characters) == ("conv-001", 3, 3, 3)
 
 
-def test_names_come_by_count_then_by_name(repository):
+def test_names_are_sorted_by_count_then_by_name(repository):
     new(repository)
     for author in ("dave", "carol", "erin", "dave", "carol", "dave"):
         say(repository, "conv-001", "x", author=author, kind="system" if author == "erin" else "plain")
@@ -49,7 +54,7 @@ def test_tools_models_and_files_are_counted(repository):
     assert (seen.models, seen.files) == ({"m1": 2}, 2)
 
 
-def test_the_duration_goes_from_the_first_to_the_last_time_whatever_their_order(repository):
+def test_the_duration_is_from_the_earliest_to_the_latest_time(repository):
     new(repository)
     for time in ("2026-02-01T12:01:00Z", "2026-02-01T12:00:00Z", "2026-02-01T12:00:30Z"):
         say(repository, "conv-001", "x", time=time)
@@ -57,13 +62,13 @@ def test_the_duration_goes_from_the_first_to_the_last_time_whatever_their_order(
     assert (seen.first, seen.last, seen.duration_seconds) == ("2026-02-01T12:00:00Z", "2026-02-01T12:01:00Z", 60)
 
 
-def test_characters_are_those_of_the_text_not_its_bytes(repository):
+def test_characters_are_counted_not_bytes(repository):
     history(repository, "main: é日🎉")
     assert stats(repository, "conv-001").characters == 3
 
 
 def test_an_empty_conversation_has_no_times(repository):
-    """Absent means unknown; it is never 0."""
+    """None means unknown, not 0."""
     new(repository)
     seen = stats(repository, "conv-001")
     assert (seen.messages, seen.first, seen.last, seen.duration_seconds) == (0, None, None, None)
@@ -71,7 +76,7 @@ def test_an_empty_conversation_has_no_times(repository):
 
 
 def spend(repository, name, model="m1", **usage):
-    """Say something that cost tokens."""
+    """Append a message with token usage."""
     say(repository, "conv-001", name, model=model, kind="answer", usage=usage)
 
 
@@ -86,7 +91,7 @@ def test_tokens_are_added_up_by_model(repository):
     assert seen.all_tokens == Tokens(3, 1007, 100, None, 11, 2)
 
 
-def test_a_message_on_several_branches_costs_once(repository):
+def test_tokens_of_a_message_on_several_branches_count_once(repository):
     history(repository, "main: a")
     spend(repository, "b", output=7)
     branch(repository, "conv-001", name="fix", start="main")
@@ -94,7 +99,7 @@ def test_a_message_on_several_branches_costs_once(repository):
     assert stats(repository, "conv-001").all_tokens == Tokens(2, output=8)
 
 
-def test_failed_calls_are_counted_by_the_tool_that_was_called(repository):
+def test_failed_calls_are_counted_by_tool(repository):
     new(repository)
     calls = [{"type": "tool_call", "name": name, "call_id": name} for name in ("bash", "read")]
     say(repository, "conv-001", "x", parts=calls)
@@ -107,14 +112,14 @@ def test_failed_calls_are_counted_by_the_tool_that_was_called(repository):
     assert (seen.tools, seen.tool_errors) == ({"bash": 1, "read": 1}, {"bash": 1, "unknown": 1})
 
 
-def test_files_that_were_only_read_are_not_changed(repository):
+def test_files_that_were_only_read_are_not_counted_as_changed(repository):
     new(repository)
     say(repository, "conv-001", "x", files=[{"path": "a", "op": "read"}, {"path": "b", "op": "edit"}])
     seen = stats(repository, "conv-001")
     assert (seen.files, seen.files_changed) == (2, 1)
 
 
-def test_the_whole_store_is_counted_where_no_conversation_is_named(repository):
+def test_the_whole_store_is_counted_by_default(repository):
     history(repository, "main: a b", conversation="one")
     history(repository, "main: c", "fix@c: d", conversation="two")
     seen = stats(repository)
@@ -133,11 +138,62 @@ def test_an_unknown_conversation_is_refused(repository):
     assert refusal.value.hint
 
 
-def test_messages_copied_from_a_session_that_is_not_here_are_told(repository):
-    """Their tokens are the other session's, and their calls count: the one who reads both numbers must know."""
+def test_messages_copied_from_a_session_that_was_not_imported_give_a_note(repository):
+    """Their calls are counted but their tokens are not, so the note explains the difference."""
     history(repository, "main: a")
     assert stats(repository, "conv-001").notes == ()
     copied = replace(plain_message("codex", "x"), extra={"precision": "restamped"})
     append(repository, "conv-001", copied)
     (note,) = stats(repository, "conv-001").notes
     assert note.text.startswith("1 of the messages were copied from a session that was not imported")
+
+
+def active_seconds(*rows):
+    """Return the active time of messages: (name, parent, second, kind of author[, precision of the time])."""
+    active = ActiveTime()
+    for name, parent, second, kind, *precision in rows:
+        parents = () if parent is None else (parent,)
+        head = MessageHead(MessageId(name), name, parents, kind, kind, "plain", second, "", ())
+        extra = {"precision": precision[0]} if precision else {}
+        active.add(head, Message(id=MessageId(name), author=Author(kind, kind), parts=(), time="now", extra=extra))
+    return active.seconds()
+
+
+def test_active_time_is_from_a_prompt_to_the_last_answer_before_the_next():
+    rows = (("a", None, 0, "human"), ("b", "a", 10, "agent"), ("c", "b", 15, "tool"), ("d", "c", 30, "agent"))
+    assert active_seconds(*rows) == 30
+    assert active_seconds(*rows, ("e", "d", 5000, "human"), ("f", "e", 5001, "agent")) == 31
+
+
+def test_injected_messages_do_not_count_as_active_time():
+    assert active_seconds(("a", None, 0, "agent"), ("b", "a", 900, "injected"), ("c", "b", 905, "agent")) == 5
+
+
+def test_parallel_work_counts_once():
+    rows = (("a", None, 0, "human"), ("b", "a", 10, "agent"), ("c", "b", 100, "tool"))
+    beside = (("x", "root", 11, "injected"), ("y", "x", 50, "agent"), ("z", "y", 120, "agent"))
+    assert active_seconds(*rows, *beside) == 120
+
+
+def test_copied_times_are_ignored():
+    assert active_seconds(("a", None, 0, "human", "restamped"), ("b", "a", 9, "agent", "exact")) is None
+    assert active_seconds(("a", None, 0, "human", "exact"), ("b", "a", 9, "agent", "none")) is None
+
+
+def test_a_time_before_that_of_the_parent_is_ignored():
+    assert active_seconds(("a", None, 9, "human"), ("b", "a", 0, "agent")) is None
+
+
+def test_without_agents_the_active_time_is_unknown():
+    assert active_seconds() is None
+    assert active_seconds(("a", None, 0, "human"), ("b", "a", 9, "human")) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=12))
+def test_active_time_is_the_union_of_the_intervals(pairs):
+    """Law: a second in which several agents work counts once."""
+    rows = []
+    for number, (one, other) in enumerate(pairs):
+        start, end = sorted((one, other))
+        rows += [(f"p{number}", None, start, "human"), (f"a{number}", f"p{number}", end, "agent")]
+    assert active_seconds(*rows) == len({second for one, other in pairs for second in range(*sorted((one, other)))})

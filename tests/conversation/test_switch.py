@@ -1,4 +1,4 @@
-"""`switch`: make another branch the active one."""
+"""`switch`: make another branch active."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
 
 
-def test_messages_go_to_the_branch_that_was_switched_to(repository):
+def test_messages_are_appended_to_the_active_branch(repository):
     history(repository, "main: a", "fix: b")
-    done = switch(repository, "conv", "fi")
-    assert (done.conversation, done.branch, done.previous) == ("conv-001", "fix", "main")
+    result = switch(repository, "conv", "fi")
+    assert (result.conversation, result.branch, result.previous) == ("conv-001", "fix", "main")
     say(repository, "conv-001", "c")
     assert texts(repository, "conv-001/fix") == ["a", "b", "c"]
     assert texts(repository, "conv-001/main") == ["a"]
 
 
-def test_the_active_branch_is_the_same_for_the_next_process(repository):
+def test_another_process_sees_the_active_branch(repository):
     drawn = history(repository, "main: a", "fix: b")
     switch(repository, "conv-001", "fix")
     assert find_active_branch(open_store(repository.path), drawn.conversation) == "fix"
@@ -38,11 +38,11 @@ def test_switching_moves_no_branch(repository):
     assert moved == {"refs/scopes/active/conv-001"}
 
 
-def test_switching_to_the_active_branch_is_no_operation(repository):
+def test_switching_to_the_active_branch_is_not_an_operation(repository):
     history(repository, "main: a", "fix: b")
     count = len(list_operations(repository).operations)
-    done = switch(repository, "conv-001", "main")
-    assert (done.branch, done.previous, done.operation) == ("main", "main", None)
+    result = switch(repository, "conv-001", "main")
+    assert (result.branch, result.previous, result.operation) == ("main", "main", None)
     assert len(list_operations(repository).operations) == count
 
 
@@ -54,8 +54,8 @@ def test_each_conversation_has_its_own_active_branch(repository):
     assert find_active_branch(repository, two.conversation) == "fix"
 
 
-def test_an_abandoned_branch_may_be_switched_to(repository):
-    """S4-8: its history is kept, and it can be gone on with."""
+def test_an_abandoned_branch_can_be_made_active(repository):
+    """S4-8: its history is kept, and it can be continued."""
     history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     assert switch(repository, "conv-001", "fix").branch == "fix"
@@ -70,7 +70,7 @@ def test_a_switch_can_be_undone(repository):
 
 
 @pytest.mark.parametrize(("branch", "refused"), [("nope", NotFound), ("fix", Ambiguous), ("", Invalid)])
-def test_a_branch_that_is_not_there_is_refused(repository, branch, refused):
+def test_an_unknown_branch_is_refused(repository, branch, refused):
     history(repository, "main: a", "fix-1:", "fix-2:")
     before = refs(repository)
     with pytest.raises(refused) as refusal:

@@ -1,4 +1,4 @@
-"""`tag`: a name for a message that does not move."""
+"""`tag`: fixed names of messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conversation.stores import git, refs
 from tests.support.history import history, say
 
 
-def test_a_tag_names_the_active_branchs_tip_or_the_given_message(repository):
+def test_a_tag_names_the_active_tip_or_the_given_message(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     assert tag(repository, "conv", "now").oid == drawn.oids["b"]
     assert tag(repository, "conv-001", "then", "main~1").oid == drawn.oids["a"]
@@ -25,7 +25,7 @@ def test_a_tag_names_the_active_branchs_tip_or_the_given_message(repository):
     assert tag(repository, "conv-001", "here").oid == drawn.oids["c"]
 
 
-def test_a_tag_stays_where_it_is_whatever_the_branch_does(repository):
+def test_a_tag_does_not_move_with_its_branch(repository):
     drawn = history(repository, "main: a b")
     tag(repository, "conv-001", "v1")
     say(repository, "conv-001", "c")
@@ -35,7 +35,7 @@ def test_a_tag_stays_where_it_is_whatever_the_branch_does(repository):
 
 
 @pytest.mark.parametrize("name", ["v1", "release/1.0", "日本", "a" * 200, "100%", "x=y", "mains"])
-def test_a_tag_may_be_called_what_a_branch_may(repository, name):
+def test_a_tag_name_follows_the_rules_of_branch_names(repository, name):
     history(repository, "main: a")
     tag(repository, "conv-001", name)
     assert [found for found, _ in list_tags(repository, "conv-001").tags] == [name]
@@ -71,18 +71,18 @@ def test_a_tag_that_exists_is_not_moved(repository):
     assert tag(repository, "conv-001", "v1").oid == drawn.oids["b"]
 
 
-def test_a_tag_is_taken_away_and_brought_back(repository):
+def test_a_tag_is_deleted_and_undo_restores_it(repository):
     drawn = history(repository, "main: a")
     tag(repository, "conv-001", "v1")
-    gone = delete_tag(repository, "conv", "v1")
-    assert (gone.tag, gone.oid) == ("v1", None)
+    deleted = delete_tag(repository, "conv", "v1")
+    assert (deleted.tag, deleted.oid) == ("v1", None)
     assert list_tags(repository, "conv-001").tags == ()
     assert undo(repository).target.summary == "remove tag v1 in conv-001"
     assert resolve_revision(repository, "conv-001/v1").oid == drawn.oids["a"]
 
 
 @pytest.mark.parametrize("name", ["v", "v12", "", "V1", "../x", "a\0b"])
-def test_only_a_whole_tag_is_taken_away(repository, name):
+def test_a_tag_is_deleted_only_by_its_full_name(repository, name):
     history(repository, "main: a")
     tag(repository, "conv-001", "v1")
     with pytest.raises(NotFound, match="there is no tag") as refusal:
@@ -90,7 +90,7 @@ def test_only_a_whole_tag_is_taken_away(repository, name):
     assert refusal.value.hint == "list them: scopes conv tag conv-001"
 
 
-def test_a_name_or_a_message_that_cannot_be_is_refused(repository):
+def test_an_invalid_tag_name_or_message_is_refused(repository):
     history(repository, "main: a")
     before = refs(repository)
     for name, message, refused in (
@@ -113,8 +113,8 @@ def test_tagging_is_one_operation(repository):
     assert (last.id, last.kind, last.summary) == (made.operation, "tag", "tag v1 in conv-001")
 
 
-def test_a_tag_is_not_called_what_a_branch_is(repository):
-    """It could never be meant: a branch comes first wherever a message is named."""
+def test_a_tag_cannot_have_the_name_of_a_branch(repository):
+    """It could never be resolved: branches take precedence in revisions."""
     history(repository, "main: a")
     with pytest.raises(Refused, match="is a branch"):
         tag(repository, "conv-001", "main")

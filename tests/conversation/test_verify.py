@@ -1,4 +1,4 @@
-"""`verify`: every defect is found and named, and nothing is changed (P10)."""
+"""`verify`: every defect is found and reported, and nothing is changed (P10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.history import history, say
 
 
 def found(repository):
-    """Verify as a new process would; return severity, place and problem of each finding."""
+    """Verify as a new process would; return severity, location and problem of each finding."""
     return [(f.severity, f.where, f.problem) for f in verify(open_store(repository.path)).findings]
 
 
@@ -32,7 +32,7 @@ def overwrite(path, data):
 
 
 def commit_of(repository, document, *parents, trailers="Scopes-Kind: plain"):
-    """Write a commit by hand whose message.json is the document."""
+    """Write a commit whose message.json is the given document."""
     blob = repository.write(BLOB, document)
     tree = repository.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
     words = [word for parent in parents for word in ("-p", parent)]
@@ -53,7 +53,7 @@ def test_an_empty_store_is_sound(repository):
     assert (seen.conversations, seen.branches, seen.messages, seen.sound) == (0, 0, 0, True)
 
 
-def test_every_state_that_operations_leave_is_sound(repository):
+def test_the_store_is_sound_after_every_operation(repository):
     history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")
     delete(repository, "conv-001")
@@ -63,7 +63,7 @@ def test_every_state_that_operations_leave_is_sound(repository):
     assert found(repository) == []
 
 
-def test_looking_changes_nothing(repository):
+def test_checking_changes_nothing(repository):
     """P10."""
     drawn = history(repository, "main: a b")
     os.unlink(loose(repository, drawn.oids["a"]))
@@ -108,7 +108,7 @@ def test_a_damaged_pack_is_found(repository):
     assert any(where.endswith(".pack") and "checksum" in problem for _, where, problem in found(repository))
 
 
-def test_a_branch_that_vanished_without_an_operation_is_found(repository):
+def test_a_branch_deleted_without_an_operation_is_found(repository):
     """Catalogue 39: packed-refs has no checksum."""
     drawn = history(repository, "main: a", "fix: b")
     git(repository, "update-ref", "-d", "refs/heads/conv-001/fix")
@@ -116,16 +116,16 @@ def test_a_branch_that_vanished_without_an_operation_is_found(repository):
     assert (finding.severity, finding.where, finding.problem) == (
         "error",
         "conv-001/fix",
-        "it is gone, and no operation removed it",
+        "it is missing, and no operation deleted it",
     )
     assert finding.cure.endswith(f"update-ref refs/heads/conv-001/fix {drawn.oids['a']}")
 
 
-def test_a_branch_that_git_made_is_a_warning(repository):
+def test_a_branch_created_with_git_is_a_warning(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
-    assert found(repository) == [("warning", "conv-001/mine", "no operation made it: a git command did")]
+    assert found(repository) == [("warning", "conv-001/mine", "no operation created it: a git command did")]
     assert verify(repository).exit_code == 0
 
 
@@ -138,7 +138,7 @@ def test_a_branch_that_git_made_is_a_warning(repository):
         (b'{"id":"x"}', "Scopes-Kind: root", "the root of a conversation is damaged"),
     ],
 )
-def test_a_message_that_is_none_is_found(repository, document, trailers, problem):
+def test_a_commit_with_an_invalid_message_is_found(repository, document, trailers, problem):
     """Catalogue 43: git commits anything."""
     drawn = history(repository, "main: a")
     commit = commit_of(repository, document, drawn.oids["a"], trailers=trailers)
@@ -152,7 +152,7 @@ def test_a_history_without_a_root_is_found(repository):
     assert ("error", "conv-001/main", "its history does not begin with the root of a conversation") in found(repository)
 
 
-def test_what_a_dead_process_left_is_a_warning(repository):
+def test_a_leftover_file_of_a_dead_process_is_a_warning(repository):
     """P4."""
     history(repository, "main: a")
     for name in ("refs/heads/conv-001/main.lock", "objects/tmp_obj_x"):
@@ -162,8 +162,8 @@ def test_what_a_dead_process_left_is_a_warning(repository):
     }  # fmt: skip
 
 
-def test_a_message_after_a_defect_is_still_written(repository):
-    """A damaged conversation does not keep another from being used."""
+def test_a_store_with_a_defect_can_still_be_written(repository):
+    """A damaged conversation does not prevent the use of others."""
     drawn = history(repository, "main: a")
     history(repository, "main: b")
     os.unlink(loose(repository, drawn.oids["a"]))

@@ -1,1 +1,1 @@
-"""What goes out, in every form."""
+"""Tests of the export formats."""

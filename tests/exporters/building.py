@@ -1,4 +1,4 @@
-"""What the tests of the exports build: messages with parts, histories that no command makes yet, and what comes out."""
+"""Helpers: build messages with parts and arbitrary histories, and export them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ def document(repository, where="conv-001", **options):
 
 
 def message(identity, text="", *parts, author="bot", kind="agent", **fields):
-    """Make a message whose id is its name, filled up to the length of an id."""
-    said = (Part("text", {"text": text}),) if text else ()
+    """Return a message whose id is `identity`, padded to the length of an id."""
+    content = (Part("text", {"text": text}),) if text else ()
     return Message(
-        id=identity.ljust(26, "a"), author=Author(author, kind), parts=(*said, *parts), time=TIME, **fields
+        id=identity.ljust(26, "a"), author=Author(author, kind), parts=(*content, *parts), time=TIME, **fields
     )  # fmt: skip
 
 
 def call(identity, name="Bash", **fields):
-    """Make a tool call."""
+    """Return a tool call part."""
     return Part("tool_call", {"call_id": identity, "name": name, **fields})
 
 
 def result(identity, **fields):
-    """Make what a tool gave back."""
+    """Return a tool result part."""
     return Part("tool_result", {"call_id": identity, **fields})
 
 
 def put(repository, branch, parent, *messages, conversation="conv-001"):
-    """Write messages on top of a commit, let a branch end there, and return the tip."""
+    """Write messages on top of a commit, point a branch at the last one, and return the tip."""
     tip = parent
     for each in messages:
         tip = write_message_commit(repository, tip, each, write_message_blob(repository, each))
@@ -54,17 +54,19 @@ def put(repository, branch, parent, *messages, conversation="conv-001"):
 
 
 def point(repository, branch, tip, *, conversation="conv-001"):
-    """Let a branch end at a commit."""
+    """Point a branch at a commit."""
     ref = f"refs/heads/{conversation}/{branch}"
     with exclusive_write(repository):
         record_operation(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
 
 
-def join(repository, first, second, said):
+def join(repository, first, second, content):
     """Write a message with two parents, as a merge does."""
-    below = read_commit(repository, write_message_commit(repository, first, said, write_message_blob(repository, said)))
+    below = read_commit(
+        repository, write_message_commit(repository, first, content, write_message_blob(repository, content))
+    )
     data = format_commit(
         tree=below.tree, parents=(first, second), author=identity_of("carol", "human"), time=below.time,
-        subject="merge", trailers=[(ID_TRAILER, said.id), (KIND_TRAILER, "merge")],
+        subject="merge", trailers=[(ID_TRAILER, content.id), (KIND_TRAILER, "merge")],
     )  # fmt: skip
     return repository.write(COMMIT, data)

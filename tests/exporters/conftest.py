@@ -1,4 +1,4 @@
-"""An empty store for every test with ids that differ in their first characters, and files that hold what is expected."""
+"""Fixtures: an empty store with ids that differ in their first characters, and golden files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """Make an empty store; its ids differ from the first letter on, as real ones do."""
+    """Create an empty store; ids differ in their first characters, as real ones do."""
     rolls = itertools.count(1)
     monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
     return make_store(tmp_path / "store.git")
@@ -25,7 +25,7 @@ def repository(tmp_path, monkeypatch):
 
 @pytest.fixture
 def golden():
-    """Return a function that compares a text with the file of that name, or writes it where UPDATE_GOLDEN is set."""
+    """Return a function that compares a text with a golden file, or writes the file if UPDATE_GOLDEN is set."""
 
     def compare(name, text):
         path = GOLDEN / name

@@ -1,4 +1,4 @@
-"""How a reader of Markdown sees a transcript: which sections it has, and whether anything in it is not ours."""
+"""Parse a transcript with a Markdown parser: its sections, and any HTML or links that come from message text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANCHOR = re.compile(r'<sub id="m-([a-z0-9-]+)">')
 
 
 def html_of(text):
-    """Return every piece of HTML that a reader finds, in order."""
+    """Return every piece of HTML that the parser finds, in order."""
     found = []
     for token in PARSER.parse(text):
         if token.type == "html_block":
@@ -24,12 +24,12 @@ def html_of(text):
 
 
 def foreign_html(text):
-    """Return the HTML that no transcript has of its own."""
+    """Return the HTML that was not written by the exporter."""
     return [html for html in html_of(text) if not OURS.fullmatch(html)]
 
 
 def is_balanced(text):
-    """Tell whether folded parts begin and end in turn."""
+    """Return True if <details> elements open and close alternately."""
     marks = [html for html in html_of(text) if "details" in html]
     return (
         all(html.startswith("<details>") != bool(place % 2) for place, html in enumerate(marks)) and not len(marks) % 2
@@ -37,7 +37,7 @@ def is_balanced(text):
 
 
 def sections(text):
-    """Return the short ids of the messages that a reader sees at the top level, each below a rule, in order."""
+    """Return the short ids of the messages whose headings the parser finds at the top level, in order."""
     top = [token for token in PARSER.parse(text) if token.level <= 1]
     found = []
     for rule, opening, inline in zip(top, top[1:], top[2:], strict=False):
@@ -48,7 +48,7 @@ def sections(text):
 
 
 def definitions(text):
-    """Return the link definitions of a text, which nobody sees."""
+    """Return the link definitions of a text, which are invisible."""
     environment = {}
     PARSER.parse(text, environment)
     return environment.get("references", {})

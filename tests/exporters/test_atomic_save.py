@@ -1,4 +1,4 @@
-"""A file is whole or absent, and nobody's file is overwritten by mistake."""
+"""Files are written atomically, and no existing file is overwritten by mistake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.exporters.building import exported
 
 
 def of(*pieces, name="a.md", failure=None):
-    """Make an export of some bytes that may end in a failure."""
+    """Return an export of some bytes that may end with an exception."""
 
     def walk():
         yield from pieces
@@ -27,32 +27,32 @@ def of(*pieces, name="a.md", failure=None):
 
 
 def several(*names):
-    """Make an export of several files, each with its own name in it."""
+    """Return an export of several files whose content is their name."""
     files = tuple(ExportedFile(name, name, iter([name.encode()])) for name in names)
     return Exported(conversation="conv-001", format="original", messages=None, files=files)
 
 
 def everything(folder):
-    """Return the files below a folder with their bytes."""
+    """Return the files below a directory with their content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_file_holds_the_export_and_is_reported(repository, tmp_path):
     import_sample(repository)
     path = str(tmp_path / "out.json")
-    done = save(export(repository, "conv-001", format_name="json"), path)
+    saved = save(export(repository, "conv-001", format_name="json"), path)
     text = exported(repository)
     assert (tmp_path / "out.json").read_text() == text
-    assert (done.path, done.format, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
-    assert done.files == ()
+    assert (saved.path, saved.format, saved.messages, saved.size_bytes) == (path, "json", 7, len(text.encode()))
+    assert saved.files == ()
 
 
-def test_nothing_but_the_file_is_left(tmp_path):
+def test_no_temporary_file_is_left(tmp_path):
     save(of(b"one", b"two"), str(tmp_path / "out.md"))
     assert everything(tmp_path) == {"out.md": b"onetwo"}
 
 
-def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+def test_an_existing_file_is_not_overwritten(tmp_path):
     (tmp_path / "out.md").write_bytes(b"mine")
     with pytest.raises(Refused, match=r"there is a file '.*/out.md' already") as refusal:
         save(of(b"new"), str(tmp_path / "out.md"))
@@ -60,7 +60,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path):
     assert everything(tmp_path) == {"out.md": b"mine"}
 
 
-def test_force_overwrites_at_once(tmp_path):
+def test_force_overwrites_an_existing_file(tmp_path):
     (tmp_path / "out.md").write_bytes(b"mine")
     save(of(b"new"), str(tmp_path / "out.md"), force=True)
     assert everything(tmp_path) == {"out.md": b"new"}
@@ -68,7 +68,7 @@ def test_force_overwrites_at_once(tmp_path):
 
 @pytest.mark.parametrize("failure", [Corrupt("damaged"), KeyboardInterrupt(), OSError(errno.EIO, "Input/output error")])
 @pytest.mark.parametrize("force", [False, True])
-def test_a_failure_leaves_what_was_there(tmp_path, failure, force):
+def test_a_failure_keeps_the_existing_file(tmp_path, failure, force):
     if force:
         (tmp_path / "out.md").write_bytes(b"mine")
     with pytest.raises(Inaccessible if isinstance(failure, OSError) else type(failure)):
@@ -76,7 +76,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, failure, force):
     assert everything(tmp_path) == ({"out.md": b"mine"} if force else {})
 
 
-def test_a_full_disk_is_said(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     full = OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(Inaccessible, match=r"cannot write '.*/out.md': no space left on device"):
         save(of(b"half", failure=full), str(tmp_path / "out.md"))
@@ -84,7 +84,7 @@ def test_a_full_disk_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_the_users_umask_decides_who_may_read(tmp_path, umask, mode):
+def test_the_umask_decides_the_permissions(tmp_path, umask, mode):
     before = os.umask(umask)
     try:
         save(of(b"x"), str(tmp_path / "out.md"))
@@ -93,7 +93,7 @@ def test_the_users_umask_decides_who_may_read(tmp_path, umask, mode):
     assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) == mode
 
 
-def test_a_link_is_followed_and_stays(tmp_path):
+def test_a_symbolic_link_is_followed_and_kept(tmp_path):
     (tmp_path / "real.md").write_bytes(b"old")
     (tmp_path / "link.md").symlink_to("real.md")
     (tmp_path / "dangling.md").symlink_to("new.md")
@@ -104,8 +104,8 @@ def test_a_link_is_followed_and_stays(tmp_path):
     assert (tmp_path / "new.md").read_bytes() == b"made"
 
 
-def test_what_is_no_regular_file_is_not_replaced(tmp_path):
-    """A device, a pipe; tried on a pipe, since root could lose a device by this."""
+def test_a_target_that_is_not_a_regular_file_is_refused(tmp_path):
+    """Tested with a pipe, because the test would damage a device if run as root."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Invalid, match="is not a regular file"):
         save(of(b"x"), str(tmp_path / "pipe"), force=True)
@@ -113,32 +113,32 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["none/out.md", "file/out.md"])
-def test_a_directory_that_is_missing_is_named(tmp_path, path):
+def test_a_missing_directory_is_reported(tmp_path, path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises((NotFound, Inaccessible), match="there is no directory"):
         save(of(b"x"), str(tmp_path / path))
 
 
-def test_a_directory_takes_the_file_under_its_own_name(tmp_path):
-    done = save(of(b"x"), str(tmp_path))
+def test_a_file_is_written_into_a_directory_under_its_suggested_name(tmp_path):
+    saved = save(of(b"x"), str(tmp_path))
     assert everything(tmp_path) == {"a.md": b"x"}
-    assert (done.path, done.files) == (str(tmp_path), ("a.md",))
+    assert (saved.path, saved.files) == (str(tmp_path), ("a.md",))
 
 
-def test_a_slash_at_the_end_makes_a_directory(tmp_path):
+def test_a_trailing_slash_creates_a_directory(tmp_path):
     assert save(of(b"x"), f"{tmp_path}/new/").files == ("a.md",)
     assert everything(tmp_path) == {"new/a.md": b"x"}
     with pytest.raises(NotFound, match="there is no directory"):
         save(of(b"x"), f"{tmp_path}/none/new/")
 
 
-def test_several_files_make_their_directory(tmp_path):
-    done = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
+def test_several_files_create_their_directory(tmp_path):
+    saved = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
     assert everything(tmp_path / "out") == {"s1.jsonl": b"s1.jsonl", "s1.helper.jsonl": b"s1.helper.jsonl"}
-    assert (done.files, done.size_bytes, done.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
+    assert (saved.files, saved.size_bytes, saved.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
 
 
-def test_of_several_files_none_is_written_where_one_is_in_the_way(tmp_path):
+def test_no_file_is_written_if_one_of_them_exists(tmp_path):
     (tmp_path / "two").write_bytes(b"mine")
     with pytest.raises(Refused, match="there is a file"):
         save(several("one", "two"), str(tmp_path))
@@ -147,13 +147,13 @@ def test_of_several_files_none_is_written_where_one_is_in_the_way(tmp_path):
     assert everything(tmp_path) == {"one": b"one", "two": b"two"}
 
 
-def test_several_files_do_not_fit_into_one(tmp_path):
+def test_several_files_are_not_written_to_a_regular_file(tmp_path):
     (tmp_path / "file").write_bytes(b"mine")
     with pytest.raises(Invalid, match="is not a directory"):
         save(several("one", "two"), str(tmp_path / "file"), force=True)
 
 
-def test_a_directory_that_stays_empty_is_taken_away(tmp_path):
+def test_a_created_directory_is_removed_after_a_failure(tmp_path):
     broken = Exported(
         conversation="conv-001",
         format="original",
@@ -166,8 +166,8 @@ def test_a_directory_that_stays_empty_is_taken_away(tmp_path):
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_file_that_somebody_else_made_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
-    """Also on a file system that has no hard links."""
+def test_a_file_created_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
+    """Also on a file system without hard links."""
 
     def walk():
         yield b"mine"
@@ -182,18 +182,18 @@ def test_a_file_that_somebody_else_made_meanwhile_is_not_overwritten(tmp_path, m
 
 
 def refuse_links(source, target):
-    """Do what a file system without hard links does."""
+    """Fail as on a file system without hard links."""
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
-def test_where_there_are_no_hard_links_a_file_is_moved(tmp_path, monkeypatch):
+def test_without_hard_links_a_file_is_renamed(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", refuse_links)
     save(of(b"x"), str(tmp_path / "out.md"))
     assert everything(tmp_path) == {"out.md": b"x"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_directory_without_permission_is_said(tmp_path):
+def test_a_missing_permission_is_reported(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(Inaccessible, match="permission denied"):
         save(of(b"x"), str(tmp_path / "closed" / "out.md"))

@@ -1,4 +1,4 @@
-"""One operation for every format_name."""
+"""One function exports every format."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
 WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
-each_form = pytest.mark.parametrize("format_name", WRITTEN)
+each_format = pytest.mark.parametrize("format_name", WRITTEN)
 
 
-@each_form
-def test_an_export_says_what_it_is(repository, format_name):
+@each_format
+def test_an_export_has_conversation_format_and_size(repository, format_name):
     history(repository, "main: a b", "fix@a: c")
     done = export(repository, "conv-001/fix", format_name=format_name)
     assert (done.conversation, done.format, done.messages) == ("conv-001", format_name, 2)
@@ -29,9 +29,9 @@ def test_an_export_says_what_it_is(repository, format_name):
     assert (file.source, file.pieces) == (None, done.pieces)
 
 
-@each_form
-def test_the_text_of_every_message_is_in_every_form(repository, format_name):
-    """Of one branch, and of all where the format_name holds several."""
+@each_format
+def test_every_format_contains_the_text_of_every_message(repository, format_name):
+    """For one branch, and for all branches if the format supports them."""
     import_sample(repository)
     texts = [
         part["text"] for each in document(repository)["messages"] for part in each["parts"] if part["type"] == "text"
@@ -39,41 +39,41 @@ def test_the_text_of_every_message_is_in_every_form(repository, format_name):
     whole = exported(repository, format_name=format_name)
     assert [text for text in texts if text not in whole and json.dumps(text)[1:-1] not in whole] == []
     if format_name != OPENAI:
-        every = document(repository, all_branches=True)["messages"]
+        all_rows = document(repository, all_branches=True)["messages"]
         whole = exported(repository, format_name=format_name, all_branches=True)
-        more = [part["text"] for each in every for part in each["parts"] if part["type"] == "text"]
+        more = [part["text"] for each in all_rows for part in each["parts"] if part["type"] == "text"]
         assert len(more) > len(texts)
         assert [text for text in more if text not in whole and json.dumps(text)[1:-1] not in whole] == []
 
 
-@each_form
+@each_format
 @pytest.mark.parametrize(
     "text", ["```\nopen", "<b>&</b>", "a\n\n---\n\nb", "\u202eevil\u2028", "x" * 100_000, "emoji 🎉"]
 )
-def test_awkward_text_is_in_every_form(repository, format_name, text):
+def test_every_format_contains_awkward_text(repository, format_name, text):
     new(repository)
     say(repository, "conv-001", text)
     whole = exported(repository, format_name=format_name)
-    wanted = escape_block(show_controls(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
-    assert wanted in whole
+    expected = escape_block(show_controls(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
+    assert expected in whole
 
 
-@each_form
-def test_every_form_is_text_whose_pieces_can_be_read_alone(repository, format_name):
+@each_format
+def test_every_piece_of_a_text_format_is_valid_utf8(repository, format_name):
     new(repository)
     say(repository, "conv-001", "é🎉\ud800")
     pieces = list(export(repository, "conv-001", format_name=format_name).pieces)
     assert "".join(piece.decode() for piece in pieces).endswith("\n")
 
 
-@each_form
+@each_format
 def test_the_same_history_gives_the_same_bytes(repository, format_name, tmp_path):
     import_sample(repository)
     assert exported(repository, format_name=format_name) == exported(repository, format_name=format_name)
 
 
-@each_form
-def test_nothing_is_read_before_the_pieces_are(repository, format_name, monkeypatch):
+@each_format
+def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name, monkeypatch):
     drawn = history(repository, "main: a")
     done = export(repository, "conv-001", format_name=format_name)
     monkeypatch.setattr("scopes.store.trees.read_blob", lambda objects, oid: b"damaged")
@@ -82,7 +82,7 @@ def test_nothing_is_read_before_the_pieces_are(repository, format_name, monkeypa
     assert drawn.conversation == done.conversation
 
 
-def test_an_unknown_form_is_refused(repository):
+def test_an_unknown_format_is_refused(repository):
     with pytest.raises(Invalid, match="'yaml' is not an export format") as refusal:
         export(repository, "conv-001", format_name="yaml")
     assert refusal.value.hint == "formats: markdown, json, jsonl, openai, original"
@@ -95,7 +95,7 @@ def test_only_original_bytes_have_a_source(repository):
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_conversation_that_is_not_there_is_refused(repository, format_name):
+def test_an_unknown_conversation_is_refused(repository, format_name):
     with pytest.raises(NotFound, match="there is no conversation 'conv-9'"):
         export(repository, "conv-9", format_name=format_name)
 

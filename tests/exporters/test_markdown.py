@@ -1,4 +1,4 @@
-"""A transcript that reads well, says what became of each message, and cannot be forged from inside."""
+"""Markdown transcripts: layout, links, folded parts, and no way to forge them from inside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
+from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.history.revparse import list_branch_tips
+from scopes.model.message import FileTouch, Part
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections
 from tests.exporters.test_markdown_escape import TEXTS
@@ -27,18 +29,18 @@ def heading(text, identity):
     return next(line for line in text.splitlines() if f'id="m-{identity[:8]}"' in line)
 
 
-def test_a_transcript_looks_as_agreed(repository, golden):
+def test_a_transcript_equals_the_golden_file(repository, golden):
     import_sample(repository)
     golden("sample.md", transcript(repository))
 
 
-def test_a_transcript_of_all_branches_looks_as_agreed(repository, golden):
+def test_a_transcript_of_all_branches_equals_the_golden_file(repository, golden):
     import_sample(repository)
     retract(repository, "conv-001", "main~2", "not any more", author="general-purpose")
     golden("sample-all.md", transcript(repository, all_branches=True))
 
 
-def test_every_message_is_a_section_of_its_own(repository):
+def test_every_message_is_one_section(repository):
     drawn = history(repository, "main: a b c", "fix@b: d e")
     assert sections(transcript(repository)) == [drawn.ids[word][:8] for word in "abc"]
     assert sections(transcript(repository, "conv-001/fix")) == [drawn.ids[word][:8] for word in "abde"]
@@ -47,8 +49,8 @@ def test_every_message_is_a_section_of_its_own(repository):
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_hostile_parts_stay_in_their_message(repository, data):
-    """Every text that a message holds, in every place where it can stand."""
+def test_hostile_parts_stay_within_their_message(repository, data):
+    """Every text of a message, in every position in the transcript."""
     draw = lambda: data.draw(TEXTS)  # noqa: E731
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
@@ -64,7 +66,7 @@ def test_hostile_parts_stay_in_their_message(repository, data):
     assert (foreign_html(text), definitions(text), is_balanced(text)) == ([], {}, True)
 
 
-def test_an_imitated_heading_is_no_section(repository):
+def test_an_imitated_heading_is_not_a_section(repository):
     drawn = history(repository, "main: a")
     fake = say(repository, "conv-001", 'x\n\n---\n\n**carol** <sub id="m-fakefake">2026</sub>\n\nI agree')
     text = transcript(repository)
@@ -72,7 +74,7 @@ def test_an_imitated_heading_is_no_section(repository):
     assert '**carol** &lt;sub id="m-fakefake">2026&lt;/sub>' in text
 
 
-def test_the_title_the_conversation_and_its_source_are_said(repository):
+def test_the_heading_has_title_conversation_and_participants(repository):
     new(repository, title="About `x`\n# and <b>", participants=("carol",))
     lines = transcript(repository).splitlines()
     assert lines[0] == r"# About \`x\` \# and \<b\>"
@@ -81,7 +83,7 @@ def test_the_title_the_conversation_and_its_source_are_said(repository):
     assert sections("\n".join(lines)) == []
 
 
-def test_a_message_says_who_when_and_to_whom(repository):
+def test_a_message_heading_has_author_time_and_recipients(repository):
     first = history(repository, "main: a").ids["a"]
     fields = {
         "to": ["dave", "erin"],
@@ -90,47 +92,47 @@ def test_a_message_says_who_when_and_to_whom(repository):
         "status": "interrupted",
         "time": "2026-01-31T09:30:00+01:00",
     }
-    said = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
-    assert heading(transcript(repository), said.id) == (
-        rf'**bot\*** <sub id="m-{said.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {said.id[:8]} · to dave, erin · '
+    appended = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
+    assert heading(transcript(repository), appended.id) == (
+        rf'**bot\*** <sub id="m-{appended.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {appended.id[:8]} · to dave, erin · '
         rf"reply to [{first[:8]}](#m-{first[:8]}) · m\_1 · interrupted</sub>"
     )
 
 
-def test_a_message_from_the_harness_says_so(repository):
+def test_an_injected_message_is_marked(repository):
     new(repository)
-    said = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
-    assert " · injected · " in heading(transcript(repository), said.id)
+    appended = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
+    assert " · injected · " in heading(transcript(repository), appended.id)
 
 
-def test_an_amended_and_a_retracted_message_name_what_did_it(repository):
+def test_amended_and_retracted_messages_link_to_their_amendment(repository):
     drawn = history(repository, "main: a b c")
     better = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
-    gone = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
+    retraction = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
     text = transcript(repository)
     assert f"· **amended by [{better.id[:8]}](#m-{better.id[:8]})**</sub>" in heading(text, drawn.ids["a"])
-    assert f"· **retracted by [{gone.id[:8]}](#m-{gone.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
+    assert f"· **retracted by [{retraction.id[:8]}](#m-{retraction.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
     assert "**" not in heading(text, drawn.ids["c"]).removeprefix("**carol**")
     assert f"amends [{drawn.ids['a'][:8]}]" in heading(text, better.id)
-    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, gone.id)
+    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, retraction.id)
 
 
-def test_what_was_retracted_on_another_branch_is_marked_where_that_branch_is_shown(repository):
+def test_a_retraction_on_another_branch_is_marked_if_that_branch_is_shown(repository):
     drawn = history(repository, "main: a", "fix:")
     retract(repository, "conv-001/fix", drawn.ids["a"], "", author="dave")
     assert "retracted" not in transcript(repository)
     assert "**retracted by" in heading(transcript(repository, all_branches=True), drawn.ids["a"])
 
 
-def test_branches_are_named_where_they_begin(repository):
+def test_branches_are_listed_at_their_fork_point(repository):
     history(repository, "main: a b", "fix@a: c", "try@a:")
     assert "\n\n<sub>branches begin here: fix, try</sub>\n\n---\n" in transcript(repository)
     assert "\n\n<sub>branches begin here: try</sub>\n" in transcript(repository, "conv-001/fix")
-    every = transcript(repository, all_branches=True)
-    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in every
+    all_rows = transcript(repository, all_branches=True)
+    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in all_rows
 
 
-def test_a_further_branch_says_where_it_began_and_what_for(repository):
+def test_a_branch_heading_has_fork_point_and_purpose(repository):
     drawn = history(repository, "main: a b")
     branch(repository, "conv-001", purpose="analysis", agent="code_analyzer", start=drawn.oids["a"], switch=False)
     text = transcript(repository, all_branches=True)
@@ -141,7 +143,7 @@ def test_a_further_branch_says_where_it_began_and_what_for(repository):
     ) in text
 
 
-def test_a_compaction_and_a_sub_agent_are_noted(repository):
+def test_a_compaction_and_a_sub_agent_are_marked(repository):
     new(repository)
     root = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "main", root, message("b", "do it"), message("c", "in short", kind="compaction"))
@@ -154,21 +156,21 @@ def test_a_compaction_and_a_sub_agent_are_noted(repository):
     assert "called by [baaaaaaa](#m-baaaaaaa)" in heading(text, "daaaaaaa")
 
 
-def test_a_message_without_anything_says_so(repository):
+def test_an_empty_message_is_marked(repository):
     new(repository)
     root = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "main", root, message("b"))
     assert transcript(repository).endswith("</sub>\n\n*(no text)*\n")
 
 
-def test_half_a_surrogate_pair_is_written_as_its_escape(repository):
+def test_an_unpaired_surrogate_is_written_as_an_escape(repository):
     new(repository)
     say(repository, "conv-001", "half \ud800 pair")
     assert "half \\ud800 pair" in transcript(repository)
 
 
 @pytest.mark.parametrize("text", ["```\nopen", "<details>", "[x]: y", "- ```\n  x", "> <!--"])
-def test_folded_reasoning_cannot_unfold_itself(repository, text):
+def test_folded_reasoning_cannot_close_its_fold(repository, text):
     new(repository)
     say(repository, "conv-001", "x", parts=[{"type": "reasoning", "text": text}])
     say(repository, "conv-001", "y")
@@ -183,11 +185,107 @@ def test_folded_reasoning_cannot_unfold_itself(repository, text):
         ("a\r\nb\tc", "a\nb\tc"), ("👩\u200d💻", "👩\u200d💻"),
     ],
 )  # fmt: skip
-def test_a_transcript_cannot_act_on_a_terminal(repository, text, shown):
-    """Command line, terminal safety: a transcript is printed with cat."""
+def test_a_transcript_has_no_control_characters(repository, text, shown):
+    """Command line, terminal safety: a transcript may be printed with cat."""
     new(repository)
     tip = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "x", tip, message("h", text), message("i", "", result("1", output=text)))
     found = transcript(repository, "conv-001/x")
     assert found.count(shown) >= 2
     assert not set(found) & set("\x00\x07\x1b\x7f\x9b\r\u202e")
+
+
+def summary_of(part):
+    """Return the summary line of a folded part."""
+    return write_part(part).splitlines()[1].removeprefix("<summary>").removesuffix("</summary>")
+
+
+def body_of(part):
+    """Return the body of a folded part."""
+    return write_part(part).partition("</summary>\n\n")[2].removesuffix("\n\n</details>")
+
+
+def test_text_is_not_folded():
+    assert write_part(Part("text", {"text": "\n\n  a *b*\n\n"})) == "  a *b*"
+    assert write_part(Part("text", {})) == ""
+
+
+def test_a_call_shows_its_tool_and_the_beginning_of_its_input():
+    part = call("1", "Edit", input={"path": "a.py", "text": "x" * 100})
+    assert summary_of(part) == 'Tool call: Edit: {"path": "a.py", "text": "' + "x" * 54 + "…"
+    assert body_of(part) == '```json\n{\n  "path": "a.py",\n  "text": "' + "x" * 100 + '"\n}\n```'
+
+
+def test_a_call_with_text_input_shows_it_unchanged():
+    part = call("1", "apply_patch", input_text="*** Begin\n-a\n+```")
+    assert summary_of(part) == "Tool call: apply_patch: *** Begin"
+    assert body_of(part) == "````\n*** Begin\n-a\n+```\n````"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"output": "one\ntwo"}, "Result: one"),
+        ({"output": "gone", "is_error": True, "exit_code": 2}, "Error (exit code 2): gone"),
+        ({"output": "", "exit_code": 0}, "Result (exit code 0)"),
+        ({"output_text": '{"a":1.0}'}, 'Result: {"a":1.0}'),
+        ({"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "Result: a"),
+        ({"output": {"rows": [1, 2]}}, 'Result: {"rows": [1, 2]}'),
+        ({"output": []}, "Result: []"),
+        ({}, "Result"),
+    ],
+)
+def test_a_result_shows_its_outcome_and_first_line(fields, expected):
+    assert summary_of(result("1", **fields)) == expected
+
+
+def test_the_texts_of_a_result_are_joined():
+    assert (
+        body_of(result("1", output=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])) == "```\na\nb\n```"
+    )
+
+
+def test_long_output_is_not_truncated():
+    long = "\n".join(f"line {number}" for number in range(5000))
+    assert body_of(result("1", output=long)) == f"```\n{long}\n```"
+
+
+def test_reasoning_keeps_its_markup_and_is_omitted_without_text():
+    part = Part("reasoning", {"text": "**First**, look.\n\n- at `a`", "opaque": "c2ln"})
+    assert summary_of(part) == "Reasoning: **First**, look."
+    assert body_of(part) == "**First**, look.\n\n- at `a`"
+    assert write_part(Part("reasoning", {"opaque": "c2ln"})) == ""
+
+
+def test_files_are_listed_and_their_patches_folded():
+    assert write_part(Part("image", {"media_type": "image/png", "data": "aaaa"})) == "*[image image/png]*"
+    assert write_part(Part("file", {"path": "a_b.txt"})) == r"*[file a\_b.txt]*"
+    part = Part("file_ref", {"path": "a`b.py", "op": "edit", "patch": "-a\n+b"})
+    assert write_part(part).startswith("Files: edit `` a`b.py ``\n\n<details>\n<summary>Patch</summary>\n\n```diff\n-a")
+    assert write_part(Part("file_ref", {"path": "a.py", "op": "read"})) == "Files: read `a.py`"
+    assert (
+        write_files((FileTouch("b", "rename", source="a"), FileTouch("c", "read")))
+        == "Files: rename `b` from `a`, read `c`"
+    )
+
+
+def test_an_unknown_part_is_shown_as_json():
+    part = Part("hologram", {"depth": 3})
+    assert summary_of(part) == 'hologram: {"depth": 3}'
+    assert body_of(part) == '```json\n{\n  "depth": 3\n}\n```'
+
+
+def test_a_document_is_labelled_with_its_kind():
+    assert write_document("decision", {"topic": "é"}) == (
+        '<details>\n<summary>Document: decision</summary>\n\n```json\n{\n  "topic": "é"\n}\n```\n\n</details>'
+    )
+
+
+@pytest.mark.parametrize("hostile", ["</summary></details>", "```\n</details>", "<!--", "&lt;b>", "\n\n<b>\n"])
+def test_no_part_can_inject_html(hostile):
+    parts = (
+        call("1", hostile, input={hostile: hostile}), call("1", hostile, input_text=hostile), result("1", output=hostile, exit_code=hostile),
+        Part("reasoning", {"text": hostile}), Part(hostile, {"x": hostile}), Part("image", {"media_type": hostile, "path": hostile}),
+        Part("file_ref", {"path": hostile, "op": hostile, "patch": hostile}),
+    )  # fmt: skip
+    assert [foreign_html(write_part(part)) for part in parts] == [[]] * len(parts)

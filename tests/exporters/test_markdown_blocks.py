@@ -1,4 +1,4 @@
-"""Which lines are code, as CommonMark has it."""
+"""Classification of Markdown lines as text or code, as in CommonMark."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ STRUCTURE = [
 
 
 def kinds(*lines):
-    """Return what the lines of a text are, by the first letters."""
+    """Return the kinds of the lines of a text, by their first letters."""
     reader = CodeLineScanner()
     return "".join(reader.read(line)[0] for line in lines)
 
 
 def closing(*lines):
-    """Return the line that a text lacks."""
+    """Return the line that closes the open fence of a text."""
     reader = CodeLineScanner()
     for line in lines:
         reader.read(line)
@@ -82,7 +82,7 @@ def test_fences_and_indented_code(lines, expected):
         (["> - ```", ">   x", "a"], "oct"),
     ],
 )  # fmt: skip
-def test_code_in_items_and_quotes_ends_with_them(lines, expected):
+def test_code_in_items_and_quotes_ends_with_its_container(lines, expected):
     assert kinds(*lines) == expected
 
 
@@ -100,12 +100,12 @@ def test_code_in_items_and_quotes_ends_with_them(lines, expected):
         (["- a", "2) ```", "   x"], "toc"),
     ],
 )  # fmt: skip
-def test_a_paragraph_goes_on_until_something_may_interrupt_it(lines, expected):
+def test_a_paragraph_continues_until_a_block_interrupts_it(lines, expected):
     assert kinds(*lines) == expected
 
 
 def test_an_indented_quote_counts_as_text():
-    """Some readers still see the quote there."""
+    """Some implementations still parse a quote there."""
     assert kinds("", "    > x", "    y") == "ttc"
 
 
@@ -122,11 +122,11 @@ def test_an_indented_quote_counts_as_text():
         ([], None),
     ],
 )  # fmt: skip
-def test_a_fence_that_only_its_own_line_ends_is_open(lines, expected):
+def test_the_closing_line_of_an_open_fence(lines, expected):
     assert closing(*lines) == expected
 
 
-def test_nobody_reads_a_thousand_quotes():
+def test_the_nesting_of_containers_is_limited():
     reader = CodeLineScanner()
     assert reader.read("> " * MOST_CONTAINERS + "a") == "text"
     assert not reader.too_deep
@@ -136,8 +136,8 @@ def test_nobody_reads_a_thousand_quotes():
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(STRUCTURE), max_size=20).map("".join))
-def test_what_is_code_here_is_code_to_a_reader_of_markdown(text):
-    """The other direction may fail, to the safe side: an indented quote, a list item that some readers end earlier."""
+def test_code_lines_are_code_for_a_markdown_parser(text):
+    """The reverse may fail on the safe side: an indented quote, a list item that some implementations end earlier."""
     seen = set()
     for token in PARSER.parse(text):
         if token.type in {"fence", "code_block"}:

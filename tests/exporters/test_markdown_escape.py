@@ -1,4 +1,4 @@
-"""Foreign text keeps its markup and cannot break out."""
+"""Foreign text keeps its markup and cannot affect the rest of the document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), s
 
 
 def after(text):
-    """Return a document in which a message follows the text."""
+    """Return a document in which a message section follows the text."""
     return f"{escape_block(text)}\n\n{HEAD}"
 
 
@@ -38,7 +38,7 @@ def after(text):
 @example("`x\n` <b> `")
 @example("\\`<b>`")
 @example("a\r\r\n\t\n<b>")
-def test_no_text_swallows_or_imitates_what_follows(text):
+def test_no_text_affects_or_imitates_the_next_section(text):
     assert sections(after(text)) == ["next"]
     assert foreign_html(after(text)) == []
     assert definitions(after(text)) == {}
@@ -60,7 +60,7 @@ def test_no_text_swallows_or_imitates_what_follows(text):
         "a `<b>` for https://example.org",
     ],
 )
-def test_harmless_text_stays_as_it_is(text):
+def test_harmless_text_is_not_changed(text):
     assert escape_block(text) == text
 
 
@@ -85,7 +85,7 @@ def test_harmless_text_stays_as_it_is(text):
         ("text\n    <b>", "text\n    &lt;b>"),
     ],
 )
-def test_what_is_live_outside_of_code_is_escaped(text, written):
+def test_active_markup_outside_of_code_is_escaped(text, written):
     assert escape_block(text) == written
 
 
@@ -104,19 +104,19 @@ def test_an_open_fence_is_closed(text, written):
     assert escape_block(text) == written
 
 
-def test_what_readers_take_differently_is_written_so_that_they_agree():
+def test_ambiguous_markdown_is_normalized():
     assert escape_block("``` |\n|-|\n```") == "``` &#124;\n|-|\n```"
     assert escape_block("- \n   \n  ```\n  ```") == "- \n\n  ```\n  ```"
     assert escape_block("a\r\nb\r<c>\n\n") == "a\nb\n&lt;c>\n\n"
 
 
-def test_text_that_nests_without_end_is_shown_as_code():
+def test_deeply_nested_text_is_shown_as_code():
     assert escape_block(">" * (MOST_CONTAINERS + 2) + "<b>") == "```\n" + ">" * (MOST_CONTAINERS + 2) + "<b>\n```"
 
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])
-def test_no_text_costs_more_than_its_length(unit):
-    """Reliability: what is quadratic takes minutes here, in processor time."""
+def test_escaping_takes_linear_time(unit):
+    """Reliability: quadratic behaviour would take minutes of processor time."""
     began = time.process_time()
     escape_block(unit * (200_000 // len(unit)) + "<b>")
     assert time.process_time() - began < 5
@@ -134,7 +134,7 @@ def test_a_name_is_one_line_without_markup(text):
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
-def test_no_line_of_a_block_of_code_ends_it(text):
+def test_no_line_of_a_code_block_closes_it(text):
     fence, *_ = tokens = PARSER.parse(code_block(text, "json"))
     assert (len(tokens), fence.type, fence.info) == (1, "fence", "json")
     body = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
@@ -143,7 +143,7 @@ def test_no_line_of_a_block_of_code_ends_it(text):
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
-def test_a_code_span_holds_its_line(text):
+def test_a_code_span_contains_the_whole_line(text):
     inline = PARSER.parse(f"x {code_span(text)} y")[1]
     assert [child.type for child in inline.children] == ["text", "code_inline", "text"]
     assert inline.children[1].content.strip() == " ".join(text.split()).replace("\0", "\ufffd")

@@ -1,4 +1,4 @@
-"""A branch as chat completion messages: what a model would be given now."""
+"""A branch as chat completion messages, with amendments applied."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.support.history import history, say
 
 
 def entries(repository, where="conv-001"):
-    """Return an export as values."""
+    """Return an export as parsed JSON."""
     return json.loads(exported(repository, where, "openai"))
 
 
 def entries_of(repository, *messages):
-    """Return what messages become."""
+    """Return the entries that messages are exported as."""
     if not repository.find_ref("refs/heads/conv-001/main"):
         new(repository)
     put(repository, "x", list_branch_tips(repository, "conv-001")["main"], *messages)
@@ -47,7 +47,7 @@ def entries_of(repository, *messages):
         ("new", "user"),
     ],
 )
-def test_an_author_has_a_role(repository, kind, role):
+def test_each_kind_of_author_has_a_role(repository, kind, role):
     assert entries_of(repository, message("b", "hello", kind=kind)) == [{"role": role, "content": "hello"}]
 
 
@@ -56,7 +56,7 @@ def test_a_conversation_without_messages_is_an_empty_list(repository):
     assert entries(repository) == []
 
 
-def test_calls_have_their_arguments_as_json_text(repository):
+def test_call_arguments_are_json_text(repository):
     calls = call("1", input={"z": [1], "a": "é"}), call("2", input="text"), call("3", input_text='{"a":1.0}'), call("4")
     (entry,) = entries_of(repository, message("b", "", *calls))
     assert (entry["role"], entry["content"]) == ("assistant", None)
@@ -67,14 +67,14 @@ def test_calls_have_their_arguments_as_json_text(repository):
     assert {(each["type"], each["function"]["name"]) for each in entry["tool_calls"]} == {("function", "Bash")}
 
 
-def test_a_tool_that_takes_text_is_a_custom_one(repository):
+def test_a_tool_with_text_input_is_a_custom_tool(repository):
     (entry,) = entries_of(repository, message("b", "", call("1", "apply_patch", input_text="*** Begin")))
     assert entry["tool_calls"] == [
         {"id": "1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin"}}
     ]
 
 
-def test_results_follow_their_call_one_by_one(repository):
+def test_each_result_is_one_entry_after_its_call(repository):
     results = (
         result("1", output="one"),
         result("2", output=[{"type": "text", "text": "two"}]),
@@ -87,18 +87,18 @@ def test_results_follow_their_call_one_by_one(repository):
     ]  # fmt: skip
 
 
-def test_results_inside_an_answer_follow_it_and_those_of_others_come_first(repository):
+def test_results_in_an_answer_follow_it_and_results_in_a_prompt_precede_it(repository):
     answer = message("b", "done", call("1"), result("1", output="ok"))
     user = message("c", "and now?", result("2", output="late"), kind="human")
     assert [entry["role"] for entry in entries_of(repository, answer, user)] == ["assistant", "tool", "tool", "user"]
 
 
-def test_several_texts_stay_apart(repository):
+def test_several_texts_are_separate_blocks(repository):
     (entry,) = entries_of(repository, message("b", "one", Part("text", {"text": "two"})))
     assert entry["content"] == [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
 
 
-def test_a_refusal_is_one(repository):
+def test_a_refusal_is_a_refusal_block(repository):
     refusal = Part("text", {"text": "no", "refusal": True})
     assert entries_of(repository, message("b", "", refusal)) == [
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}
@@ -115,17 +115,17 @@ def test_a_refusal_is_one(repository):
         (Part("file", {}), {"type": "text", "text": "[file: unknown]"}),
     ],
 )  # fmt: skip
-def test_images_and_files_go_along_with_a_user(repository, part, block):
+def test_images_and_files_of_a_user_are_embedded(repository, part, block):
     (entry,) = entries_of(repository, message("b", "look", part, kind="human"))
     assert entry["content"] == [{"type": "text", "text": "look"}, block]
 
 
-def test_an_image_of_an_answer_is_only_named(repository):
+def test_an_image_of_an_assistant_is_replaced_by_its_name(repository):
     (entry,) = entries_of(repository, message("b", "", Part("image", {"media_type": "image/png", "data": "aaaa"})))
     assert entry["content"] == "[image: image/png]"
 
 
-def test_what_a_list_has_no_place_for_is_left_out(repository):
+def test_parts_that_the_format_cannot_represent_are_left_out(repository):
     quiet = message(
         "b",
         "",
@@ -137,7 +137,7 @@ def test_what_a_list_has_no_place_for_is_left_out(repository):
     assert entries_of(repository, message("b", "x", *quiet.parts)) == [{"role": "assistant", "content": "x"}]
 
 
-def test_the_document_of_a_typed_message_stands_in_for_its_text(repository):
+def test_a_typed_document_replaces_a_missing_text(repository):
     new(repository)
     say(repository, "conv-001", "", kind="decision", decision={"topic": "db", "decision": "SQLite"})
     say(repository, "conv-001", "we take it", kind="decision", decision={"topic": "db", "decision": "SQLite"})
@@ -146,13 +146,13 @@ def test_the_document_of_a_typed_message_stands_in_for_its_text(repository):
     assert found[1]["content"] == "we take it"
 
 
-def test_authors_are_named_where_a_role_has_several(repository):
-    said = [
+def test_authors_are_named_if_a_role_has_several(repository):
+    content_of = [
         message("b", "1", author="Code Analyzer"),
         message("c", "2", author="é" * 80),
         message("d", "3", author="carol", kind="human"),
     ]
-    assert [entry.get("name") for entry in entries_of(repository, *said)] == ["Code-Analyzer", "-", None]
+    assert [entry.get("name") for entry in entries_of(repository, *content_of)] == ["Code-Analyzer", "-", None]
 
 
 def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
@@ -171,7 +171,7 @@ def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
     assert found[0]["tool_calls"][0]["id"] == "1"
 
 
-def test_a_retracted_message_takes_the_results_of_its_calls_along(repository):
+def test_the_results_of_retracted_calls_are_left_out(repository):
     new(repository)
     root = list_branch_tips(repository, "conv-001")["main"]
     tool = message("c", "", result("1", output="one"), result("9", output="nine"), author="tool", kind="tool")
@@ -180,11 +180,11 @@ def test_a_retracted_message_takes_the_results_of_its_calls_along(repository):
     assert [entry["content"] for entry in entries(repository)] == ["nine", "after"]
 
 
-def test_an_amendment_of_what_is_not_on_the_branch_speaks_for_itself(repository):
+def test_an_amendment_without_its_target_on_the_branch_is_kept(repository):
     assert [e["content"] for e in entries_of(repository, message("b", "still said", amends="z" * 26))] == ["still said"]
 
 
-def test_a_list_holds_one_branch(repository):
+def test_an_openai_list_holds_one_branch(repository):
     history(repository, "main: a", "fix: b")
     assert [entry["content"] for entry in entries(repository, "conv-001/fix")] == ["a", "b"]
     with pytest.raises(Invalid, match="holds one branch") as refusal:
@@ -192,8 +192,8 @@ def test_a_list_holds_one_branch(repository):
     assert refusal.value.hint == "name the branch: CONV/BRANCH"
 
 
-def said(repository, where="conv-001"):
-    """Return texts, calls and results of a branch, for comparing two stores."""
+def content_of(repository, where="conv-001"):
+    """Return the texts, calls and results of a branch, to compare two stores."""
     found = []
     for each in document(repository, where)["messages"]:
         texts = [part["text"] for part in each["parts"] if part["type"] == "text"]
@@ -204,7 +204,7 @@ def said(repository, where="conv-001"):
 
 
 def imported_again(repository, tmp_path, where="conv-001"):
-    """Import an export into a store of its own, and return that."""
+    """Import an export into a new store and return it."""
     path = tmp_path / "list.json"
     path.write_text(exported(repository, where, "openai"))
     other = make_store(tmp_path / "other.git")
@@ -212,9 +212,9 @@ def imported_again(repository, tmp_path, where="conv-001"):
     return other
 
 
-def test_the_sample_comes_back_through_the_importer(repository, tmp_path):
+def test_the_exported_sample_is_imported_unchanged(repository, tmp_path):
     import_sample(repository)
-    assert said(imported_again(repository, tmp_path)) == said(repository)
+    assert content_of(imported_again(repository, tmp_path)) == content_of(repository)
 
 
 VALUES = st.recursive(
@@ -231,7 +231,7 @@ INPUTS = st.one_of(
 @given(
     texts=st.lists(st.text(min_size=1), min_size=1, max_size=4), inputs=st.lists(INPUTS, max_size=3), output=st.text()
 )
-def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts, inputs, output):
+def test_exported_texts_and_calls_are_imported_unchanged(tmp_path_factory, texts, inputs, output):
     tmp_path = tmp_path_factory.mktemp("round")
     repository = make_store(tmp_path / "one.git")
     new(repository)
@@ -240,7 +240,7 @@ def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts,
     spoken = [message("bc"[n % 2] * (n + 1), text, kind=("human", "agent")[n % 2]) for n, text in enumerate(texts)]
     tool = [message("d", "", *calls), message("e", "", *results, author="tool", kind="tool")] if calls else []
     put(repository, "main", list_branch_tips(repository, "conv-001")["main"], *spoken, *tool)
-    assert said(imported_again(repository, tmp_path)) == said(repository)
+    assert content_of(imported_again(repository, tmp_path)) == content_of(repository)
 
 
 @pytest.mark.parametrize(
@@ -264,8 +264,8 @@ def test_texts_and_calls_come_back_through_the_importer(tmp_path_factory, texts,
         {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "done"},
     ],
 )
-def test_an_imported_list_keeps_what_only_that_form_has(tmp_path, entry):
-    """Imported and exported again, an entry is what it was."""
+def test_openai_specific_fields_survive_import_and_export(tmp_path, entry):
+    """An entry is the same after import and export."""
     path = tmp_path / "list.json"
     path.write_text(json.dumps([{"role": "user", "content": "Sell tea"}, entry]))
     repository = make_store(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""The bytes of what was imported come back, all of them and no others."""
+"""The imported bytes are exported unchanged."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def names(repository, **options):
 
 @pytest.fixture
 def session(repository, tmp_path):
-    """A session with two sub-agents, and another session that is none of theirs."""
+    """A session with two sub-agents, and an unrelated session."""
     sources = [
         write_transcript(tmp_path / "main.jsonl", *session_records("s1", "a b c")),
         write_transcript(tmp_path / "one.jsonl", *session_records("s1", "d e", part="helper-1")),
@@ -64,13 +64,13 @@ def session(repository, tmp_path):
     return {Path(source.path).name: Path(source.path).read_bytes() for source in sources}
 
 
-def test_one_source_comes_back_byte_for_byte(repository, session):
+def test_a_single_source_is_exported_byte_for_byte(repository, session):
     assert original(repository, "conv-002") == session["other.jsonl"]
     exported = export(repository, "conv-002", format_name="original")
     assert (exported.conversation, exported.messages) == ("conv-002", None)
 
 
-def test_bytes_that_no_format_could_read_come_back_too(repository, tmp_path):
+def test_unreadable_bytes_are_exported_too(repository, tmp_path):
     path = tmp_path / "odd.jsonl"
     data = b'{"session":"s1"}\r\n\n\n{"id":"a","by":"user","say":"x"}\n\xff\xfe not json \x00\n{"id":"b","by":"bot","say":"\\ud800"}{"title":"t"}\n{"cut'
     path.write_bytes(data)
@@ -80,7 +80,7 @@ def test_bytes_that_no_format_could_read_come_back_too(repository, tmp_path):
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=12))
-def test_any_lines_come_back(tmp_path_factory, lines):
+def test_any_lines_are_exported_unchanged(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")
     data = b'{"session":"s1"}\n' + b"\n".join(lines)
     (folder / "x").write_bytes(data)
@@ -89,7 +89,7 @@ def test_any_lines_come_back(tmp_path_factory, lines):
     assert original(repository) == data
 
 
-def test_a_large_source_comes_in_pieces(repository, tmp_path, monkeypatch):
+def test_a_large_source_is_exported_in_pieces(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d e f"))
     bring(repository, source)
@@ -98,21 +98,21 @@ def test_a_large_source_comes_in_pieces(repository, tmp_path, monkeypatch):
     assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
 
 
-def test_a_source_that_has_grown_comes_back_as_it_was_last_seen(repository, tmp_path):
+def test_a_grown_source_is_exported_as_last_imported(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     bring(repository, write_transcript(path, *session_records("s1", "a b")))
     bring(repository, write_transcript(path, *session_records("s1", "a b c")))
     assert original(repository) == path.read_bytes()
 
 
-def test_a_source_of_several_conversations_belongs_to_each(repository, tmp_path):
+def test_a_source_of_several_conversations_is_exported_for_each(repository, tmp_path):
     path = tmp_path / "many.jsonl"
     path.write_text("".join(json.dumps([{"role": "user", "content": text}]) + "\n" for text in "abc"))
     import_sources(repository, [Source(str(path), path.stat().st_size)], (OpenAIMessages(),))
     assert [original(repository, f"conv-00{number}") for number in (1, 2, 3)] == [path.read_bytes()] * 3
 
 
-def test_what_was_done_with_the_conversation_since_does_not_matter(repository, tmp_path):
+def test_later_changes_do_not_affect_the_original(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     bring(repository, write_transcript(path, *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "more"))
@@ -129,7 +129,7 @@ def test_several_sources_are_several_files(repository, session):
     assert [b"".join(file.pieces) for file in exported.files] == list(session.values())[:3]
 
 
-def test_several_sources_are_no_one_document(repository, session):
+def test_several_sources_are_refused_as_one_document(repository, session):
     with pytest.raises(Refused, match="conv-001 was imported from 3 files, and output is one") as refusal:
         original(repository)
     assert refusal.value.hint.endswith("choose with --source: s1, s1/helper-1, s1/helper-2")
@@ -139,11 +139,11 @@ def test_several_sources_are_no_one_document(repository, session):
     ("name", "file"),
     [("s1", "main.jsonl"), ("helper-1", "one.jsonl"), ("s1/helper-2", "two.jsonl"), ("s1/helper-1", "one.jsonl")],
 )
-def test_a_source_is_chosen_by_its_name(repository, session, name, file):
+def test_a_source_is_chosen_by_its_label_or_part(repository, session, name, file):
     assert original(repository, source=name) == session[file]
 
 
-def test_a_name_that_fits_no_source_or_several_is_refused(repository, session):
+def test_an_unknown_or_ambiguous_source_is_refused(repository, session):
     with pytest.raises(NotFound, match="conv-001 has no source 'other'") as refusal:
         original(repository, source="other")
     assert refusal.value.hint == "sources: s1, s1/helper-1, s1/helper-2"
@@ -151,7 +151,7 @@ def test_a_name_that_fits_no_source_or_several_is_refused(repository, session):
         original(repository, source="helper")
 
 
-def test_a_live_conversation_has_no_original_bytes(repository):
+def test_a_conversation_that_was_not_imported_has_no_original_bytes(repository):
     history(repository, "main: a")
     with pytest.raises(Refused, match="conv-001 has no original bytes: no source of it was imported") as refusal:
         original(repository)
@@ -159,7 +159,7 @@ def test_a_live_conversation_has_no_original_bytes(repository):
 
 
 def falsify(repository, path, data):
-    """Change one file of the only source's record."""
+    """Change one file of the record of the only source."""
     ref, commit = next(iter(repository.list_refs(SOURCES).items()))
     tree = update_tree(repository, read_commit(repository, Oid(commit)).tree, {path: data})
     new = format_commit(tree=tree, parents=(), author=Identity("x", "x@y"), time=0, subject="x")
@@ -167,14 +167,14 @@ def falsify(repository, path, data):
         record_operation(repository, "test", "x", [RefChange(ref, commit, repository.write(COMMIT, new))])
 
 
-def test_bytes_that_are_not_those_that_were_imported_are_refused(repository, tmp_path):
+def test_bytes_that_differ_from_the_imported_ones_are_refused(repository, tmp_path):
     bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "chunks/000000", b"other bytes\n")
     with pytest.raises(Corrupt, match="the bytes of s1 are not those that were imported"):
         original(repository)
 
 
-def test_a_damaged_description_is_refused(repository, tmp_path):
+def test_a_damaged_source_record_is_refused(repository, tmp_path):
     bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "source.json", b"[]\n")
     with pytest.raises(Corrupt, match="the record of an imported source is damaged"):
@@ -182,7 +182,7 @@ def test_a_damaged_description_is_refused(repository, tmp_path):
 
 
 def described(repository, **changes):
-    """Return the names of the files after changing the description of the only source."""
+    """Return the names of the files after changing the record of the only source."""
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
     stored = canonical.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
     falsify(repository, "source.json", canonical.dump({**stored, **changes}))
@@ -203,12 +203,12 @@ def described(repository, **changes):
         ({"path": "/a/my-rollout-2026.jsonl"}, "s1.jsonl"),
     ],
 )
-def test_a_file_name_is_safe_whatever_the_source_was_called(repository, tmp_path, changes, expected):
+def test_a_file_name_is_safe_for_any_source_name(repository, tmp_path, changes, expected):
     bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     assert described(repository, **changes) == [expected]
 
 
-def test_file_names_differ_also_where_case_does_not_count(repository, session):
+def test_file_names_differ_on_case_insensitive_file_systems(repository, session):
     files = export(repository, "conv-001", format_name="original").files
     assert len({file.name.casefold() for file in files}) == 3
     records = [read_source_record(repository, Oid(oid)) for oid in repository.list_refs(SOURCES).values()]
@@ -220,7 +220,7 @@ def test_file_names_differ_also_where_case_does_not_count(repository, session):
     assert [name for name, _ in name_files(twins)] == ["A.jsonl", "a-2.jsonl", "A-2-2.jsonl"]
 
 
-def test_chunks_are_read_in_their_order(repository, tmp_path, monkeypatch):
+def test_chunks_are_read_in_order(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 8)
     bring(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", " ".join(f"w{n}" for n in range(30))))
@@ -229,8 +229,8 @@ def test_chunks_are_read_in_their_order(repository, tmp_path, monkeypatch):
     assert b"".join(walk_chunks(repository, commit)) == (tmp_path / "a.jsonl").read_bytes()
 
 
-def test_a_backup_of_a_session_and_its_sub_agent_is_imported_to_the_same_branches(tmp_path):
-    """Where the files lay tells whose sub-agent it is, so they lie there again."""
+def test_an_exported_session_with_its_sub_agent_is_imported_to_the_same_branches(tmp_path):
+    """The importer reads the session of a sub-agent from the path, so the export keeps the directories."""
     first, again = make_store(tmp_path / "first"), make_store(tmp_path / "again")
     log, agent = Log(), Log()
     log.user("Sell tea")
@@ -247,7 +247,7 @@ def test_a_backup_of_a_session_and_its_sub_agent_is_imported_to_the_same_branche
 
 
 def bring_folder(repository, folder, files):
-    """Import files of a folder; returns the conversation."""
+    """Import files of a directory; return the conversation id."""
     paths = [folder / name for name in files]
     import_sources(repository, [Source(str(path), path.stat().st_size) for path in paths], (ClaudeCode(),))
     return "conv-001"

@@ -1,4 +1,4 @@
-"""Transcripts that real agents wrote, where there are some: every form holds up on them."""
+"""Exports of transcripts written by real agents, if any are available."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from tests.exporters.building import document, exported
 from tests.exporters.sections import definitions, foreign_html, is_balanced, sections
 
 BESIDE = Path(__file__).parents[2].parent / "shared" / "transcripts"
-FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE)  # read here: a test's own environment is sealed
+FOLDER = Path(
+    os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE
+)  # read at import time, because tests run in a clean environment
 LARGEST_BYTES = 200_000
 MOST_CONVERSATIONS = 3
 
 
 def some(kind):
-    """Return a few transcripts of a kind, the largest of the small ones."""
+    """Return the three largest transcripts of a kind that are small enough."""
     files = [path for path in (FOLDER / kind).rglob("*.json*") if path.is_file() and path.suffix in {".json", ".jsonl"}]
     small = sorted((path.stat().st_size, path) for path in files if path.stat().st_size <= LARGEST_BYTES)
     return [path for _, path in small[-3:]]
@@ -40,7 +42,7 @@ def transcript(request, repository):
     return request.param, conversation_ids(repository)[:MOST_CONVERSATIONS]
 
 
-def test_a_real_transcript_comes_out_in_every_form(repository, transcript):
+def test_a_real_transcript_is_exported_in_every_format(repository, transcript):
     path, conversations = transcript
     for conversation in conversations:
         assert b"".join(export(repository, conversation, format_name="original").pieces) == path.read_bytes()

@@ -1,4 +1,4 @@
-"""Which messages an export covers, and in which order."""
+"""The messages that an export contains, and their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.history import history, say
 
 
 def words(repository, where, drawn, *, all_branches=False):
-    """Return what each branch_slice of an selection holds, in the words it was drawn with."""
+    """Return the branch and the drawn words of each slice of a selection."""
     by_id = {identity: word for word, identity in drawn.ids.items()}
     selection = select_messages(repository, where, all_branches=all_branches)
     names = [branch_slice.branch.name if branch_slice.branch else None for branch_slice in selection.slices]
@@ -25,7 +25,7 @@ def words(repository, where, drawn, *, all_branches=False):
 
 @pytest.fixture
 def drawn(repository):
-    """A conversation of three branches."""
+    """Create a conversation of three branches."""
     return history(repository, "main: a b c", "fix@b: d e", "again@d: f")
 
 
@@ -40,7 +40,7 @@ def drawn(repository):
         ("conv-001/main~3", ("main", "")),
     ],
 )
-def test_one_line_of_history_ends_at_the_place(repository, drawn, where, expected):
+def test_a_selection_is_the_history_of_the_revision(repository, drawn, where, expected):
     assert words(repository, where, drawn) == [expected]
 
 
@@ -48,25 +48,25 @@ def test_a_message_named_by_its_id_belongs_to_no_branch(repository, drawn):
     assert words(repository, drawn.ids["d"], drawn) == [(None, "a b d")]
 
 
-def test_all_branches_comes_once_the_meant_one_first(repository, drawn):
-    every = words(repository, "conv-001", drawn, all_branches=True)
-    assert every == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
-    every = words(repository, "conv-001/fix~1", drawn, all_branches=True)
-    assert every == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
+def test_all_branches_are_selected_once_the_named_one_first(repository, drawn):
+    all_rows = words(repository, "conv-001", drawn, all_branches=True)
+    assert all_rows == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
+    all_rows = words(repository, "conv-001/fix~1", drawn, all_branches=True)
+    assert all_rows == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
 
 
-def test_the_active_branch_is_first_where_none_is_named(repository, drawn):
-    every = words(repository, drawn.ids["d"], drawn, all_branches=True)
-    assert [name for name, _ in every] == ["main", "fix", "again"]
+def test_the_active_branch_is_first_by_default(repository, drawn):
+    all_rows = words(repository, drawn.ids["d"], drawn, all_branches=True)
+    assert [name for name, _ in all_rows] == ["main", "fix", "again"]
 
 
-def test_abandoned_branches_are_branches(repository, drawn):
+def test_abandoned_branches_are_selected_too(repository, drawn):
     abandon(repository, "conv-001", "fix")
     selection = select_messages(repository, "conv-001", all_branches=True)
     assert ("fix", "abandoned") in [(s.branch.name, s.branch.status) for s in selection.slices]
 
 
-def test_a_branch_that_has_nothing_of_its_own_is_there_too(repository):
+def test_a_branch_without_messages_of_its_own_is_selected_too(repository):
     drawn = history(repository, "main: a", "empty@a:")
     assert words(repository, "conv-001", drawn, all_branches=True) == [("main", "a"), ("empty", "")]
 
@@ -79,7 +79,7 @@ def test_both_sides_of_a_merge_come_before_it(repository):
     assert selection.parents_of(list(selection.heads)[-1]) == [drawn.ids["b"], drawn.ids["c"]]
 
 
-def test_a_message_at_two_places_is_counted_once(repository):
+def test_a_message_with_two_commits_is_counted_once(repository):
     drawn = history(repository, "main: a b", "fix@a:")
     copied = message("c", "copied")
     first = put(repository, "main", drawn.oids["b"], copied)
@@ -96,7 +96,7 @@ def test_an_empty_conversation_has_a_root_and_no_messages(repository):
     assert (selection.size, selection.root) == (0, list_branch_tips(repository, "conv-001")["main"])
 
 
-def test_what_cannot_be_found_is_refused(repository):
+def test_an_unknown_or_ambiguous_revision_is_refused(repository):
     history(repository, "main: a", "fix: b", "fit: c")
     with pytest.raises(NotFound, match="there is no conversation 'conv-7'"):
         select_messages(repository, "conv-7", all_branches=False)
@@ -104,7 +104,7 @@ def test_what_cannot_be_found_is_refused(repository):
         select_messages(repository, "conv-001/fi", all_branches=False)
 
 
-def test_other_conversations_stay_out(repository):
+def test_messages_of_other_conversations_are_not_selected(repository):
     history(repository, "main: a")
     history(repository, "main: b")
     say(repository, "conv-002", "c")

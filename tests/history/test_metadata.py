@@ -116,7 +116,7 @@ def test_damaged_metadata_of_a_branch_are_said_to_be_so(repository, data):
 
 
 def test_metadata_that_are_no_commit_are_said_to_be_so(repository):
-    with pytest.raises(Corrupt, match="should be a commit"):
+    with pytest.raises(Corrupt, match="is not a commit"):
         read_metadata_at(repository, repository.write(BLOB, b"x"))
     with pytest.raises(NotFound, match="is not in the store"):
         read_metadata_at(repository, EMPTY_TREE[::-1])

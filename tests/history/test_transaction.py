@@ -171,7 +171,7 @@ def test_an_operation_whose_refs_moved_meanwhile_is_refused(busy):
     """Every ref move is a compare-and-swap."""
     tip = refs(busy)["refs/heads/conv-001/main"]
     wrong = RefChange("refs/heads/conv-001/main", refs(busy)["refs/heads/conv-001/fix"], tip)
-    with exclusive_write(busy), pytest.raises(Busy, match="conv-001/main was moved by somebody else"):
+    with exclusive_write(busy), pytest.raises(Busy, match="conv-001/main was moved by another process"):
         record_operation(busy, "test", "test", [wrong])
     assert refs(busy)["refs/heads/conv-001/main"] == tip
 
@@ -190,7 +190,7 @@ def test_operation_ids_are_fresh():
 
 def test_names_that_collide_are_refused_before_anything_is_recorded(busy):
     before = view(busy)
-    with pytest.raises(Invalid, match="cannot stand beside"):
+    with pytest.raises(Invalid, match="cannot exist together with"):
         branch(busy, "conv-001", name="main/x")
     assert view(busy) == before
 

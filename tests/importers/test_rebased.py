@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.rebase import Rebased, rebase
+from scopes.conversation.rebase import rebase
 from scopes.conversation.undo import undo
 from scopes.history.revparse import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
+from scopes.merge.sequencer import Replayed
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.importers.toy import Toy, session_records, write_transcript
@@ -38,7 +39,7 @@ def beside(repository):
 def test_tracking_refs_stay_where_the_source_stands(repository):
     before = repository.list_refs(TRACKING)
     done = rebase(repository, "conv-001", branch=beside(repository), onto="main")
-    assert isinstance(done, Rebased)
+    assert isinstance(done, Replayed)
     assert repository.list_refs(TRACKING) == before
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import Conflicted, UpToDate, merge
-from scopes.conversation.merge_continue import abort_merge
+from scopes.conversation.merge import MergeConflicted, UpToDate, abort_merge, merge
 from scopes.conversation.undo import undo
 from scopes.history.revparse import list_branch_tips
 from scopes.merge.divergence import state_of
@@ -82,8 +81,8 @@ def test_both_directions_have_equal_conflicts_and_equal_state(repository, below,
     assert [(c.type, c.key, c.id, c.status) for c in one.conflicts] == [
         (c.type, c.key, c.id, c.status) for c in two.conflicts
     ]
-    assert isinstance(one, Conflicted) == isinstance(two, Conflicted)
-    if not isinstance(one, Conflicted):
+    assert isinstance(one, MergeConflicted) == isinstance(two, MergeConflicted)
+    if not isinstance(one, MergeConflicted):
         assert states(repository, first, main) == states(repository, second, fix)
     assert_sound(repository)
 
@@ -95,7 +94,7 @@ def test_a_merge_stops_exactly_where_both_sides_end_with_different_outcomes(repo
     expected = contested(below, above)
     done = merge(repository, conversation, "fix", target="main")
     assert {c.key for c in done.conflicts if c.status != "resolved"} == expected
-    assert isinstance(done, Conflicted) == bool(expected)
+    assert isinstance(done, MergeConflicted) == bool(expected)
 
 
 def contested(below, above):
@@ -139,7 +138,7 @@ def test_what_was_merged_is_up_to_date_and_undo_restores_every_ref(repository, b
     conversation = draw_history(repository, below, above)
     before = view(repository)
     done = merge(repository, conversation, "fix", target="main")
-    if isinstance(done, Conflicted):
+    if isinstance(done, MergeConflicted):
         abort_merge(repository, conversation)
         assert without_meta(view(repository)) == without_meta(before)
         undo(repository)
@@ -184,5 +183,5 @@ def test_a_criss_cross_of_merges_agrees_both_ways(repository, below, above, afte
         outcomes.append((merge(repository, conversation, source, target=target), conversation, target))
     (one, first, main), (two, second, fix) = outcomes
     assert [(c.type, c.key, c.id) for c in one.conflicts] == [(c.type, c.key, c.id) for c in two.conflicts]
-    if not isinstance(one, Conflicted):
+    if not isinstance(one, MergeConflicted):
         assert states(repository, first, main) == states(repository, second, fix)

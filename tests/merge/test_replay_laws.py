@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.log import log
-from scopes.conversation.rebase import RebaseConflicted, RebaseUpToDate, rebase
-from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
+from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revparse import list_branch_tips
+from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
 from tests.conversation.stores import make_store, refs
 from tests.support.disagreeing import decide
 from tests.support.history import history, say
@@ -69,7 +69,7 @@ def said(repository, where):
 
 def finish(repository, outcome, resume):
     """Go on until nothing is open any more."""
-    while isinstance(outcome, RebaseConflicted):
+    while isinstance(outcome, ReplayConflicted):
         for conflict in outcome.conflicts if resume is continue_rebase else ():
             if conflict.status == "open":
                 resolve_conflict(repository, "conv-001", conflict.id, take="source", author="erin")
@@ -97,7 +97,7 @@ def test_a_rebase_onto_its_own_base_is_the_identity(theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, [], theirs)
         before = repository.list_refs()
-        assert isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), RebaseUpToDate)
+        assert isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), ReplayUpToDate)
         assert repository.list_refs() == before
 
 
@@ -119,7 +119,7 @@ def test_a_stopped_rebase_that_is_given_up_leaves_every_branch_where_it_was(ours
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         before = list_branch_tips(repository, "conv-001")
-        assume(isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), RebaseConflicted))
+        assume(isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), ReplayConflicted))
         abort_rebase(repository, "conv-001")
         assert list_branch_tips(repository, "conv-001") == before
 
@@ -131,7 +131,7 @@ def test_what_is_skipped_is_all_that_is_missing(ours, theirs):
         repository = drawn(directory, ours, theirs)
         own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
         outcome, skipped = rebase(repository, "conv-001", branch="fix", onto="main"), []
-        while isinstance(outcome, RebaseConflicted):
+        while isinstance(outcome, ReplayConflicted):
             skipped.append(outcome.stopped)
             outcome = skip_rebase(repository, "conv-001")
         kept = [identity for identity, _ in said(repository, "conv-001/fix") if identity in own]
@@ -183,7 +183,7 @@ clock.read_clock = lambda: next(seconds)
 clock.random_bytes = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
 from tests.merge.test_replay_laws import drawn, finish
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rebase_continue import continue_rebase
+from scopes.conversation.rebase import continue_rebase
 talk = ["decide jwt", "method", "file", "reply", "retract", "plain"]
 repository = drawn(sys.argv[1], [("carol", t) for t in talk], [("dave", t.replace("jwt", "x")) for t in talk])
 print(finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), continue_rebase).tip)

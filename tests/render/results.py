@@ -18,8 +18,6 @@ from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
-from scopes.conversation.cherry_pick import CherryPickConflicted, CherryPicked, CherryPickUpToDate
-from scopes.conversation.cherry_pick_continue import CherryPickAborted
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -32,12 +30,9 @@ from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.merge import Conflicted, FastForwarded, Merged, UpToDate
-from scopes.conversation.merge_continue import MergeAborted
+from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
-from scopes.conversation.rebase import RebaseConflicted, Rebased, RebaseUpToDate
-from scopes.conversation.rebase_continue import RebaseAborted
 from scopes.conversation.rename import Renamed
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
@@ -66,6 +61,7 @@ from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.replay import Rewrite
+from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.codec import encode
 from scopes.model.conflict import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -391,8 +387,8 @@ CONFLICT_ROWS = tuple(
 )
 SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
-REBASE = {"conversation": CONVERSATION, "source": SECURITY, "onto": "main"}
-PICKED = {"conversation": CONVERSATION, "target": "main"}
+REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
+PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
 STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
     "these branches keep the former messages: idea", f"move one along: scopes conv rebase {CONVERSATION} --branch idea"
@@ -645,35 +641,35 @@ SAMPLES = {
             message=message_id("joined"),
         ),
         "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(SETTLED,), dry_run=True),
-        "conflict": Conflicted(
+        "conflict": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, SETTLED),
             operation=OPERATION,
         ),
-        "conflict-foreseen": Conflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
-        "many-conflicts": Conflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
+        "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "rebase": {
-        "up-to-date": RebaseUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
-        "rebased": Rebased(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Rebased(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
-        "rebased-foreseen": Rebased(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
-        "many-foreseen": Rebased(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
-        "conflict": RebaseConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-foreseen": RebaseConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
-        "many-conflicts": RebaseConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
-        "aborted": RebaseAborted(
-            conversation=CONVERSATION, source=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
+        "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
+        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
+        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
+        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
+        "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
+        "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
+        "aborted": ReplayAborted(
+            kind="rebase", conversation=CONVERSATION, moved_branch=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
     },
     "cherry_pick": {
-        "up-to-date": CherryPickUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": CherryPicked(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
-        "picked-foreseen": CherryPicked(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
-        "conflict": CherryPickConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-foreseen": CherryPickConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
-        "aborted": CherryPickAborted(
-            conversation=CONVERSATION, target="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
+        "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
+        "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
+        "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "aborted": ReplayAborted(
+            kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
     },
     "files": {
@@ -790,7 +786,7 @@ SAMPLES = {
             path="/s.git", conversations=2, branches=3, messages=9,
             findings=(
                 Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),
-                Finding("warning", "conv-002/main", "no operation made it: a git command did"),
+                Finding("warning", "conv-002/main", "no operation created it: a git command did"),
             ),
         ),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),

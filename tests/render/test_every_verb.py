@@ -26,8 +26,7 @@ from scopes.conversation.gc import gc
 from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_continue import continue_merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title

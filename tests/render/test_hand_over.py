@@ -78,7 +78,7 @@ def test_a_terminal_shows_nothing_that_acts_on_it(payload):
 
 
 def test_a_terminal_shows_no_bytes_that_are_no_text():
-    with pytest.raises(Refused, match="these bytes are no text") as refusal:
+    with pytest.raises(Refused, match="the document is not text") as refusal:
         seen(b"\xff\xfe")
     assert refusal.value.hint == "write them to a file with --output, or into a pipe"
 

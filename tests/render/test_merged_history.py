@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.log import log
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_continue import continue_merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.show import show
 from scopes.render.mermaid_view import as_mermaid

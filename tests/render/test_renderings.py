@@ -18,6 +18,7 @@ import scopes.conversation
 import scopes.exporters
 import scopes.importers
 import scopes.memory
+import scopes.merge
 import scopes.search
 import scopes.tokens
 from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
@@ -34,6 +35,7 @@ MODULES = [
         scopes.conversation,
         scopes.exporters,
         scopes.importers,
+        scopes.merge,
         scopes.memory,
         scopes.search,
         scopes.tokens,

@@ -110,7 +110,7 @@ def test_rows_split_back_into_as_many_rows_and_cells_as_went_in(rows):
 
 def test_what_is_no_data_goes_beside_it_or_to_a_person():
     notes = []
-    assert said(lambda v: v.aside("3 more"), beside=notes.append) + said(lambda v: v.aside("3 more")) == ""
+    assert said(lambda v: v.aside("3 more"), write_note=notes.append) + said(lambda v: v.aside("3 more")) == ""
     assert notes == ["3 more"]
     pieces = []
     TerminalView(pieces.append, width=80, colour=False).aside("3 more")

@@ -179,7 +179,7 @@ def test_a_disk_without_inodes_is_a_full_disk(small_disk):
 def test_a_store_that_finds_no_room_at_all_is_not_made(small_disk):
     place = small_disk("size=16k")
     said = run(outcome('create_store(path)\nprint("made")'), os.path.join(place, "store.git"))
-    refused(said, "cannot make a store", "the disk is full")
+    refused(said, "cannot create a store", "the disk is full")
     assert os.listdir(place) == []
 
 

@@ -97,7 +97,7 @@ def test_a_whole_number_is_read(repository):
 
 def test_a_value_that_is_no_utf_8_is_named(repository):
     config = at_store(repository, "[scopes]\n\tauthor = J\udcf6rg\n")
-    with pytest.raises(Corrupt, match=r"the setting scopes\.author is no text in UTF-8"):
+    with pytest.raises(Corrupt, match=r"the setting scopes\.author is not UTF-8 text"):
         config.find("scopes.author")
     assert "scopes.author" not in [setting.key for setting in config.walk()]
 
@@ -147,6 +147,6 @@ def test_our_keys_are_accepted(key):
     "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.x", "alias.x"]
 )
 def test_other_keys_are_refused_with_a_list_of_ours(key):
-    with pytest.raises(Invalid, match="is no setting of scopes") as caught:
+    with pytest.raises(Invalid, match="is not a setting of scopes") as caught:
         check_key(key)
     assert "scopes.author" in caught.value.hint

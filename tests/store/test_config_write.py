@@ -66,7 +66,7 @@ def test_the_file_is_synced_before_the_command_says_so(repository, monkeypatch):
 def test_a_disk_that_confirms_nothing_leaves_the_setting_and_says_so(repository, monkeypatch):
     """P2: a failure is never silent about what happened all the same."""
     monkeypatch.setattr(config_write, "sync", lambda path: os.stat(path + "/gone"))
-    with pytest.raises(Inaccessible, match="was recorded"):
+    with pytest.raises(Inaccessible, match="was written, but could not be synced"):
         write(repository, "carol")
     assert open_store(repository).config.find("scopes.author") == "carol"
 

@@ -188,7 +188,7 @@ def test_a_branch_that_vanished_from_packed_refs_is_named_though_git_is_content(
     write_bytes(path, b"\n".join(kept))
     git(repository, "fsck", "--strict")
     ((severity, _, problem, cure),) = [finding for finding in findings(repository) if finding[1] == "conv-001/main"]
-    assert (severity, problem) == ("error", "it is gone, and no operation removed it")
+    assert (severity, problem) == ("error", "it is missing, and no operation deleted it")
     assert os.system(cure) == 0
     assert open_store(repository).find_ref(MAIN) == tip
 
@@ -201,9 +201,10 @@ def test_a_ref_that_came_from_nowhere_is_named(repository, name):
     head, *lines = read_bytes(path).decode().splitlines(keepends=True)
     lines.append(f"{repository.find_ref(MAIN)} {name}\n")
     write_bytes(path, "".join([head, *sorted(lines, key=lambda line: line[41:])]).encode())
-    assert (name.removeprefix("refs/heads/"), "nothing tells where it comes from: is packed-refs damaged?") in problems(
-        repository
-    )
+    assert (
+        name.removeprefix("refs/heads/"),
+        "it has no reflog and no operation created it: is packed-refs damaged?",
+    ) in problems(repository)
 
 
 def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
@@ -211,13 +212,13 @@ def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
     git(repository, "pack-refs", "--all")
     head, *lines = read_bytes(path).splitlines(keepends=True)
     write_bytes(path, b"".join([head, *lines[::-1]]))
-    assert any("packed-refs is out of order" in problem for _, problem in problems(repository))
+    assert any("packed-refs is not sorted" in problem for _, problem in problems(repository))
 
 
 def test_packed_refs_that_are_gone_altogether_are_every_ref_gone(repository):
     git(repository, "pack-refs", "--all")
     os.unlink(f"{repository.path}/packed-refs")
-    gone = {where for where, problem in problems(repository) if "it is gone" in problem}
+    gone = {where for where, problem in problems(repository) if "it is missing" in problem}
     assert {"conv-001/main", "conv-001/side"} <= gone
 
 
@@ -227,7 +228,7 @@ def test_a_vanished_branch_is_found_after_the_log_was_let_go(repository):
         expire(repository, 2**63)
     assert findings(repository) == []
     os.unlink(f"{repository.path}/{SIDE}")
-    assert ("conv-001/side", "it is gone, and no operation removed it") in problems(repository)
+    assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
 def test_a_missing_symbolic_ref_is_named_with_a_cure_that_works(repository):
@@ -243,7 +244,7 @@ def test_a_missing_symbolic_ref_is_named_with_a_cure_that_works(repository):
 def test_a_ref_that_was_turned_back_is_named(repository):
     """D43: a file restored from yesterday's backup."""
     write_bytes(f"{repository.path}/{MAIN}", git(repository, "rev-parse", f"{MAIN}~2").encode())
-    assert ("conv-001/main", "it does not stand where its reflog says") in problems(repository)
+    assert ("conv-001/main", "it differs from the last value in its reflog") in problems(repository)
 
 
 def test_a_ref_to_nothing_is_named(repository):
@@ -257,10 +258,12 @@ def test_a_ref_to_nothing_is_named(repository):
 def test_a_branch_that_git_made_is_a_warning_and_one_that_git_deleted_an_error(repository):
     """D43."""
     git(repository, "update-ref", "refs/heads/conv-001/byhand", MAIN)
-    assert findings(repository) == [("warning", "conv-001/byhand", "no operation made it: a git command did", "None")]
+    assert findings(repository) == [
+        ("warning", "conv-001/byhand", "no operation created it: a git command did", "None")
+    ]
     assert verify(open_store(repository)).sound
     git(repository, "update-ref", "-d", SIDE)
-    assert ("conv-001/side", "it is gone, and no operation removed it") in problems(repository)
+    assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
 def test_a_tag_that_git_made_is_no_defect(repository):
@@ -274,7 +277,7 @@ def test_a_tag_that_git_made_is_no_defect(repository):
 def test_a_log_that_is_gone_is_named(repository):
     """D41: nothing else is lost with it."""
     os.unlink(f"{repository.path}/{refs.OPERATIONS}")
-    assert (refs.OPERATIONS, "it is gone, and no operation removed it") in problems(repository)
+    assert (refs.OPERATIONS, "it is missing, and no operation deleted it") in problems(repository)
 
 
 def test_a_log_that_breaks_off_is_named(repository):
@@ -307,8 +310,8 @@ def test_a_store_copied_in_the_middle_of_an_operation_shows_no_false_alarm(repos
         (
             "warning",
             refs.PENDING,
-            "an operation is committed, and its refs still have to move",
-            "the next command that writes finishes it",
+            "an operation is committed, but not all of its refs are moved",
+            "the next command that writes will finish it",
         )
     ]
 

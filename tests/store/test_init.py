@@ -92,14 +92,14 @@ def test_whatever_is_there_already_is_left_alone(tmp_path):
     os.symlink(tmp_path / "nowhere", tmp_path / "link")
     before = files_of(str(tmp_path))
     for name in ("file", "full", "project", "link"):
-        with pytest.raises(Invalid, match="exists and is no scopes store"):
+        with pytest.raises(Invalid, match="exists and is not a scopes store"):
             create_store(str(tmp_path / name))
     assert files_of(str(tmp_path)) == before
 
 
 def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path):
     write_bytes(tmp_path / "file", b"")
-    with pytest.raises(Inaccessible, match="cannot make a store"):
+    with pytest.raises(Inaccessible, match="cannot create a store"):
         create_store(str(tmp_path / "file" / "store.git"))
     assert os.listdir(tmp_path) == ["file"]
 

@@ -97,5 +97,5 @@ def test_a_commit_that_is_no_record_at_all_is_damage(repository):
     empty = format_commit(tree=EMPTY_TREE, parents=[], author=CAROL, time=NOON, subject="x", trailers=[])
     for oid in (write_message(repository, "one"), repository.write(COMMIT, empty)):
         git(repository, "update-ref", refs.OPERATIONS, oid)
-        with pytest.raises(Corrupt, match="should be an operation"):
+        with pytest.raises(Corrupt, match="is not an operation"):
             list(walk_operations(repository))

@@ -184,7 +184,7 @@ def test_a_marker_that_cannot_be_read_stops_writers_and_is_named(repository, mar
 def test_a_marker_that_is_no_operation_stops_writers(repository):
     (tip,) = make_branch(repository, "one")
     git(repository, "update-ref", refs.PENDING, write_message(repository, "other"))
-    with pytest.raises(Corrupt, match="should be an operation"), exclusive_write(open_store(repository)):
+    with pytest.raises(Corrupt, match="is not an operation"), exclusive_write(open_store(repository)):
         pass
     assert repository.raw_ref(MAIN) == tip
 

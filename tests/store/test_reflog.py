@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.store.reflog import NOTHING, RefMove, find_value_at, list_logged_refs, walk_moves
+from scopes.store.reflog import NULL_OID, RefMove, find_value_at, list_logged_refs, walk_moves
 from scopes.store.transaction import append
 from tests.support.store import HEADS, MAIN, git, make_branch, move, write_bytes, write_chain, write_message
 
@@ -33,7 +33,7 @@ def test_every_move_of_a_ref_is_remembered_newest_first(repository):
     assert [(m.old, m.new, m.reason) for m in seen] == [
         (two, three, "test: of a test"),
         (one, two, "append: two"),
-        (NOTHING, one, "test: of a test"),
+        (NULL_OID, one, "test: of a test"),
     ]
     shown = git(repository, "reflog", "show", "--format=%H %gs", MAIN).splitlines()
     assert shown == [f"{m.new} {m.reason}" for m in seen]
@@ -55,17 +55,17 @@ def test_a_ref_without_a_reflog_has_no_moves(repository):
 )
 def test_the_value_at_a_moment_is_what_it_was_moved_to_last(repository, log, seconds, value):
     """`conv-001@{2 hours ago}`."""
-    log(line(NOTHING, ONE, 100), line(ONE, TWO, 200))
+    log(line(NULL_OID, ONE, 100), line(ONE, TWO, 200))
     assert find_value_at(repository, MAIN, seconds) == value
 
 
 def test_two_moves_in_one_second_give_the_later(repository, log):
-    log(line(NOTHING, ONE, 100), line(ONE, TWO, 100))
+    log(line(NULL_OID, ONE, 100), line(ONE, TWO, 100))
     assert find_value_at(repository, MAIN, 100) == TWO
 
 
 def test_a_moment_at_which_the_branch_was_deleted_has_no_value(repository, log):
-    log(line(NOTHING, ONE, 100), line(ONE, NOTHING, 200), line(NOTHING, TWO, 300))
+    log(line(NULL_OID, ONE, 100), line(ONE, NULL_OID, 200), line(NULL_OID, TWO, 300))
     assert [find_value_at(repository, MAIN, at) for at in (150, 250, 350)] == [ONE, None, TWO]
 
 
@@ -75,7 +75,7 @@ def test_a_moment_at_which_the_branch_was_deleted_has_no_value(repository, log):
 )
 def test_a_damaged_line_is_passed_over(repository, log, damage):
     """D38: a torn last line is what a power cut leaves."""
-    log(line(NOTHING, ONE, 100), damage)
+    log(line(NULL_OID, ONE, 100), damage)
     assert [m.new for m in walk_moves(repository, MAIN)] == [ONE]
 
 

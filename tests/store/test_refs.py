@@ -1,4 +1,4 @@
-"""The naming scheme: every name apart from every other, and names that cannot stand beside each other on some disk."""
+"""The naming scheme: every name apart from every other, and names that cannot exist together with each other on some disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ref_names = st.lists(components, min_size=1, max_size=3).map(lambda parts: "refs
 
 
 def check(existing, *added):
-    refs.check_side_by_side([refs.HEADS + name for name in existing], [refs.HEADS + name for name in added])
+    refs.check_name_conflicts([refs.HEADS + name for name in existing], [refs.HEADS + name for name in added])
 
 
 def test_every_kind_of_ref_has_its_own_place():
@@ -38,7 +38,7 @@ def test_every_kind_of_ref_has_its_own_place():
         "refs/scopes/operations",
         "refs/scopes/pending",
     }
-    refs.check_side_by_side([], names)
+    refs.check_name_conflicts([], names)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_names_that_pass_can_be_files_of_one_directory_whatever_their_case(tmp_p
     """The model: a disk that folds case, on which every name must come back as it was written."""
     *existing, added = names
     try:
-        refs.check_side_by_side([], existing)
-        refs.check_side_by_side(existing, [added])
+        refs.check_name_conflicts([], existing)
+        refs.check_name_conflicts(existing, [added])
     except Invalid:
         return
     folded = [name.casefold().split("/") for name in names]
@@ -143,6 +143,6 @@ def test_git_refuses_the_same_directories_against_files(repository, first, secon
 
 def test_neighbours_name_the_ref_that_is_in_the_way():
     found = refs.RefNameConflicts(["Fork", "a/b"])
-    assert [found.find_in_the_way(name) for name in ("fork/x", "A/c", "a", "b")] == ["Fork", "a/b", "a/b", None]
+    assert [found.find(name) for name in ("fork/x", "A/c", "a", "b")] == ["Fork", "a/b", "a/b", None]
     found.add("b/c")
-    assert found.find_in_the_way("b") == "b/c"
+    assert found.find("b") == "b/c"

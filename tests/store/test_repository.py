@@ -56,7 +56,7 @@ def test_another_repository_is_no_store(tmp_path):
     """D43: nobody's working repository is taken for a store of ours."""
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
     for path in (tmp_path / "project", tmp_path / "project" / ".git"):
-        with pytest.raises(Corrupt, match="is no scopes store"):
+        with pytest.raises(Corrupt, match="is not a scopes store"):
             open_repository(str(path))
 
 
@@ -133,11 +133,11 @@ def test_a_tag_made_with_plain_git_is_an_object_too(repository):
 
 def test_an_object_of_another_kind_is_damage(repository):
     blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
-    with pytest.raises(Corrupt, match="should be a commit"):
+    with pytest.raises(Corrupt, match="is not a commit"):
         read_commit(repository, tree)
-    with pytest.raises(Corrupt, match="should be a tree"):
+    with pytest.raises(Corrupt, match="is not a tree"):
         read_tree(repository, blob)
-    with pytest.raises(Corrupt, match="should be an operation"):
+    with pytest.raises(Corrupt, match="is not an operation"):
         read_operation(repository, write_message(repository, "one"))
 
 
@@ -146,7 +146,7 @@ def test_an_object_of_another_kind_is_damage(repository):
 )
 def test_an_id_that_is_none_is_damage_and_no_path(repository, oid):
     """A commit from outside may name anything as its tree."""
-    with pytest.raises(Corrupt, match=r"should be the id of an object|is damaged"):
+    with pytest.raises(Corrupt, match=r"is not an object id|is damaged"):
         repository.read(Oid(oid))
 
 

@@ -294,7 +294,7 @@ def test_an_operation_on_what_has_moved_is_refused_and_changes_nothing(repositor
     move(repository, (MAIN, None, two))
     before = state_of(repository)
     for wrong in ((MAIN, one, two), (MAIN, None, one), (HEADS + "gone", one, two), (HEADS + "gone", one, None)):
-        with pytest.raises(Busy, match="was moved by somebody else"):
+        with pytest.raises(Busy, match="was moved by another process"):
             move(repository, (HEADS + "other", None, one), wrong)
         assert state_of(repository) == before
         assert repository.raw_ref(refs.PENDING) is None
@@ -305,7 +305,7 @@ def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(re
     """A5, storage pitfall 10."""
     (tip,) = make_branch(repository, "one")
     before = state_of(repository)
-    with pytest.raises(Invalid, match="cannot stand beside"):
+    with pytest.raises(Invalid, match="cannot exist together with"):
         move(repository, (HEADS + "other", None, tip), (HEADS + name, None, tip))
     assert state_of(repository) == before
 
@@ -315,7 +315,7 @@ def test_a_name_that_git_refuses_is_refused_before_the_commit_point(repository, 
     """Behind it, every later writer would fail to roll the operation forward."""
     (tip,) = make_branch(repository, "one")
     before = state_of(repository)
-    with pytest.raises(Invalid, match="no name that git takes"):
+    with pytest.raises(Invalid, match="not a name that git accepts"):
         move(repository, (HEADS + "other", None, tip), (HEADS + name, None, tip))
     assert (state_of(repository), repository.raw_ref(refs.PENDING)) == (before, None)
 
@@ -359,21 +359,21 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
 def test_a_failure_after_the_move_is_a_success_when_the_disk_confirms_it(repository, monkeypatch):
     """F57: the ref stands there, but the sync of its directory failed."""
     (tip,) = make_branch(repository, "one")
-    transaction._settle(repository, MAIN, tip, OSError("sync"))
+    transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
 
     def fail(path):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(transaction, "sync", fail)
     with pytest.raises(Inaccessible, match=f"conv-001/main was recorded as {tip}, but") as caught:
-        transaction._settle(repository, MAIN, tip, OSError("sync"))
+        transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
     assert "do not repeat" in caught.value.hint
 
 
 def test_a_failure_before_the_move_says_that_nothing_moved(repository):
     make_branch(repository, "one")
     with pytest.raises(Inaccessible, match="cannot move conv-001/main: Input/output error"):
-        transaction._settle(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))
+        transaction._check_failed_move(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))
 
 
 # The model: a dictionary of refs

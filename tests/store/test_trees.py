@@ -145,7 +145,7 @@ def test_a_missing_part_is_not_found_and_another_kind_is_damage(repository):
     missing = repository.write(TREE, format_tree([Entry("a", Oid("1" * 40), is_tree=True)]))
     with pytest.raises(NotFound):
         find_blob(repository, missing, "a/b")
-    with pytest.raises(Corrupt, match="should be a blob"):
+    with pytest.raises(Corrupt, match="is not a blob"):
         read_blob(repository, missing)
 
 

@@ -7,12 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from scopes.context.count import count_conversation
-from scopes.conversation.new import new
-from scopes.tokens.choose import TokenizerChoice
 from scopes.tokens.count_cache import FILE, CachingTokenizer, CountCache
-from tests.context.building import built, put, talk
-from tests.support.history import say
 
 
 class Counting:
@@ -31,26 +26,6 @@ class Counting:
     def count(self, text):
         self.calls += 1
         return len(text)
-
-
-class Refusing:
-    """A tokenizer whose encoding must not be loaded."""
-
-    method = "exact"
-
-    def __init__(self, name):
-        self.name = name
-
-    def prepare(self, texts):
-        """Accept texts without counting them."""
-
-    def count(self, text):
-        raise AssertionError(f"{text!r} was counted again")
-
-
-def delete_contexts(tmp_path):
-    for entry in (tmp_path / "cache" / "contexts").iterdir():
-        entry.unlink()
 
 
 @pytest.fixture
@@ -122,24 +97,3 @@ def test_a_cache_that_cannot_be_written_is_ignored(tmp_path, make_tokenizer):
     tokenizer, cache, _ = make_tokenizer(tmp_path / "file")
     assert tokenizer.count("one") == 3
     cache.save()
-
-
-@pytest.mark.parametrize("options", [{}, {"task": "session cookie", "explain": True}, {"max_tokens": 600}])
-def test_an_unchanged_history_is_counted_without_the_encoding(repository, exact, tmp_path, options):
-    """S1-30: a context of the same messages needs no encoding, even if the cache of contexts was deleted."""
-    new(repository)
-    talk(repository, 30)
-    put(tmp_path, "auth.py", "import session\n")
-    say(repository, "conv-001", "changed", files=[{"path": "auth.py", "op": "edit"}])
-    first = built(repository, exact, tmp_path, **options)
-    delete_contexts(tmp_path)
-    again = built(repository, TokenizerChoice(Refusing(exact.tokenizer.name), ()), tmp_path, **options)
-    assert (again.formatted_history, again.tokens_used) == (first.formatted_history, first.tokens_used)
-
-
-def test_an_unchanged_conversation_is_counted_without_the_encoding(repository, exact, tmp_path):
-    new(repository)
-    talk(repository, 5)
-    first = count_conversation(repository, "conv-001", exact, str(tmp_path))
-    refusing = TokenizerChoice(Refusing(exact.tokenizer.name), ())
-    assert count_conversation(repository, "conv-001", refusing, str(tmp_path)) == first

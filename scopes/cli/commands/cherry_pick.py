@@ -9,8 +9,8 @@ import typer
 from scopes.cli.arguments import ConversationOrBranch, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
+from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
 from scopes.conversation.cherry_pick import cherry_pick as run_cherry_pick
-from scopes.conversation.cherry_pick_continue import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
 
 
 def cherry_pick(

@@ -7,7 +7,7 @@ import typer
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
-from scopes.memory.compact import compact as append_compaction
+from scopes.memory.compact import compact as run_compact
 from scopes.memory.summarize import DEFAULT_RATIO
 
 
@@ -33,7 +33,7 @@ def compact(
     invocation: Invocation = context.obj
     ratio = DEFAULT_RATIO if ratio is None else ratio
     tokenizer = tokenizer_for(invocation, None, strict=False).tokenizer
-    result = append_compaction(
+    result = run_compact(
         invocation.repository(),
         conversation,
         tokenizer,

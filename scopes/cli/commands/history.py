@@ -10,7 +10,7 @@ from scopes.cli.arguments import ConversationOrBranch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
-from scopes.context.history_block import history as write
+from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
 
 
@@ -20,10 +20,10 @@ def history(
     for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
-        int, typer.Option("-n", "--history-messages", metavar="N", help="At most so many messages")
+        int, typer.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
     ] = DEFAULT_MESSAGES,
     max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens")
+        int, typer.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
     ] = DEFAULT_TOKENS,
     tools: Annotated[
         str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
@@ -53,4 +53,4 @@ def history(
         where=conversation, last=last, max_tokens=max_tokens, tools=tools, preview=preview, with_memory=with_memory
     )
     tokenizer = tokenizer_for(invocation, model, strict=strict)
-    return invocation.show(write(invocation.repository(), request, tokenizer))
+    return invocation.show(run_history(invocation.repository(), request, tokenizer))

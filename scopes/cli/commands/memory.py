@@ -12,7 +12,7 @@ from scopes.cli.invocation import Invocation
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
-from scopes.memory.context import context as write_context
+from scopes.memory.context import context as run_context
 from scopes.memory.entry import DEFAULT_IMPORTANCE
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
@@ -182,7 +182,7 @@ def memory_context(
     """
     invocation: Invocation = context.obj
     return invocation.show(
-        write_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent)
+        run_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent)
     )
 
 

@@ -8,8 +8,8 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
+from scopes.conversation.merge import abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
-from scopes.conversation.merge_continue import abort_merge, continue_merge
 from scopes.errors import Invalid
 
 
@@ -69,7 +69,7 @@ def merge(
     if continue_:
         return invocation.show(continue_merge(invocation.repository(), conversation, branch))
     if abort:
-        return invocation.show(abort_merge(invocation.repository(), conversation, branch, "merge"))
+        return invocation.show(abort_merge(invocation.repository(), conversation, branch))
     return invocation.show(
         run_merge(
             invocation.repository(),

@@ -9,8 +9,8 @@ import typer
 from scopes.cli.arguments import ConversationOrBranch, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
+from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
 from scopes.conversation.rebase import rebase as run_rebase
-from scopes.conversation.rebase_continue import abort_rebase, continue_rebase, skip_rebase
 
 
 def rebase(

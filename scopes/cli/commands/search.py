@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
 from scopes.render.progress import progress
-from scopes.search.search import search as find
+from scopes.search.search import search as run_search
 
 
 def search(
@@ -56,7 +56,7 @@ def search(
     """
     invocation: Invocation = context.obj
     with progress(invocation.output(), "indexing messages") as on_progress:
-        found = find(
+        found = run_search(
             invocation.repository(),
             query,
             index_directory=invocation.index_directory,

@@ -12,7 +12,7 @@ from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Invalid
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import DEFAULT_RATIO
-from scopes.memory.summarize import summarize as append_summary
+from scopes.memory.summarize import summarize as run_summarize
 
 
 def summarize(
@@ -43,7 +43,7 @@ def summarize(
         return invocation.show(list_summaries(invocation.repository(), conversation))
     ratio = DEFAULT_RATIO if ratio is None else ratio
     tokenizer = tokenizer_for(invocation, None, strict=False).tokenizer
-    result = append_summary(
+    result = run_summarize(
         invocation.repository(),
         conversation,
         tokenizer,

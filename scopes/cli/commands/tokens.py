@@ -1,4 +1,4 @@
-"""`scopes tokens count`."""
+"""`scopes tokens count`, `tokens fetch` and `tokens status`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.cli.token_options import ModelName, Strict, cache_directory, rank_fi
 from scopes.context.count import count_conversation, count_text
 from scopes.tokens.encodings import DEFAULT_ENCODING
 from scopes.tokens.fetch import fetch_ranks
-from scopes.tokens.status import tokens_status as read_status
+from scopes.tokens.status import tokens_status as run_tokens_status
 
 
 def tokens_count(
@@ -74,4 +74,4 @@ def tokens_status(context: typer.Context) -> int:
       scopes tokens status --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(read_status(rank_file_paths(invocation)))
+    return invocation.show(run_tokens_status(rank_file_paths(invocation)))

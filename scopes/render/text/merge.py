@@ -11,8 +11,7 @@ from scopes.render.text.phrases import counted, identifier, write_hint, write_ou
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome
-    from scopes.conversation.merge_continue import MergeAborted
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
 
 _MOST = 20
 
@@ -50,7 +49,7 @@ def merged(result: Merged, view: View) -> None:
 
 
 @render_text.register
-def conflicted(result: Conflicted, view: View) -> None:
+def conflicted(result: MergeConflicted, view: View) -> None:
     """Say what both sides disagree on, and the three commands that lead out of it."""
     waiting = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
     if not view.terminal:
@@ -79,7 +78,7 @@ def aborted(result: MergeAborted, view: View) -> None:
     write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
-def _say_ways_out(result: Conflicted, first: str, view: View) -> None:
+def _say_ways_out(result: MergeConflicted, first: str, view: View) -> None:
     chosen = result.conversation
     view.line()
     write_hint(view, f"look at one:     scopes conflicts show {chosen} {first[:8]}")

@@ -9,8 +9,7 @@ from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import Conflicted, FastForwarded, Merged, MergeOutcome
-    from scopes.conversation.merge_continue import MergeAborted
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
 
 
 @to_wire.register
@@ -32,7 +31,7 @@ def merged(result: Merged) -> dict[str, object]:
 
 
 @to_wire.register
-def conflicted(result: Conflicted) -> dict[str, object]:
+def conflicted(result: MergeConflicted) -> dict[str, object]:
     """Say what has to be resolved, and on which branch."""
     return _outcome(result, "conflict") | {"resolution_required": True}
 
@@ -50,7 +49,7 @@ def aborted(result: MergeAborted) -> dict[str, object]:
 
 
 def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
-    """Lay out what every outcome has (S4-9)."""
+    """Return what every outcome has (S4-9)."""
     return known(
         kind="merge",
         result=word,

@@ -1,1 +1,1 @@
-"""Writing many objects at once as git packs, in bounded memory."""
+"""Write many objects at once as git packs, in bounded memory."""

@@ -1,4 +1,4 @@
-"""Writing very many objects: into packs of bounded memory instead of one file each, readable while they are made."""
+"""Write many objects into packs instead of one file each; they can be read before the pack is finished."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAPPED_BYTES = 8 << 20
 
 
 class BulkObjects:
-    """The objects of a store and of a pack in the making; nothing of the pack is in the store before it is finished."""
+    """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
 
     def __init__(self, repository: Repository, writer: PackWriter) -> None:
         self._repository = repository
@@ -27,21 +27,20 @@ class BulkObjects:
         return self._writer.find(oid) or self._repository.read(oid)
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Put an object into the pack, unless it is in the store already."""
+        """Add an object to the pack, unless it is already in the store."""
         return self._writer.write(kind, data)
 
 
 @contextmanager
 def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkObjects]:
-    """Collect objects; they are synced and in the store when the block ends, and nowhere when it fails.
+    """Collect objects and add them to the store, synced, at the end of the block; none of them if the block fails.
 
-    Without `keep` they are thrown away in any case: a dry run.
-
-    Hold the store's lock, and move refs only after the block. From then on this process has little of any pack in
-    memory at once: libgit2 else maps each whole, and looks into them for every ref that it moves.
+    Without `keep` they are discarded in any case: a dry run. Hold the lock of the store, and move refs only after the
+    block. This also limits how much of each pack libgit2 maps into the memory of this process from now on: by default
+    it maps whole packs, and it reads them for every ref that it moves.
 
     Raises:
-        Inaccessible: disk full, permission.
+        Inaccessible: disk full or permission denied.
     """
     pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
     directory = os.path.join(repository.path, "objects", "pack")

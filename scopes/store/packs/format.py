@@ -1,7 +1,7 @@
-"""The bytes of a pack and of its index, version 2, as git's format document `gitformat-pack` has them.
+"""Format the bytes of a pack and of its index, version 2 (git's format document `gitformat-pack`).
 
-What is in a pack is kept as one dictionary and two arrays, which take about 170 bytes of memory for an object. Nothing
-here touches a disk.
+The index of a pack is held in a dictionary and two arrays, about 170 bytes of memory for each object. Nothing here
+reads or writes files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from scopes.store.objects import BLOB, COMMIT, TREE
 
-LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # what the 31 bits of the offset table can say; the rest goes to a table of 64 bits
+LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # the largest offset in 31 bits; larger ones go into a table of 64-bit offsets
 
 _LEVEL = 4
 _TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
@@ -27,13 +27,13 @@ _LONG_OFFSET = 0x8000_0000
 
 
 def format_pack_header(count: int) -> bytes:
-    """Write the first 12 bytes of a pack of `count` objects."""
+    """Return the header of a pack of `count` objects, 12 bytes."""
     return struct.pack(">4sII", _PACK_MAGIC, _PACK_VERSION, count)
 
 
 def format_entry(kind: str, data: bytes) -> bytes:
-    """Write an object as it stands in a pack: type and length in a varint, then the deflated data."""
-    # Git keeps these bytes through an ordinary repack. At level 6, its default, chunks of imported files are 7 % and
+    """Format an object as an entry of a pack: a varint of type and length, then the deflated data."""
+    # An ordinary repack keeps these bytes. At level 6, its default, chunks of imported files are 7 % and
     # messages 2 % smaller, in twice and 1.3 times the time; at level 1 they are 19 % and 6 % larger, in 0.7 of it.
     size = len(data)
     byte = _TYPES[kind] << 4 | size & 0x0F
@@ -48,7 +48,7 @@ def format_entry(kind: str, data: bytes) -> bytes:
 
 
 def parse_entry(entry: bytes) -> tuple[str, bytes]:
-    """Return kind and data of an entry that is no delta."""
+    """Return kind and data of an entry that is not a delta."""
     start = 1
     while entry[start - 1] & 0x80:
         start += 1
@@ -56,7 +56,7 @@ def parse_entry(entry: bytes) -> tuple[str, bytes]:
 
 
 class PackIndex:
-    """The objects of one pack in the order they were written; names are 20 raw bytes."""
+    """The objects of one pack in the order in which they were written; names are 20 raw bytes."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, int] = {}
@@ -70,19 +70,19 @@ class PackIndex:
         return name in self._rows
 
     def add(self, name: bytes, offset: int, checksum: int) -> None:
-        """Record an entry that begins at `offset`; `checksum` is the CRC-32 of its packed bytes, header included."""
+        """Add an entry that begins at `offset`; `checksum` is the CRC-32 of its bytes in the pack, header included."""
         self._rows[name] = len(self._offsets)
         self._offsets.append(offset)
         self._checksums.append(checksum)
 
     def read_extent(self, name: bytes, end_of_pack: int) -> tuple[int, int]:
-        """Return where the entry of a name that is in here begins and ends."""
+        """Return start and end of the entry of a name that is in this index."""
         row = self._rows[name]
         following = row + 1
         return self._offsets[row], self._offsets[following] if following < len(self._offsets) else end_of_pack
 
     def format(self, pack_checksum: bytes, *, largest_short_offset: int = LARGEST_SHORT_OFFSET) -> bytes:
-        """Write the index file of the pack that ends in `pack_checksum`."""
+        """Format the index file of the pack that ends in `pack_checksum`."""
         names = sorted(self._rows)
         rows = [self._rows[name] for name in names]
         body = b"".join(
@@ -111,7 +111,7 @@ class PackIndex:
 
 
 def _count_first_bytes(names: list[bytes]) -> bytes:
-    """Write, for each possible first byte, how many names begin with it or a smaller one."""
+    """Return, for each possible first byte, how many names begin with it or a smaller one, as big-endian numbers."""
     counts = [0] * 256
     for name in names:
         counts[name[0]] += 1

@@ -1,7 +1,7 @@
-"""Bulk writing: many objects as one pack, in bounded memory and without delta compression.
+"""Write many objects as one pack, in bounded memory and without delta compression.
 
-A loose object costs a file of its own and libgit2's pack builder searches for deltas; deflating one entry after the
-other into a single file is much faster than both. Deltas are left to maintenance, moving refs to the caller.
+A loose object costs a file of its own, and libgit2's pack builder searches for deltas; writing deflated entries into a
+single file is much faster than both. `maintenance` makes deltas later; the caller moves refs.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ DEFAULT_FLUSH_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _SHA1 = hashlib.sha1(usedforsecurity=False)
-_BYTES_BESIDE_DATA = 300  # what the dictionaries and the name of a remembered object take
+_OVERHEAD_BYTES = 300  # of dictionaries and name for each remembered object
 
 
 class PackWriter:
-    """Collect objects and write them as packs of at most about `flush_bytes`.
+    """Collect objects and write them as packs of about `flush_bytes` at most.
 
-    `exists` answers for the store and must see packs installed since it was opened, for a finished pack is forgotten
-    here. Once a `write` or `finish` was stopped half-way, by the disk or by an interrupt, both refuse from then on, so
-    that a caller who goes on cannot install a part of what he wrote.
+    `exists` tells whether the store has an object; it must see packs that were installed since the store was opened,
+    because this class does not remember finished packs. After a `write` or `finish` was interrupted or failed, both
+    raise from then on, so that a caller cannot install an incomplete set of objects.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class PackWriter:
             self.discard()
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Add an object, unless the store or the pack in hand has it, and return its id.
+        """Add an object, unless the store or the current pack has it, and return its id.
 
         Raises:
-            Inaccessible: the disk refused.
+            Inaccessible: the disk failed.
         """
         self._refuse_when_stopped()
         name = _name_object(kind, data)
@@ -90,10 +90,10 @@ class PackWriter:
         return oid
 
     def find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Return kind and data of an object in the pack not yet finished; the store knows the others.
+        """Return kind and data of an object in the current pack; None if it is not in it.
 
         Raises:
-            Inaccessible: the disk refused.
+            Inaccessible: the disk failed.
         """
         name = bytes.fromhex(oid)
         if name not in self._index or self._pack is None:
@@ -109,10 +109,10 @@ class PackWriter:
         return parse_entry(entry)
 
     def finish(self) -> tuple[str, ...]:
-        """Install the pack in hand and return the names of all packs installed so far, oldest first.
+        """Install the current pack and return the names of all packs installed so far, oldest first.
 
         Raises:
-            Inaccessible: the disk refused.
+            Inaccessible: the disk failed.
         """
         self._refuse_when_stopped()
         if self._pack is not None:
@@ -125,7 +125,7 @@ class PackWriter:
         return tuple(self._installed)
 
     def discard(self) -> None:
-        """Forget the pack in hand and remove its file; finished packs stay."""
+        """Discard the current pack and remove its file; finished packs stay."""
         if self._pack is not None:
             self._pack.remove()
         self._pack = None
@@ -133,9 +133,9 @@ class PackWriter:
         self._recent = _RecentObjects(self._flush_bytes // 4)
 
     def _refers_to_new(self, kind: str, data: bytes) -> bool:
-        """Tell whether an object begins with the name of one that the store lacks: then it lacks this one too.
+        """Return True if the first object that this one refers to is new: then this one is new too.
 
-        That saves most of the lookups, which for an object that is nowhere look at the disk.
+        This saves most of the lookups in the store, which read the disk for an object that does not exist.
         """
         if kind == COMMIT:
             return unhexlify(data[5:45]) in self._index
@@ -169,7 +169,9 @@ class PackWriter:
             index_file.append(index)
             for file in (pack, index_file):
                 file.close(durable=self._durable)
-            if not os.path.isfile(f"{target}.idx"):  # a pack counts once its index is there, so that comes last
+            if not os.path.isfile(
+                f"{target}.idx"
+            ):  # a pack is valid once its index exists, so the index is renamed last
                 undo.callback(_remove_without_index, target)
                 os.rename(pack.path, f"{target}.pack")
                 os.rename(index_file.path, f"{target}.idx")
@@ -188,10 +190,10 @@ class PackWriter:
 
 
 class _TemporaryFile:
-    """A new file written from front to back and readable at any place; `size` counts what is still buffered."""
+    """A new file that is appended to and can be read anywhere; `size` includes buffered bytes."""
 
     def __init__(self, directory: str, prefix: str) -> None:
-        # `git prune` knows files that begin with tmp_ as left-overs. The mode is git's; the umask narrows it.
+        # `git prune` removes old files that begin with tmp_. The mode is that of git, narrowed by the umask.
         self.path = os.path.join(directory, prefix + clock.random_bytes(8).hex())
         self.size = 0
         self._descriptor = os.open(self.path, _CREATE, 0o444)
@@ -222,7 +224,7 @@ class _TemporaryFile:
         os.close(descriptor)
 
     def remove(self) -> None:
-        """Close and unlink, in whatever state the file is; one that was renamed stays."""
+        """Close and delete the file, whatever its state; a renamed file stays."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.close(self._descriptor)
@@ -238,7 +240,7 @@ class _TemporaryFile:
 
 
 class _RecentObjects:
-    """The raw data of the objects written last, up to `limit_bytes`; blobs are the first to go."""
+    """A cache of the objects written last, up to `limit_bytes`; blobs are dropped first."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -248,26 +250,26 @@ class _RecentObjects:
 
     def add(self, name: bytes, kind: str, data: bytes) -> None:
         (self._blobs if kind == BLOB else self._links)[name] = (kind, data)
-        self._held_bytes += len(data) + _BYTES_BESIDE_DATA
+        self._held_bytes += len(data) + _OVERHEAD_BYTES
         while self._held_bytes > self._limit_bytes:
             _, (_, oldest) = (self._blobs or self._links).popitem(last=False)
-            self._held_bytes -= len(oldest) + _BYTES_BESIDE_DATA
+            self._held_bytes -= len(oldest) + _OVERHEAD_BYTES
 
     def find(self, name: bytes) -> tuple[str, bytes] | None:
         return self._links.get(name) or self._blobs.get(name)
 
 
 def _name_object(kind: str, data: bytes) -> bytes:
-    name = _SHA1.copy()  # twice as fast as a new one
+    name = _SHA1.copy()  # twice as fast as a new hash
     name.update(b"%s %d\0" % (kind.encode(), len(data)))
     name.update(data)
     return name.digest()
 
 
 def _seal(pack: _TemporaryFile, count: int) -> bytes:
-    """Put the number of objects into the header and the checksum at the end; return the checksum."""
-    # SHA-1 begins with the number of objects, which is known last, so the file is read once more, as `git fast-import`
-    # does. From the page cache that is 5 ms for 64 MB, beside 35 ms of hashing; keeping it until now would hold 64 MB.
+    """Write the number of objects into the header and the checksum at the end; return the checksum."""
+    # The header with the number of objects, known only now, is hashed first, so the file is read again, as
+    # `git fast-import` does. That takes 5 ms for 64 MB from the page cache, and hashing 35 ms.
     pack.overwrite_start(format_pack_header(count))
     checksum = hashlib.sha1(usedforsecurity=False)
     for start in range(0, pack.size, _BLOCK_BYTES):

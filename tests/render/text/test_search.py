@@ -50,7 +50,7 @@ def test_a_search_that_was_not_finished_says_so():
 def asides(result):
     """Return what is said beside the rows of a pipe."""
     notes = []
-    render_text(result, PlainView(lambda _text: None, beside=notes.append))
+    render_text(result, PlainView(lambda _text: None, write_note=notes.append))
     return notes
 
 

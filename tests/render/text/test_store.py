@@ -31,7 +31,7 @@ def test_every_defect_is_named_with_its_cure():
     assert seen_lines(STORE["damaged"]) == [
         "error: conv-001/main: its history breaks off",
         "    restore it from a backup",
-        "warning: conv-002/main: no operation made it: a git command did",
+        "warning: conv-002/main: no operation created it: a git command did",
         "damaged (1 error): 2 conversations, 3 branches, 9 messages in /s.git",
     ]
     assert piped(STORE["damaged"]).splitlines()[0].split("\t") == [

@@ -1,26 +1,16 @@
 """Conditions that the index cannot evaluate: regular expressions, and the AND, OR and NOT around them.
 
-Messages whose rows the index returned are read and tested one by one. Parts of a query without a regular expression
-are evaluated by the index (`Candidate.tests`) and come first, so that a message is read only if they leave it open.
+Parts of a query without a regular expression are evaluated by the index (`Candidate.tests`) and come first, so that a
+message is read only if they leave it open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scopes.index.schema import COLUMNS
-from scopes.search.regex import Matcher, TooSlow
-
-
-class Row(NamedTuple):
-    """Index row; a lower BM25 score is better, None if rows are not ranked. `tests` are results of `Plan.tests`."""
-
-    number: int
-    id: str
-    score: float | None
-    tests: tuple[bool, ...] = ()
+from scopes.search.regex import Matcher
 
 
 class Candidate(NamedTuple):
@@ -39,33 +29,6 @@ class Pattern(NamedTuple):
 
     find: Matcher
     columns: tuple[str, ...]
-
-
-class PostFilter:
-    """Drops the rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
-
-    Afterwards `finished` is True if all rows were tested, and `stopped_at` is the id of a message on which a regular
-    expression exceeded its time limit.
-    """
-
-    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Sequence[str]]) -> None:
-        self.finished = False
-        self.stopped_at: str | None = None
-        self._predicates = predicates
-        self._texts = texts
-
-    def filter(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows that match, in order."""
-        for row in rows:
-            candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
-            try:
-                matched = all(predicate(candidate) for predicate in self._predicates)
-            except TooSlow:
-                self.stopped_at = row.id
-                return
-            if matched:
-                yield row
-        self.finished = True
 
 
 def index_test(number: int) -> Predicate:

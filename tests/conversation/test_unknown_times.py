@@ -1,4 +1,4 @@
-"""Messages of which nobody told when they were said: the time is unknown, and never the year 1970."""
+"""Messages without a time: it is shown as unknown, never as the year 1970."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def undated(tmp_path):
         lambda repository: next(iter(log(repository, "conv-001").items)),
     ],
 )
-def test_nothing_undated_is_said_to_be_of_1970(undated, describe):
+def test_undated_messages_are_never_shown_with_the_year_1970(undated, describe):
     """Command line, output 1: absent means unknown."""
     found = describe(undated)
     assert "1970" not in piped(found) + seen(found) + json.dumps(document(found))
 
 
-def test_unknown_times_are_absent_in_json_and_a_dash_in_rows(undated):
+def test_unknown_times_are_absent_in_json_and_a_dash_in_tables(undated):
     row = next(iter(log(undated, "conv-001").items))
     assert "time" not in document(row)
     assert "time" not in document(replace(row, message=None))

@@ -1,4 +1,4 @@
-"""Which operations are a conversation's own, and that its change log therefore only grows (S4-51)."""
+"""The operations of one conversation, across renames and deletions: its change log is append-only (S4-51)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.support.history import history, say
 
 
 def kinds(repository, conversation):
-    """Return the kinds of a conversation's own operations, oldest first."""
+    """Return the kinds of the operations of a conversation, oldest first."""
     return [own.record.kind for own in walk_conversation_operations(repository, conversation)][::-1]
 
 
-def said(repository, conversation):
-    """Return what its log says was said, as one word."""
+def subjects(repository, conversation):
+    """Return the subjects of the messages in the change log, joined."""
     return "".join(change.after["subject"] for change in changes(repository, conversation, field="messages").items)
 
 
@@ -40,58 +40,58 @@ def test_the_operations_of_other_conversations_are_left_out(repository):
     assert kinds(repository, "conv-0011") == ["new", "rewind"]
 
 
-def test_a_renamed_conversation_keeps_what_it_was_before(repository):
+def test_a_renamed_conversation_keeps_its_earlier_operations(repository):
     history(repository, "main: a", "fix: b")
     rename_conversation(repository, "conv-001", "login")
     rename_conversation(repository, "login", "sign-in")
     tag(repository, "sign-in", "v1")
     assert kinds(repository, "sign-in") == ["new", "branch", "rename", "rename", "tag"]
-    assert said(repository, "sign-in") == "ab"
+    assert subjects(repository, "sign-in") == "ab"
     [first, second] = changes(repository, "sign-in", field="id").items
     assert (first.operation, first.before, first.after) == ("UPDATE", "conv-001", "login")
     assert (second.before, second.after) == ("login", "sign-in")
 
 
-def test_an_id_that_was_taken_over_begins_with_its_new_holder(repository):
+def test_the_operations_of_a_reused_id_begin_with_its_new_conversation(repository):
     history(repository, "main: a", conversation="one")
     rename_conversation(repository, "one", "two")
     history(repository, "main: b", conversation="one")
-    assert (kinds(repository, "one"), said(repository, "one")) == (["new"], "b")
-    assert (kinds(repository, "two"), said(repository, "two")) == (["new", "rename"], "a")
+    assert (kinds(repository, "one"), subjects(repository, "one")) == (["new"], "b")
+    assert (kinds(repository, "two"), subjects(repository, "two")) == (["new", "rename"], "a")
 
 
-def test_what_went_through_the_trash_is_one_life(repository):
+def test_deletion_and_undo_are_operations_of_the_same_conversation(repository):
     history(repository, "main: a")
     delete(repository, "conv-001")
     undo(repository)
     redo(repository)
     undo(repository)
     assert kinds(repository, "conv-001") == ["new", "delete", "undo", "redo", "undo"]
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
-def test_another_life_of_the_id_is_told_apart(repository):
-    """A deleted conversation's messages are not told by the next one that bears its id."""
+def test_operations_of_an_earlier_conversation_with_the_same_id_are_left_out(repository):
+    """The messages of a deleted conversation are not in the change log of the next one with its id."""
     history(repository, "main: a", conversation="login")
-    gone = delete(repository, "login")
+    deleted = delete(repository, "login")
     history(repository, "main: b", conversation="login")
-    assert (kinds(repository, "login"), said(repository, "login")) == (["new"], "b")
+    assert (kinds(repository, "login"), subjects(repository, "login")) == (["new"], "b")
     rename_conversation(repository, "login", "second")
-    undo(repository, gone.operation)
-    assert (kinds(repository, "login"), said(repository, "login")) == (["new", "delete", "undo"], "a")
-    assert (kinds(repository, "second"), said(repository, "second")) == (["new", "rename"], "b")
+    undo(repository, deleted.operation)
+    assert (kinds(repository, "login"), subjects(repository, "login")) == (["new", "delete", "undo"], "a")
+    assert (kinds(repository, "second"), subjects(repository, "second")) == (["new", "rename"], "b")
 
 
-def test_a_life_that_was_undone_and_done_again_is_one(repository):
+def test_an_undone_and_redone_creation_is_the_same_conversation(repository):
     new(repository)
     undo(repository)
     redo(repository)
     say(repository, "conv-001", "a")
     assert kinds(repository, "conv-001") == ["new", "undo", "redo"]
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
-def test_a_conversation_that_git_made_has_only_what_was_done_to_it(repository):
+def test_a_conversation_created_with_git_has_only_its_later_operations(repository):
     """Catalogue 43."""
     drawn = history(repository, "main: a", conversation="mine")
     delete(repository, "mine")
@@ -100,24 +100,24 @@ def test_a_conversation_that_git_made_has_only_what_was_done_to_it(repository):
     rewind(repository, "mine")
     branch(repository, "mine", name="fix")
     assert kinds(repository, "mine") == ["rewind", "branch"]
-    assert said(repository, "mine") == "a"
+    assert subjects(repository, "mine") == "a"
 
 
-def test_what_expired_is_forgotten(repository):
+def test_expired_operations_are_not_listed(repository):
     history(repository, "main: a b")
     rewind(repository, "conv-001")
     gc(repository, expire_before="now")
     assert kinds(repository, "conv-001") == []
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
-def test_what_was_taken_back_was_said_all_the_same(repository):
+def test_rewound_messages_stay_in_the_change_log(repository):
     """S4-51: append-only."""
     history(repository, "main: a b", "fix@a: c")
     rewind(repository, "conv-001")
     delete_branch(repository, "conv-001", "fix", force=True)
     say(repository, "conv-001", "d")
-    assert said(repository, "conv-001") == "abcd"
+    assert subjects(repository, "conv-001") == "abcd"
 
 
 STEPS = {
@@ -134,7 +134,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(STEPS, 5))[::700], ids="-".join)
-def test_the_log_only_grows_whatever_is_done(repository, order):
+def test_every_operation_only_appends_to_the_change_log(repository, order):
     """S4-51."""
     history(repository, "main: a b c", "fix@b: d", "old@a: e")
     before = changes(repository, "conv-001").items
@@ -146,7 +146,7 @@ def test_the_log_only_grows_whatever_is_done(repository, order):
         before = after
 
 
-def test_a_new_id_does_not_make_the_log_another(repository):
+def test_a_rename_does_not_change_the_earlier_change_log(repository):
     """S4-51."""
     history(repository, "main: a b", "fix: c")
     rewind(repository, "conv-001")

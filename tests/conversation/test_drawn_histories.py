@@ -1,4 +1,4 @@
-"""The drawing of histories, on which the other tests stand."""
+"""The test helper that builds histories from drawings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_drawn_history_has_the_branches_and_messages_of_its_rows(repository):
     assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["c"], "fix": drawn.oids["e"]}
 
 
-def test_a_drawn_message_is_found_by_its_word(repository):
+def test_a_drawn_message_has_the_id_listed_for_its_word(repository):
     drawn = history(repository, "main: a b", "fix@a: d", author="dave")
     found = cat(repository, drawn.ids["d"])
     assert (found.message.text, found.message.author.name, found.head.oid) == ("d", "dave", drawn.oids["d"])
@@ -27,7 +27,7 @@ def test_a_drawn_message_is_found_by_its_word(repository):
     assert sorted(drawn.ids) == sorted(drawn.oids) == ["a", "b", "d"]
 
 
-def test_a_branch_may_begin_at_the_root_at_mains_tip_or_on_another_branch(repository):
+def test_a_drawn_branch_can_start_at_the_root_or_on_any_branch(repository):
     drawn = history(repository, "main: a b", "early@root: c", "late: d", "deep/er@d: e", "empty@a:")
     assert texts(repository, "conv-001/early") == ["c"]
     assert texts(repository, "conv-001/late") == ["a", "b", "d"]
@@ -37,13 +37,13 @@ def test_a_branch_may_begin_at_the_root_at_mains_tip_or_on_another_branch(reposi
 
 
 def test_the_same_drawing_has_the_same_ids_in_every_run(repository):
-    """The sealed world counts from the same numbers in every test."""
+    """Clock and ids start with the same values in every test."""
     drawn = history(repository, "main: a b")
     assert drawn.ids["a"] == "jydubblcx3nywygoaxa55t7dvu"
     assert show(repository, "conv-001").created_at == "2026-01-01T00:00:00.000Z"
 
 
-def test_a_row_that_cannot_be_read_is_an_error(repository, tmp_path):
+def test_a_row_that_cannot_be_parsed_is_an_error(repository, tmp_path):
     with pytest.raises(ValueError, match="is no row"):
         history(repository, "main a b")
     with pytest.raises(ValueError, match="two messages"):

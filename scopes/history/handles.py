@@ -1,0 +1,137 @@
+"""Handles for reading: `Store(repository).conversation("conv-001").branch("main").messages()`.
+
+A handle holds names and reads when asked, so it never goes stale; it is cheap to make. A `Revision` is a plain value,
+read with `Store.read_message`. Verbs, which write, are functions of `scopes.conversation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scopes.errors import NotFound
+from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.metadata import Metadata, read_metadata
+from scopes.history.revparse import (
+    Revision,
+    conversation_ids,
+    find_active_branch,
+    find_branch,
+    find_conversation,
+    list_branch_tips,
+    resolve_branch,
+    resolve_revision,
+)
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.conversation import BranchEntry
+from scopes.model.message import Message
+from scopes.store.refs import branch_ref
+from scopes.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All conversations of a repository."""
+
+    repository: Repository
+
+    def conversations(self) -> list[Conversation]:
+        """Return all conversations, sorted by id."""
+        return [Conversation(self.repository, conversation_id) for conversation_id in conversation_ids(self.repository)]
+
+    def conversation(self, text: str) -> Conversation:
+        """Resolve a conversation by its id or a unique prefix; raises as `find_conversation` does."""
+        return Conversation(self.repository, find_conversation(self.repository, text))
+
+    def branch(self, conversation: str, branch: str | None = None) -> Branch:
+        """Resolve a conversation, or `CONV/BRANCH`, and a branch in it; raises as `resolve_branch` does."""
+        conversation_id, name = resolve_branch(self.repository, conversation, branch)
+        return Branch(Conversation(self.repository, conversation_id), name)
+
+    def revision(self, text: str) -> Revision:
+        """Resolve a revision such as `conv-001/main~2`, a message id or a tag; raises as `resolve_revision` does."""
+        return resolve_revision(self.repository, text)
+
+    def read_message(self, revision: Revision) -> Message:
+        """Read the message of a revision.
+
+        Raises:
+            Corrupt, NotFound: it is damaged or missing, or the revision is a root commit.
+        """
+        return read_message(self.repository, revision.oid)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation."""
+
+    repository: Repository
+    id: ConversationId
+
+    @property
+    def metadata(self) -> Metadata:
+        """Title, tags and branch entries."""
+        return read_metadata(self.repository, self.id)
+
+    @property
+    def active_branch(self) -> Branch:
+        """The branch that messages go to if none is named."""
+        return Branch(self, find_active_branch(self.repository, self.id))
+
+    def branches(self) -> list[Branch]:
+        """Return all branches, sorted by name."""
+        return [Branch(self, name) for name in sorted(list_branch_tips(self.repository, self.id))]
+
+    def branch(self, text: str | None = None) -> Branch:
+        """Resolve a branch by name or unique prefix (default: the active one); raises as `find_branch` does."""
+        return Branch(self, find_branch(self.repository, self.id, text))
+
+    def revision(self, text: str) -> Revision:
+        """Resolve a revision of this conversation; raises as `resolve_revision` does."""
+        return resolve_revision(self.repository, text, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch of a conversation."""
+
+    conversation: Conversation
+    name: BranchName
+
+    def __str__(self) -> str:
+        return f"{self.conversation.id}/{self.name}"
+
+    @property
+    def repository(self) -> Repository:
+        """The repository of the conversation."""
+        return self.conversation.repository
+
+    @property
+    def tip(self) -> Oid:
+        """The newest commit.
+
+        Raises:
+            NotFound: the branch was deleted.
+        """
+        value = self.repository.find_ref(branch_ref(self.conversation.id, self.name))
+        if value is None:
+            raise NotFound(f"there is no branch {self} any more", hint="bring it back: scopes undo")
+        return Oid(value)
+
+    @property
+    def revision(self) -> Revision:
+        """The revision at the tip."""
+        return Revision(self.conversation.id, self.name, self.tip)
+
+    @property
+    def entry(self) -> BranchEntry:
+        """The metadata entry; an empty one if there is none."""
+        return self.conversation.metadata.branches.get(self.name, BranchEntry())
+
+    def heads(self) -> Iterator[MessageHead]:
+        """Yield the heads of the messages, newest first; no body is read."""
+        return walk_heads_newest_first(self.repository, [self.tip])
+
+    def messages(self) -> Iterator[Message]:
+        """Yield the messages, newest first."""
+        return (read_message(self.repository, head.oid) for head in self.heads())

@@ -1,0 +1,134 @@
+"""Plan a rebase or a cherry-pick: which messages to replay, which to leave out, and where the replay stops.
+
+Only objects are written; no ref moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from scopes.errors import Refused
+from scopes.history.messages import KIND_TRAILER, MESSAGE_FILE, message_id_of
+from scopes.ids import Oid
+from scopes.merge.auto_resolve import Policy
+from scopes.merge.detection import find_disagreements
+from scopes.merge.divergence import find_divergence
+from scopes.merge.replay import ReplayResult, Rewrite, replay_commits
+from scopes.result import Note
+from scopes.store.graph import list_merge_bases, list_new_commits
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """A planned replay; `dropped` merges and `present` messages, which the new base has already, are left out."""
+
+    result: ReplayResult
+    dropped: tuple[Oid, ...] = ()
+    present: tuple[Rewrite, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, policy: Policy
+) -> ReplayPlan:
+    """Plan to replay the commits reachable from `tip`, but neither from `fork` nor from `onto`, on top of `onto`.
+
+    Raises:
+        Refused: a merge cannot be replayed, or the histories have nothing in common.
+    """
+    bases = list_merge_bases(repository, tip, onto)
+    own = _drop_history(list_new_commits(repository, tip, onto, bases), fork)
+    new_in_target = list_new_commits(repository, onto, tip, bases)
+    return plan_line(repository, objects, onto, own, new_in_target, policy)
+
+
+def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository,
+    objects: Objects,
+    onto: Oid,
+    own: Iterable[Commit],
+    new_in_target: Sequence[Commit],
+    policy: Policy,
+) -> ReplayPlan:
+    """Plan to replay commits in one line on top of `onto`, leaving out merges and messages of `new_in_target`.
+
+    `new_in_target` are the commits of `onto` that the replayed ones do not have.
+
+    Raises:
+        Refused: a merge cannot be replayed, or one of the commits is the root of a conversation.
+    """
+    known = {message_id_of(commit): commit for commit in new_in_target}
+    chosen, dropped, present = [], [], []
+    for commit in own:
+        same = known.get(message_id_of(commit))
+        if len(commit.parents) != 1:
+            _require_droppable(repository, objects, commit)
+            dropped.append(commit.oid)
+        elif same is not None and _message_blob(objects, same) == _message_blob(objects, commit):
+            present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
+        else:
+            chosen.append(commit)
+    result = replay_commits(objects, onto, chosen, policy, new_in_target)
+    notes = list(result.notes)
+    if dropped:
+        notes.append(Note(f"left out {_counted(dropped, 'merge')}: both sides are in one line now"))
+    if present:
+        notes.append(Note(f"left out {_counted(present, 'message')} that the new base has already"))
+    return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
+
+
+def plan_picks(
+    repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy
+) -> ReplayPlan:
+    """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`."""
+    result = ReplayResult(tip=onto, moved=())
+    for number, commit in enumerate(commits, 1):
+        bases = list_merge_bases(repository, onto, commit.oid)
+        new_in_target = list(list_new_commits(repository, onto, commit.oid, bases))
+        new_in_target += (read_commit(objects, rewrite.new) for rewrite in result.moved)
+        one = replay_commits(objects, result.tip, [commit], policy, new_in_target)
+        result = replace(
+            one,
+            moved=(*result.moved, *one.moved),
+            conflicts=(*one.conflicts, *result.conflicts),
+            notes=tuple(dict.fromkeys((*result.notes, *one.notes))),
+            todo=tuple(later.oid for later in commits[number:]),
+        )
+        if result.stop is not None:
+            break
+    return ReplayPlan(result=result, notes=result.notes)
+
+
+def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
+    """Leave out the fork point of the branch and what is reachable from it."""
+    own = {commit.oid: commit for commit in commits}
+    below = [fork]
+    while below:
+        commit = own.pop(oid, None) if (oid := below.pop()) is not None else None
+        below += () if commit is None else commit.parents
+    return list(own.values())
+
+
+def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
+    entry = read_tree(objects, commit.tree).get(MESSAGE_FILE)
+    return None if entry is None else entry.oid
+
+
+def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
+    """Refuse roots, and merges that did more than join two sides without conflicts."""
+    if not commit.parents:
+        raise Refused("the two histories have nothing in common", hint="pick single messages: scopes conv cherry-pick")
+    plain = commit.trailers.get(KIND_TRAILER) == "merge" and len(commit.parents) == 2
+    divergence = find_divergence(repository, objects, *commit.parents) if plain else None
+    if divergence is None or find_disagreements(objects, divergence):
+        raise Refused(
+            f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",
+            hint="merge instead: scopes conv merge CONV --source BRANCH --target BRANCH",
+        )
+
+
+def _counted(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}" if len(things) == 1 else f"{len(things)} {noun}s"

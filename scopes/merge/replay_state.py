@@ -1,0 +1,204 @@
+"""Persisted state of an unfinished rebase or cherry-pick.
+
+The branch moves once, at the end. Until then the state is in the metadata entry of the conflict-resolution branch, as
+for merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scopes.clock import now
+from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.history.messages import message_id_of
+from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.merge.in_progress import (
+    PURPOSE,
+    InProgress,
+    entry_finished,
+    entry_in_progress,
+    list_in_progress,
+    require_resolved_on_branch,
+    resolution_branch,
+)
+from scopes.merge.replay import Rewrite, Stop
+from scopes.model.conversation import BranchEntry
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import Repository, read_commit
+
+REBASE, CHERRY_PICK = "rebase", "cherry-pick"
+_PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayState:
+    """A rebase or cherry-pick, as far as it has come.
+
+    Attributes:
+        branch: The branch that will move; `original` is its tip.
+        source: The name of one side of its conflicts; `target` is the name of the other one.
+        onto: The new base; `parent` is the branch that it is on, if it was named by one.
+        moved: The messages that have been replayed.
+        todo: The commits to replay after the one that it stopped at.
+        in_progress: The conflict resolution; None before it stops for the first time.
+    """
+
+    kind: str
+    conversation: ConversationId
+    branch: BranchName
+    original: Oid
+    source: str
+    target: str
+    onto: Oid
+    parent: BranchName | None = None
+    moved: tuple[Rewrite, ...] = ()
+    todo: tuple[Oid, ...] = ()
+    in_progress: InProgress | None = None
+
+    @property
+    def resolution(self) -> InProgress:
+        """The conflict resolution of a replay that has stopped."""
+        if self.in_progress is None:
+            raise NotFound(f"no {self.kind} waits in {self.conversation}")
+        return self.in_progress
+
+
+def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
+    """Refuse to rewrite a branch that takes part in something in progress.
+
+    Raises:
+        Refused: a merge, rebase or cherry-pick of it is in progress, or its conflicts are resolved on it.
+    """
+    for pending in list_in_progress(repository, conversation):
+        moving = pending.details.get("branch", pending.target)
+        if branch in {pending.branch, moving}:
+            verb = f"scopes conv {pending.kind} {conversation}"
+            raise Refused(
+                f"a {pending.kind} of {conversation}/{moving} waits on {pending.branch}",
+                hint=f"first: {verb} --continue, or {verb} --abort",
+            )
+
+
+def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
+    """Return the replay of a kind in progress; `branch` is the branch that moves, or its conflict-resolution branch.
+
+    Raises:
+        NotFound: there is none.
+        Ambiguous: there are several and no branch is named.
+    """
+    decoded = map(_decode, list_in_progress(repository, conversation))
+    found = [state for state in decoded if state is not None and state.kind == kind]
+    if branch is not None:
+        found = [state for state in found if branch in (state.branch, state.resolution.branch)]
+    if not found:
+        where = conversation if branch is None else f"{conversation}/{branch}"
+        raise NotFound(f"no {kind} of {where} waits", hint=f"see: scopes conflicts list {conversation}")
+    if len(found) > 1:
+        names = ", ".join(state.branch for state in found)
+        raise Ambiguous(f"several of kind {kind} wait in {conversation}", hint=f"name one with --branch: {names}")
+    return found[0]
+
+
+def _decode(pending: InProgress) -> ReplayState | None:
+    match pending.details:
+        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": moved, "todo": todo}:
+            parent = pending.details.get("parent")
+            return ReplayState(
+                kind=pending.kind,
+                conversation=pending.conversation,
+                branch=BranchName(branch),
+                original=Oid(original),
+                source=pending.source,
+                target=pending.target,
+                onto=Oid(onto),
+                parent=BranchName(parent) if isinstance(parent, str) else None,
+                moved=tuple(Rewrite(MessageId(name), Oid(old), Oid(new)) for name, old, new in moved),
+                todo=tuple(map(Oid, todo)),
+                in_progress=pending,
+            )
+    return None
+
+
+def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "branch": state.branch,
+        "original": state.original,
+        "onto": state.onto,
+        "moved": [list(rewrite) for rewrite in state.moved],
+        "todo": list(todo),
+    }
+    return details if state.parent is None else {**details, "parent": state.parent}
+
+
+def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState:
+    """Return the state with the message that it stopped at among the replayed ones.
+
+    Raises:
+        Conflicted: a conflict is still open there.
+        Refused: the conflict-resolution branch was rewound behind that message.
+    """
+    pending = state.resolution
+    if not is_ancestor(repository, pending.stopped, pending.tip):
+        raise Refused(
+            f"{state.conversation}/{pending.branch} does not hold the message any more that it stopped at",
+            hint=f"scopes undo, or leave it out: scopes conv {state.kind} {state.conversation} --skip",
+        )
+    require_resolved_on_branch(repository, pending)
+    stopped = message_id_of(read_commit(repository, pending.stopped))
+    return replace(state, moved=(*state.moved, Rewrite(stopped, pending.source_tip, pending.stopped)))
+
+
+def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
+    """Return the present tip of the branch that will move.
+
+    Raises:
+        NotFound: the branch is gone.
+    """
+    tip = list_branch_tips(repository, state.conversation).get(state.branch)
+    if tip is None:
+        raise NotFound(
+            f"{state.conversation}/{state.branch} is gone",
+            hint=f"bring it back: scopes undo; or give up: scopes conv {state.kind} {state.conversation} --abort",
+        )
+    return tip
+
+
+def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
+    """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
+    pending = state.in_progress
+    if pending is None:
+        active = find_active_branch(tx.repository, state.conversation)
+        tips = list_branch_tips(tx.repository, state.conversation)
+        name = resolution_branch(tips, state.source, state.target, joined=_PREPOSITIONS[state.kind])
+        entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
+    else:
+        name, entry, active = pending.branch, replace(pending.entry, fork=stop.parent), pending.before
+    entry = entry_in_progress(
+        entry,
+        kind=state.kind,
+        target=state.target,
+        target_tip=stop.parent,
+        source=state.source,
+        source_tip=stop.old,
+        before=active,
+        stopped=stop.new,
+        details=_details(state, todo),
+    )
+    tx.move_branch(name, None if pending is None else pending.tip, stop.new)
+    tx.describe_branch(name, entry)
+    if pending is None:
+        tx.activate(name)
+    return name
+
+
+def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
+    """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
+    pending = state.in_progress
+    if pending is not None:
+        exists = pending.before in list_branch_tips(tx.repository, state.conversation)
+        tx.activate(pending.before if exists else state.branch)
+        tx.describe_branch(pending.branch, entry_finished(pending.entry, status))

@@ -1,0 +1,29 @@
+"""Parse `packed-refs`, with `os` and string methods alone: completion has five milliseconds."""
+
+from __future__ import annotations
+
+import os
+
+_NAME_START = 41  # after the object id and a space
+
+
+def read_packed_refs(store: str) -> bytes:
+    """Return the content of a store's `packed-refs`; empty if there is no such file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        with open(os.path.join(store, "packed-refs"), "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Return object ids by ref name, for the names that begin with one of the prefixes.
+
+    Lines that are not refs (the header, peeled tags, damage) are skipped, and so is an incomplete last line.
+    """
+    *lines, _ = content.decode("utf-8", "surrogateescape").split("\n")
+    return {line[_NAME_START:]: line[: _NAME_START - 1] for line in lines if line.startswith(prefixes, _NAME_START)}

@@ -1,0 +1,63 @@
+"""Handles resolve names once and read what is there when they are asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.rename import rename_title
+from scopes.conversation.switch import switch
+from scopes.errors import NotFound
+from scopes.history.handles import Branch, Conversation, Store
+from scopes.history.revparse import Revision
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def store(repository):
+    """A store with one conversation of two branches."""
+    history(repository, "main: a b", "fix: c")
+    return Store(repository)
+
+
+def test_a_store_lists_and_finds_conversations(store):
+    assert [conversation.id for conversation in store.conversations()] == ["conv-001"]
+    assert store.conversation("conv") == Conversation(store.repository, "conv-001")
+    with pytest.raises(NotFound):
+        store.conversation("other")
+
+
+def test_a_conversation_lists_and_finds_branches(store):
+    conversation = store.conversation("conv-001")
+    assert [branch.name for branch in conversation.branches()] == ["fix", "main"]
+    assert conversation.branch("fi") == Branch(conversation, "fix") == store.branch("conv-001/fix")
+    switch(store.repository, "conv-001", "fix")
+    assert conversation.active_branch.name == conversation.branch().name == "fix"
+
+
+def test_a_handle_reads_what_is_there_now(store):
+    branch = store.branch("conv-001", "main")
+    assert [message.text for message in branch.messages()] == ["b", "a"]
+    say(store.repository, "conv-001", "new", branch="main")
+    assert [head.subject for head in branch.heads()] == ["new", "b", "a"]
+    rename_title(store.repository, "conv-001", "Login")
+    assert branch.conversation.metadata.title == "Login"
+
+
+def test_a_revision_is_read_by_the_store(store):
+    branch = store.branch("conv-001", "fix")
+    assert branch.revision == Revision("conv-001", "fix", branch.tip) == store.revision("conv-001/fix")
+    assert store.read_message(branch.conversation.revision("fix")).text == "c"
+    assert str(branch) == "conv-001/fix"
+
+
+def test_a_branch_without_an_entry_has_an_empty_one(store):
+    assert store.branch("conv-001", "main").entry.status == "active"
+    assert Branch(store.conversation("conv-001"), "nothing").entry.fork is None
+
+
+def test_a_deleted_branch_has_no_tip(store):
+    branch = store.branch("conv-001", "fix")
+    delete_branch(store.repository, "conv-001", "fix", force=True)
+    with pytest.raises(NotFound, match="there is no branch conv-001/fix any more"):
+        _ = branch.tip
