@@ -14,7 +14,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.index.database import forget, index_directory
+from scopes.index.database import delete_files, index_directory
 from tests.conversation.stores import make_store
 from tests.index.corpus import dump, file_in, matches, opened, standing
 from tests.support.history import history, say
@@ -144,7 +144,7 @@ def test_a_query_sees_one_state(repository, directory, drawn):
     with opened(repository, directory) as index:
         say(repository, drawn.conversation, "epsilon")
         standing(repository, directory)
-        assert index.standing.messages == 4
+        assert index.status.messages == 4
 
 
 def test_all_files_of_a_directory_can_be_forgotten_but_no_directory_and_no_link_is_followed(
@@ -154,10 +154,10 @@ def test_all_files_of_a_directory_can_be_forgotten_but_no_directory_and_no_link_
     (directory / "kept").mkdir()
     (tmp_path / "victim").write_text("mine")
     os.symlink(tmp_path / "victim", directory / "link")
-    assert forget(str(directory)) == []
+    assert delete_files(str(directory)) == []
     assert os.listdir(directory) == ["kept"]
     assert (tmp_path / "victim").read_text() == "mine"
-    assert forget(str(tmp_path / "nowhere")) == forget(str(tmp_path / "victim")) == []
+    assert delete_files(str(tmp_path / "nowhere")) == delete_files(str(tmp_path / "victim")) == []
     assert standing(repository, directory)[0].state == "built"
 
 
@@ -165,5 +165,5 @@ def test_all_files_of_a_directory_can_be_forgotten_but_no_directory_and_no_link_
 def test_what_cannot_be_removed_is_told(repository, directory, drawn):
     standing(repository, directory)
     os.chmod(directory, 0o500)
-    assert "index.sqlite" in "".join(forget(str(directory)))
+    assert "index.sqlite" in "".join(delete_files(str(directory)))
     os.chmod(directory, 0o700)

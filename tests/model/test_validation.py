@@ -184,7 +184,7 @@ def test_a_typed_message_without_its_document_is_refused(kind):
     ("kind", "field"), [(kind, field) for kind, document in DOCUMENTS.items() for field in document]
 )
 def test_a_document_without_something_it_needs_is_refused_by_name(kind, field):
-    with pytest.raises(Invalid, match=f"the {kind} is not well-formed: {field}: "):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {field}: "):
         check_payload(kind, {key: value for key, value in DOCUMENTS[kind].items() if key != field})
 
 
@@ -206,7 +206,7 @@ def test_a_document_without_something_it_needs_is_refused_by_name(kind, field):
     ],
 )
 def test_a_document_with_something_wrong_is_refused_by_name(kind, wrong, where):
-    with pytest.raises(Invalid, match=f"the {kind} is not well-formed: {where}: "):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {where}: "):
         check_payload(kind, DOCUMENTS[kind] | wrong)
 
 
@@ -216,7 +216,7 @@ def test_a_document_with_something_wrong_is_refused_by_name(kind, wrong, where):
 @pytest.mark.parametrize("document", [None, [], 5, "text", True, [{"author": "carol"}]])
 def test_what_is_no_object_is_refused(document):
     """C28."""
-    assert trouble(document).startswith("the message is not well-formed: ")
+    assert trouble(document).startswith("the message is not valid: ")
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_what_is_no_object_is_refused(document):
         ({"author": {"kind": "human"}, "text": "x"}, "author.name: "),
         ({"author": 5, "text": "x"}, "author: "),
         ({"author": "a", "text": 5}, "text: "),
-        ({"author": "a", "text": "x", "kind": "root"}, "kind 'root' is none of: prompt, "),
-        ({"author": "a", "text": "x", "kind": "Plain"}, "kind 'Plain' is none of"),
-        ({"author": "a", "text": "x", "kind": "\x1b[31m"}, "kind '\\x1b[31m' is none of"),
-        ({"author": "a", "text": "x", "time": "yesterday"}, "is no RFC 3339 time"),
+        ({"author": "a", "text": "x", "kind": "root"}, "kind 'root' is not one of: prompt, "),
+        ({"author": "a", "text": "x", "kind": "Plain"}, "kind 'Plain' is not one of"),
+        ({"author": "a", "text": "x", "kind": "\x1b[31m"}, "kind '\\x1b[31m' is not one of"),
+        ({"author": "a", "text": "x", "time": "yesterday"}, "is not an RFC 3339 time"),
         ({"author": "a", "text": "x", "time": 5}, "time: "),
         ({"author": "a", "text": "x", "parts": "x"}, "parts: "),
         ({"author": "a", "parts": [{"text": "x"}]}, "parts.0.type: "),

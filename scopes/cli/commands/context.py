@@ -11,14 +11,14 @@ from scopes.cli.token_options import (
     ModelName,
     Strict,
     budget_for,
-    budget_shares,
     cache_directory,
     project_directory,
     tokenizer_for,
+    with_settings,
 )
 from scopes.context.context import check_layout
 from scopes.context.context import context as run_context
-from scopes.context.request import CACHE_SECONDS, TIGHT_BELOW, Request
+from scopes.context.request import Request
 from scopes.render.view_options import ViewOptions
 
 
@@ -29,9 +29,7 @@ def context(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(
-            "--max-tokens", metavar="N", help="At most so many (8000; 4000 for a task; or the model's content)"
-        ),
+        typer.Option("--max-tokens", metavar="N", help="Token budget (8000; 4000 with --task; or from --model)"),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
     mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
@@ -40,14 +38,15 @@ def context(
         str, typer.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
     ] = "markdown",
     work_item: Annotated[
-        str | None, typer.Option("--work-item", metavar="ID", help="Every conversation for this work item as well")
+        str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
     ] = None,
     include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show instead what was kept or dropped, and why")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Show instead how the budget is used")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
     at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
-        int | None, typer.Option("--candidates", metavar="N", help="Consider at most so many turns for the task (all)")
+        int | None,
+        typer.Option("--candidates", metavar="N", help="Consider only N turns for the task (default: all)"),
     ] = None,
     strict: Strict = False,
 ) -> int:
@@ -66,17 +65,12 @@ def context(
       scopes conv context conv-001/main --json
     """
     invocation: Invocation = context.obj
-    config = invocation.config()
     request = Request(
         where=conversation, max_tokens=budget_for(invocation, max_tokens, model, task), mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation),
-        file_share=budget_shares(invocation).content["files"] if config.find("scopes.budgetContent") else None,
-        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
-        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
-        tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
-        cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
     )  # fmt: skip
+    request = with_settings(invocation, request)
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_context(invocation.repository(), request, tokenizer, cache_directory(invocation))

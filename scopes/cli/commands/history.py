@@ -20,10 +20,10 @@ def history(
     for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
-        int, typer.Option("-n", "--history-messages", metavar="N", help="At most so many messages")
+        int, typer.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
     ] = DEFAULT_MESSAGES,
     max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="At most so many tokens")
+        int, typer.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
     ] = DEFAULT_TOKENS,
     tools: Annotated[
         str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")

@@ -1,4 +1,4 @@
-"""`scopes tokens count`."""
+"""`scopes tokens count`, `tokens fetch` and `tokens status`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The text renderings, one module a noun."""
+"""Renderers of Results as text, one module per noun (see scopes/render/dispatch.py)."""

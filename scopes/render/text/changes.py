@@ -1,4 +1,4 @@
-"""The change log for people (S4-51)."""
+"""Render the change log of a conversation (S4-51)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from scopes.result import Result
 
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column("Time"),
     Column("Operation"),
     Column("Field", "branch", flexible=True),
     Column("Cause", "agent", flexible=True),
     Column("Value", flexible=True),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("Time"),
     Column("Field"),
     Column("Operation"),
@@ -38,25 +38,25 @@ _MESSAGE = "messages["
 
 @render_text.register
 def render_change_log(result: ChangeLog, view: View) -> None:
-    """Say the changes, oldest first."""
+    """Write the changes, oldest first."""
     _write_changes(result.items, view, title=f"Changes of {result.conversation}")
 
 
 @render_text.register
 def render_change(result: Change, view: View) -> None:
-    """Say one change."""
+    """Write one change."""
     _write_changes((result,), view, title=None)
 
 
 def _write_changes(items: Iterable[Result], view: View, *, title: str | None) -> None:
     changes = (item for item in items if isinstance(item, Change))
     if view.terminal:
-        view.rows(_SEEN, (_seen_row(row, view) for row in changes), title=title)
+        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in changes), title=title)
     else:
-        view.rows(_PIPED, map(_piped_row, changes))
+        view.rows(_PIPED_COLUMNS, map(_piped_row, changes))
 
 
-def _seen_row(row: Change, view: View) -> tuple[Cell, ...]:
+def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
     field = row.field_path
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
@@ -69,7 +69,7 @@ def _piped_row(row: Change) -> tuple[str, ...]:
 
 
 def _short_value(value: Any) -> str:
-    """Say the part of a value that a person would; who said a message is its cause."""
+    """Return the part of a value to show: the subject of a message, the key of a conflict, the start of an id."""
     match value:
         case {"subject": str(text)}:
             return text

@@ -1,4 +1,4 @@
-"""Claims in words: the subject that one is about, and what is said of it, as one line."""
+"""Render claims (key and value), and the lists made of them: blame, decisions (S1-29) and files (S1-20)."""
 
 from __future__ import annotations
 
@@ -17,33 +17,6 @@ if TYPE_CHECKING:
     from scopes.conversation.files import FileList, FileRow
 
 _HASH_LENGTH = len("sha256:") + 8
-
-
-def claim_name(key: str, agent: str | None) -> str:
-    """Say what a claim is about: `decisions/auth`, with the agent where several may say something."""
-    return shown_key(key) + (f" ({agent})" if agent is not None else "")
-
-
-def claim_text(key: str, value: Any) -> str:
-    """Return what a position says as text: claims about messages and files in words, other documents as JSON."""
-    match group_of(key), value:
-        case _, str(text):
-            words = text
-        case "messages", {"retracted": True}:
-            words = "retracted"
-        case "messages", {"amended": str(digest)}:
-            words = f"amended, {digest[:_HASH_LENGTH]}"
-        case "files", {"operation": str(operation), "content": str(digest)}:
-            words = f"{operation}, {digest[:_HASH_LENGTH]}"
-        case "files", {"operation": str(operation)}:
-            words = operation if operation == "delete" else f"{operation}, outcome unknown"
-        case _, {"both": list(several)}:
-            words = " | ".join(claim_text(key, each) for each in several)
-        case _:
-            words = json.dumps(value, ensure_ascii=False)
-    return words
-
-
 _BLAME_COLUMNS = (
     Column("ID"),
     Column("Author"),
@@ -53,26 +26,6 @@ _BLAME_COLUMNS = (
     Column("Value"),
     Column("Subject"),
 )
-
-
-@render_text.register
-def render_blame_list(result: BlameList, view: View) -> None:
-    """Say each claim with its message."""
-    if not view.terminal:
-        view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
-        return
-    for row in result.rows:
-        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
-        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
-        view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
-
-
-def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
-    head = row.head
-    when = short_time(view, display_time(head))
-    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
-
-
 _DECISION_COLUMNS = (
     Column("Topic"),
     Column("Decision"),
@@ -82,11 +35,56 @@ _DECISION_COLUMNS = (
     Column("OID"),
     Column("State"),
 )
+_FILE_COLUMNS = (
+    Column("Path", "branch", flexible=True),
+    Column("Operations", flexible=True),
+    Column("Messages", align="right"),
+    Column("Last touch"),
+    Column("Author", "agent", flexible=True),
+    Column("Message IDs", hidden=True),
+)
+
+
+def claim_name(key: str, agent: str | None) -> str:
+    """Return the key of a claim as `decisions/auth`, with the agent if claims of its group are kept per agent."""
+    return shown_key(key) + (f" ({agent})" if agent is not None else "")
+
+
+def claim_text(key: str, value: Any) -> str:
+    """Return the value of a claim as one line: messages and files as a phrase, other documents as JSON."""
+    match group_of(key), value:
+        case _, str(text):
+            line = text
+        case "messages", {"retracted": True}:
+            line = "retracted"
+        case "messages", {"amended": str(digest)}:
+            line = f"amended, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "content": str(digest)}:
+            line = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation)}:
+            line = operation if operation == "delete" else f"{operation}, outcome unknown"
+        case _, {"both": list(several)}:
+            line = " | ".join(claim_text(key, each) for each in several)
+        case _:
+            line = json.dumps(value, ensure_ascii=False)
+    return line
+
+
+@render_text.register
+def render_blame_list(result: BlameList, view: View) -> None:
+    """Write each claim and the message that set it."""
+    if not view.terminal:
+        view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
+        return
+    for row in result.rows:
+        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
+        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
+        view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
 
 
 @render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Say the decisions, oldest first; those that the active branch holds no more are marked."""
+    """Write the decisions, oldest first; those that the active branch no longer holds are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
@@ -101,31 +99,27 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
 
 
-def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
-    time = short_time(view, display_time(row.head))
-    state = "stands" if row.current else "not held"
-    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
-
-
-_FILE_COLUMNS = (
-    Column("Path", "branch", flexible=True),
-    Column("Operations", flexible=True),
-    Column("Messages", align="right"),
-    Column("Last touch"),
-    Column("Author", "agent", flexible=True),
-    Column("Message IDs", hidden=True),
-)
-
-
 @render_text.register
 def render_file_list(result: FileList, view: View) -> None:
-    """Say the files, the last touched first."""
+    """Write the files, the last touched first."""
     if result.files or not view.terminal:
         view.rows(
             _FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=f"Files of {result.conversation}"
         )
     else:
         view.line(Span(result.conversation, "id"), " touched no files.")
+
+
+def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
+    head = row.head
+    when = short_time(view, display_time(head))
+    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
+
+
+def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
+    time = short_time(view, display_time(row.head))
+    state = "stands" if row.current else "not held"
+    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
 
 
 def _file_row(row: FileRow, view: View) -> tuple[Cell, ...]:

@@ -1,4 +1,4 @@
-"""The turns of phrase about conflicts: what they are about and how much they matter, what a side says."""
+"""Formats for conflicts shared by several renderers: severity, status, key, agents, sides."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 
 
 def severity(conflict: Conflict) -> Span:
-    """Return how much a conflict matters."""
+    """Return the severity of a conflict in its style."""
     return Span(conflict.severity, _STYLE_OF_SEVERITY.get(conflict.severity, ""))
 
 
 def status(conflict: Conflict) -> Span:
-    """Return how far a conflict has come."""
+    """Return the status of a conflict in its style."""
     return Span(conflict.status, _STYLE_OF_STATUS.get(conflict.status, ""))
 
 
 def conflict_key(view: View, conflict: Conflict) -> str:
-    """Return what a conflict is about, decoded: `decisions/auth`."""
+    """Return the decoded key of a conflict: `decisions/auth`."""
     if group_of(conflict.key) == MESSAGES and view.terminal:
         return conflict.key[: len(MESSAGES) + 1 + SHORT_ID_LENGTH]
     return shown_key(conflict.key)
 
 
 def conflict_agents(conflict: Conflict) -> str:
-    """Return who disagrees, the target's first."""
-    said = (*conflict.target, *conflict.source)
-    return ", ".join(dict.fromkeys(position.agent for position in said if position.agent is not None))
+    """Return the agents of both sides, those of the target first."""
+    positions = (*conflict.target, *conflict.source)
+    return ", ".join(dict.fromkeys(position.agent for position in positions if position.agent is not None))
 
 
 def confidence(value: float) -> str:
-    """Say how sure somebody is, as a word and the number: `High (0.75)`; each word begins at its lower bound."""
+    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
     word = next((word for bound, word in _BANDS if value < bound), "Very High")
     return f"{word} ({value:g})"
 
 
 def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]:
-    """Say what a side says, each position with its agent, in one line."""
+    """Yield the positions of a side as one line, each with its agent."""
     if not positions:
         yield Span("nothing", "dim")
     for number, position in enumerate(positions):
@@ -62,7 +62,7 @@ def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]
 
 
 def write_conflict_lines(view: View, numbered: Iterable[tuple[int, Conflict]], sides: tuple[str, str]) -> None:
-    """Say conflicts with both their sides below, three lines each; `sides` names target and source."""
+    """Write conflicts in three lines each, with both sides; `sides` are the names of target and source."""
     for number, conflict in numbered:
         kind = Span(conflict.type, "heading")
         name = identifier(view, conflict.id)
@@ -75,7 +75,7 @@ def write_conflict_lines(view: View, numbered: Iterable[tuple[int, Conflict]], s
 
 
 def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
-    """Cut a line to the terminal; what is no terminal gets all of it."""
+    """Return a line truncated to the terminal; unchanged elsewhere."""
     if not view.terminal:
         return line
     cut: tuple[Span, ...] = load("scopes.render.wrap:truncate_line")(line, view.width)

@@ -1,4 +1,4 @@
-"""Conflicts for people: listed, shown with both sides, decided (S4-56)."""
+"""Render conflicts: list, show with both sides, resolve (S4-56)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scopes.render.colour import Style
 
 _WIDE = 110
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column("#", align="right"),
     Column("ID"),
     Column("Type", flexible=True),
@@ -44,7 +44,7 @@ _SEEN = (
     Column("Status"),
     Column("Age"),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("Conversation"),
     Column("Number"),
     Column("ID"),
@@ -56,16 +56,21 @@ _PIPED = (
     Column("Since"),
     Column("Branch"),
 )
+_CONFLICT_VIEW_WIDE = 120
+_INDENT = "    "
+_BETWEEN = Span(" │ ", "dim")
+_MOST_LINES = 40
+Line: TypeAlias = tuple[str | Span, ...]
 
 
 @render_text.register
 def render_conflict_list(result: ConflictList, view: View) -> None:
-    """Say a table for every branch that waits; in a pipe a row for every conflict."""
+    """Write a table per branch with open conflicts; in a pipe one row per conflict."""
     if not view.terminal:
-        view.rows(_PIPED, (_piped_row(row, view) for row in result.conflicts))
+        view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         return
     if not result.conflicts:
-        view.line("Nothing waits for a resolution.")
+        view.line("There are no open conflicts.")
     for number, (_, waiting) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
         if number:
             view.line()
@@ -77,13 +82,13 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
 
 @render_text.register
 def render_conflict_view(result: ConflictView, view: View) -> None:
-    """Say what each side says, and what to do about it."""
+    """Write both sides of a conflict and how to resolve it."""
     _write_conflict(result, view)
 
 
 @render_text.register
 def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
-    """Say what holds now, and how many conflicts are left."""
+    """Write the new status of the conflict and how many are still open."""
     conflict = result.conflict
     name = identifier(view, conflict.id)
     subject = (" (", conflict_key(view, conflict), ")")
@@ -98,11 +103,11 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 
 
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
-    """Say the conflicts of one branch: as a table, or in two lines each where that has no room."""
+    """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
     first = rows[0]
     title = f"{first.conversation}: {first.source} into {first.target}, on {first.branch}"
     if view.width >= _WIDE:
-        view.rows(_SEEN, (_seen_row(row, view) for row in rows), title=title)
+        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
         return
     view.line(*fit_line(view, (Span(title, "heading"),)))
     for row in rows:
@@ -123,7 +128,7 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
         view.line(*fit_line(view, below))
 
 
-def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
+def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
     conflict = row.conflict
     return (
         str(row.number),
@@ -138,18 +143,11 @@ def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    return row.conversation, *_seen_row(row, view), row.branch
-
-
-_CONFLICT_VIEW_WIDE = 120
-_INDENT = "    "
-_BETWEEN = Span(" │ ", "dim")
-_MOST_LINES = 40
-Line: TypeAlias = tuple[str | Span, ...]
+    return row.conversation, *_terminal_row(row, view), row.branch
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
-    """Say a conflict from what it is about to what can be typed next."""
+    """Write a conflict: fields, base, both sides, resolution, later messages, next steps."""
     row, conflict = result.row, result.row.conflict
     _write_fields(row, view)
     if conflict.base:
@@ -161,7 +159,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         _write_resolution(conflict, conflict.resolution, view)
     if result.talk:
         view.line()
-        view.line(Span("Said since:", "key"))
+        view.line(Span("Messages since:", "key"))
     for head in result.talk:
         when = short_time(view, display_time(head))
         view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
@@ -199,7 +197,7 @@ def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], widt
         view.line(*one, " " * (width - used), _BETWEEN, *other)
 
 
-def _side(  # noqa: PLR0917 - a heading, what stands below it, and the room for it
+def _side(  # noqa: PLR0917 - a heading, its content and the width
     view: View,
     word: str,
     branch: str,
@@ -208,7 +206,7 @@ def _side(  # noqa: PLR0917 - a heading, what stands below it, and the room for 
     texts: Mapping[str, str],
     width: int,
 ) -> Iterator[Line]:
-    """Yield what a side says, position by position: the value, who said it how surely, and the message's text."""
+    """Yield the lines of one side: for each position its value, agent and confidence, and the text of its message."""
     yield from _cut(view, (Span(word, "key"), Span(branch, "branch")), width)
     if not positions:
         yield _INDENT, Span("nothing", "dim")
@@ -236,7 +234,7 @@ def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
 
 
 def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Iterator[Line]:
-    """Yield the lines of a text, at a terminal folded to the room, and not too many of them."""
+    """Yield the lines of a text, on a terminal wrapped and limited to 40 rows."""
     lines = clean(text).expandtabs(8).removesuffix("\n").split("\n")
     rows = lines
     if view.terminal:
@@ -250,7 +248,7 @@ def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Ite
 
 
 def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) -> None:
-    """Say how it ended (S4-57)."""
+    """Write how the conflict was resolved (S4-57)."""
     view.line()
     what = claim_text(conflict.key, resolution.value) if resolution.choice == "value" else f"took {resolution.choice}"
     write_field(view, "Resolved", what, f" ({resolution.strategy}) by ", Span(resolution.actor, "agent"))
@@ -267,5 +265,5 @@ def _write_next_steps(row: ConflictRow, view: View) -> None:
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
-    write_hint(view, f"say it anew:    {resolve} --edit")
+    write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"talk about it:  scopes conv append {row.conversation}/{row.branch} TEXT")

@@ -1,4 +1,4 @@
-"""Contexts for people, and for the models that they are piped to: their text and nothing beside it."""
+"""Render contexts, history blocks and budgets; a context in a pipe is its text alone, for a model to read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 @render_text.register
 def render_budget(result: Budget, view: View) -> None:
-    """Say every part and, below the content, its own."""
+    """Write every part of the budget; the parts of the content are indented below it."""
     rows = [("window", result.window)] if not view.terminal else []
     for name, tokens in result.parts.items():
         rows.append((name, tokens))
@@ -43,7 +43,7 @@ def render_budget(result: Budget, view: View) -> None:
 
 @render_text.register
 def render_context(result: Context, view: View) -> None:
-    """Say the context itself, or what became of all that could be in it, or how much of the budget it took."""
+    """Write the context, or with `--explain` and `--stats` what was selected and how much of the budget is used."""
     options = view.options
     if options.stats or options.explain:
         if options.stats:
@@ -60,12 +60,12 @@ def render_context(result: Context, view: View) -> None:
 
 @render_text.register
 def render_history_block(result: HistoryBlock, view: View) -> None:
-    """Say the block exactly as it is sent."""
+    """Write the block byte for byte."""
     _write_exactly(view, result.text)
 
 
 def _write_exactly(view: View, text: str) -> None:
-    """Say a text to people, and to everything else exactly as it is."""
+    """Write a text, byte for byte unless on a terminal."""
     if view.terminal:
         view.body(text)
     else:

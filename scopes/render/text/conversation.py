@@ -1,4 +1,4 @@
-"""A conversation for people, with its branches as a tree (S4-54)."""
+"""Render conversations: show (with its branches as a tree, S4-54), new, rename, delete."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _NO_FORK = {
     SYNTHETIC: "nobody spoke here, the program alone wrote",
     INTERRUPTED: "an answer that was interrupted, and nothing after it",
 }
-_BESIDE_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
+_AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
 @render_text.register
 def render_conversation_view(result: ConversationView, view: View) -> None:
-    """Say the look of the specification, the same in a pipe."""
+    """Write a conversation, its branches and recent activity; the same in a pipe."""
     write_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
         write_field(view, "Title", result.title)
@@ -59,34 +59,75 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
         view.line(*_recent_line(head, message, view))
 
 
+@render_text.register
+def render_branch_summary(result: BranchSummary, view: View) -> None:
+    """Write one branch as a line of the tree."""
+    view.line(*_branch_spans(result, view))
+
+
+@render_text.register
+def render_conversation_created(result: ConversationCreated, view: View) -> None:
+    """Write the id of the new conversation."""
+    name = Span(result.id, "id")
+    title = () if result.title is None else (": ", result.title)
+    write_outcome(view, name, "created ", name, *title, operation=result.operation)
+
+
+@render_text.register
+def render_renamed(result: Renamed, view: View) -> None:
+    """Write the old and the new name."""
+    new = result.new or ""
+    if result.what == "title":
+        title = f": {new}" if new else " has no title now"
+        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), title)
+    elif result.what == "branch":
+        old = Span(f"{result.conversation}/{result.old}", "branch")
+        sentence = ("renamed ", old, " to ", Span(new, "branch"))
+    else:
+        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
+    unchanged = () if result.operation is not None else (" (as before)",)
+    name = result.conversation if result.what == "title" else new
+    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
+
+
+@render_text.register
+def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
+    """Write which conversation was deleted."""
+    name = Span(result.conversation, "id")
+    branches = counted(result.branches, "branch")
+    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+
+
+@render_text.register
+def render_branch_deleted(result: BranchDeleted, view: View) -> None:
+    """Write which branch was deleted, and its last tip."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    tip = identifier(view, result.tip)
+    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
+
+
 def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
-    """Say a message in one line, as a log does."""
+    """Return a message as one line, as in a log."""
     when = f"[{_ago(display_time(head))}]"
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
-    said = (
+    summary = (
         (subject(head),)
         if spoken
         else load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
     )
-    line = (Span(when, "time"), " ", who, ": ", *said)
+    line = (Span(when, "time"), " ", who, ": ", *summary)
     return load("scopes.render.wrap:truncate_line")(line, view.width) if view.terminal else line
 
 
-@render_text.register
-def render_branch_summary(result: BranchSummary, view: View) -> None:
-    """Say one branch as in the tree."""
-    view.line(*_branch_spans(result, view))
-
-
 def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
-    """Say its own messages and, where there is room, all that it reaches where that differs, and what it is for."""
+    """Yield the name of a branch, its message counts, marks and, if there is room, its purpose."""
     yield Span(branch.name, "active" if branch.active else "branch")
     yield f" ({counted(branch.messages, 'message')})"
     if branch.active:
         yield Span(" *ACTIVE*", "active")
-    crowded = view.terminal and len(branch.name) > view.width - _BESIDE_NAME
+    crowded = view.terminal and len(branch.name) > view.width - _AFTER_NAME
     if branch.total != branch.messages and not crowded:
         yield Span(f" · {branch.total:,} in all", "dim")
     for count, what in ((branch.compactions, "compaction"), (branch.interrupts, "interrupt")):
@@ -112,46 +153,5 @@ def _ago(time: str | None) -> str:
 
 
 def _separated(names: list[Span]) -> list[str | Span]:
-    """Put a comma and a blank between names."""
+    """Return names separated by commas."""
     return [part for name in names for part in (", ", name)][1:]
-
-
-@render_text.register
-def render_conversation_created(result: ConversationCreated, view: View) -> None:
-    """Say the new conversation's id."""
-    name = Span(result.id, "id")
-    title = () if result.title is None else (": ", result.title)
-    write_outcome(view, name, "created ", name, *title, operation=result.operation)
-
-
-@render_text.register
-def render_renamed(result: Renamed, view: View) -> None:
-    """Say the new name."""
-    new = result.new or ""
-    if result.what == "title":
-        words = f": {new}" if new else " has no title now"
-        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), words)
-    elif result.what == "branch":
-        old = Span(f"{result.conversation}/{result.old}", "branch")
-        sentence = ("renamed ", old, " to ", Span(new, "branch"))
-    else:
-        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
-    unchanged = () if result.operation is not None else (" (as before)",)
-    name = result.conversation if result.what == "title" else new
-    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
-
-
-@render_text.register
-def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
-    """Say which conversation is gone."""
-    name = Span(result.conversation, "id")
-    branches = counted(result.branches, "branch")
-    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
-
-
-@render_text.register
-def render_branch_deleted(result: BranchDeleted, view: View) -> None:
-    """Say which branch is gone, and where it stood."""
-    place = Span(f"{result.conversation}/{result.branch}", "branch")
-    tip = identifier(view, result.tip)
-    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)

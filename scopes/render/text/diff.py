@@ -1,4 +1,4 @@
-"""Differences for people, in the marks of diff(1): what only the left side has, and what only the right one has."""
+"""Render differences with the marks of diff(1): - for the left side, + for the right side."""
 
 from __future__ import annotations
 
@@ -18,18 +18,31 @@ if TYPE_CHECKING:
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
     from scopes.render.colour import Style
 
-_PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
+_PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_WORDS = 2000
 
 
 @render_text.register
 def render_difference(result: Difference, view: View) -> None:
-    """Say the messages of each side, then the claims; nothing where nothing differs, as diff(1)."""
+    """Write the messages of each side, then the claims; nothing if the sides are equal, as diff(1) does."""
     if view.options.stat:
         _write_counts(result, view)
     elif view.terminal:
         _write_sections(result, view)
     else:
-        view.rows(_PIPED, _rows(result, view))
+        view.rows(_PIPED_COLUMNS, _rows(result, view))
+
+
+def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return both texts as spans, `bad` and `good` where words differ; long texts are not compared by word."""
+    one, two = _WORDS.findall(left), _WORDS.findall(right)
+    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
+        return (Span(left, "bad"),), (Span(right, "good"),)
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return ours, theirs
 
 
 def _write_counts(result: Difference, view: View) -> None:
@@ -91,7 +104,7 @@ def _write_messages(view: View, title: str, mark: str, style: Style, heads: tupl
 
 
 def _write_both(view: View, left: str | None, right: str | None) -> None:
-    """Say two texts below each other, the words that differ marked where both are there."""
+    """Write two texts below each other, with differing words highlighted if both are present."""
     one: tuple[Span, ...] = (Span(left or "", "bad"),)
     two: tuple[Span, ...] = (Span(right or "", "good"),)
     if left is not None and right is not None:
@@ -124,21 +137,6 @@ def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
             yield mark, "claim", claim.key, claim.agent or "", "", claim_text(claim.key, value)
-
-
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_WORDS = 2000
-
-
-def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return both texts in spans, `bad` and `good` where they differ; long ones differ as a whole."""
-    one, two = _WORDS.findall(left), _WORDS.findall(right)
-    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
-        return (Span(left, "bad"),), (Span(right, "good"),)
-    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
-    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
-    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
-    return ours, theirs
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

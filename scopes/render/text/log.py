@@ -1,4 +1,4 @@
-"""A log for people, as git shows one; in a pipe a row a message."""
+"""Render a log, on a terminal in the style of `git log`, in a pipe as one row per message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.render.view import Column, Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("ID"),
     Column("Time"),
     Column("Author"),
@@ -30,7 +30,7 @@ _PIPED_ONELINE = (Column("Line"),)
 
 @render_text.register
 def render_log(result: Log, view: View) -> None:
-    """Say the messages in order, with the graph beside them if that is asked for."""
+    """Write the messages in order, with `--graph` next to the commit graph."""
     entries = (item for item in result.items if isinstance(item, LogEntry))
     options = view.options
     if options.graph:
@@ -45,7 +45,7 @@ def render_log(result: Log, view: View) -> None:
 
 @render_text.register
 def render_log_entry(result: LogEntry, view: View) -> None:
-    """Say one message of a log."""
+    """Write one message of a log."""
     if view.terminal:
         load("scopes.render.text.log_entry:write_entries")([result], view, oneline=False)
     else:
@@ -53,15 +53,15 @@ def render_log_entry(result: LogEntry, view: View) -> None:
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
-    view.rows(_PIPED, map(_row, entries))
+    view.rows(_PIPED_COLUMNS, map(_row, entries))
 
 
 def _subject(entry: LogEntry) -> str:
-    """Say how a message begins or, where it has no text, what it does."""
+    """Return the subject of a message, or a summary of its parts if it has no text."""
     if entry.message is None or entry.head.subject != NO_TEXT:
         return entry.head.subject
-    told: str = load("scopes.render.text.message_summary:summary_text")(entry.head, entry.message)
-    return told
+    summary: str = load("scopes.render.text.message_summary:summary_text")(entry.head, entry.message)
+    return summary
 
 
 def _row(entry: LogEntry) -> tuple[str | Span, ...]:

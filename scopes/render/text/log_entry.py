@@ -1,7 +1,7 @@
-"""One message of a log as lines: who, what kind, when, and the beginning of what was said.
+"""Format one message of a log: author, kind, time, and the first lines of its content.
 
-What nobody said (what tools gave back, what an agent's program put in, where it began its context again or was broken
-off) takes one line of heading and is folded. `full` folds nothing.
+Messages that nobody wrote (tool results, text injected by the agent's program, compactions, interrupts) have a heading
+of one line, and their content is folded to one line. With `full`, nothing is folded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Line: TypeAlias = tuple[str | Span, ...]
 
 
 def write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
-    """Say messages one below the other."""
+    """Write messages one below the other."""
     for number, entry in enumerate(entries):
         if number and not oneline:
             view.line()
@@ -44,7 +44,7 @@ def write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, ful
 
 
 def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool, full: bool = False) -> Iterator[Line]:
-    """Yield the lines of a message, folded or cut to `width` where there is one."""
+    """Yield the lines of a message, wrapped or truncated to `width` unless it is None."""
     if oneline:
         yield _one_line(entry, width)
         return
@@ -72,7 +72,7 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
 
 
 def _is_terse(message: Message) -> bool:
-    """Tell whether nobody speaks in a message."""
+    """Return True if a message has no text that somebody wrote."""
     silent = not message.text.strip() and message.payload is None and any(p.type != "text" for p in message.parts)
     return silent or is_folded(message) or message.author.kind == "tool"
 
@@ -81,15 +81,15 @@ def _one_line(entry: LogEntry, width: int | None) -> Line:
     head = entry.head
     who = author(head.author, head.author_kind)
     start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
-    taken = sum(len(part if isinstance(part, str) else part.text) for part in start)
+    used = sum(len(part if isinstance(part, str) else part.text) for part in start)
     origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
-    taken += sum(len(span.text) for span in origin)
-    room = None if width is None else max(width - taken, _NARROWEST)
+    used += sum(len(span.text) for span in origin)
+    room = None if width is None else max(width - used, _NARROWEST)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
 
 
 def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
-    """Say who speaks, as git does."""
+    """Yield the header lines, in the style of `git log`."""
     head = entry.head
     yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry)
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
@@ -104,7 +104,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:
-    """Say in one line what is no speech."""
+    """Return the heading of a message that nobody wrote, as one line."""
     head = entry.head
     text, style = _BREAKS.get(head.kind, (head.kind, ""))
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
@@ -114,7 +114,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
 
 
 def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:
-    """Draw a line across: here the agent's context begins again."""
+    """Yield a rule across the terminal: the agent's context was compacted here."""
     head = entry.head
     when = full_time(view, display_time(head))
     label: Line = (
@@ -125,8 +125,8 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
         when,
         " ",
     )
-    taken = sum(len(part if isinstance(part, str) else part.text) for part in label)
-    yield _truncated((*label, Span(_RULE * max((width or 0) - taken, 2), "active")), width)
+    used = sum(len(part if isinstance(part, str) else part.text) for part in label)
+    yield _truncated((*label, Span(_RULE * max((width or 0) - used, 2), "active")), width)
 
 
 def _decorations(entry: LogEntry) -> Iterator[str | Span]:
@@ -138,19 +138,19 @@ def _decorations(entry: LogEntry) -> Iterator[str | Span]:
 
 
 def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:
-    """Say in one line what was put in; the mark of its kind stands in the heading."""
+    """Return injected text as one line; the heading already names its kind."""
     return summarize_message(entry.head._replace(kind="plain"), message, entry.results, room)
 
 
 def _preview(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[Line]:
-    """Yield at most 20 rows of text and 20 of everything else and, where there is more, how much and where it is."""
+    """Yield at most 20 rows of text and 20 other lines, then how many more there are and how to see them."""
     rows = lines = 0
     left_out = 0
     for line in _preview_lines(message, results, room):
         if isinstance(line, str):
-            found, more = _text_rows(line, room, MAX_ROWS - rows)
-            yield from found
-            rows += len(found)
+            wrapped, more = _text_rows(line, room, MAX_ROWS - rows)
+            yield from wrapped
+            rows += len(wrapped)
             if more:
                 yield _more_lines(more, name)
         elif lines < MAX_ROWS:
@@ -167,7 +167,7 @@ def _more_lines(count: int, name: str) -> Line:
 
 
 def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None) -> Iterator[str | Line]:
-    """Yield texts, and a line for each other part that can be read, for each field of a document, and for the files."""
+    """Yield texts as strings, and one line for each other readable part, each payload field, and the files."""
     for part in message.parts:
         if part.type == "text":
             yield part.text
@@ -179,7 +179,7 @@ def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None
 
 
 def _text_rows(text: str, room: int | None, most: int) -> tuple[list[Line], int]:
-    """Fold a text into at most `most` rows; return them and how many of its lines are not whole among them."""
+    """Wrap a text into at most `most` rows; return them and the number of lines that are cut or missing."""
     lines = clean(text).expandtabs(8).strip("\n").split("\n") if text.strip() else []
     rows: list[Line] = []
     for number, line in enumerate(lines):
@@ -191,7 +191,7 @@ def _text_rows(text: str, room: int | None, most: int) -> tuple[list[Line], int]
 
 
 def _fold_line(line: str, room: int | None, most: int) -> tuple[list[str], bool]:
-    """Fold a line of text into at most `most` rows, and tell whether that was all of it."""
+    """Wrap a line into at most `most` rows; return them and whether the line is complete."""
     if room is None or not line:
         return [line][:most], most > 0
     short = line[: room * (most + 1)]  # no row holds more characters than cells, but for combining ones
@@ -200,7 +200,7 @@ def _fold_line(line: str, room: int | None, most: int) -> tuple[list[str], bool]
 
 
 def _whole_message(message: Message, room: int | None) -> Iterator[Line]:
-    """Yield everything that a message holds, blank lines between its parts."""
+    """Yield the whole content of a message, with blank lines between its parts."""
     for number, part in enumerate(message.parts):
         if number:
             yield ()

@@ -1,4 +1,4 @@
-"""The memory for people: entries, hits, things to do, and what an agent is told."""
+"""Render memory: entries, search hits, action items, and the text given to an agent."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _ACTION = (
     Column("Agent", "agent", flexible=True),
     Column("Time"),
 )
-_ROOM = 72  # columns of a terminal, below which ids would be cut
-_LESS_TELLING = frozenset({"Importance", "Time", "Found in"})
+_ROOM = 72  # on narrower terminals ids would be truncated
+_OPTIONAL_COLUMNS = frozenset({"Importance", "Time", "Found in"})
 _UNDO = "undo with: scopes undo"
 
 
 @render_text.register
 def render_memory_updated(result: MemoryUpdated, view: View) -> None:
-    """Say the new entries; in a pipe only their ids."""
+    """Write the new entries; in a pipe only their ids."""
     for entry in result.entries:
         if view.terminal:
             view.line(
@@ -76,7 +76,7 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
 
 @render_text.register
 def render_memory_added(result: MemoryAdded, view: View) -> None:
-    """Say the new entry's id."""
+    """Write the id of the new entry."""
     if result.operation is None:
         view.line("would remember: ", result.entry.summary)
         return
@@ -86,7 +86,7 @@ def render_memory_added(result: MemoryAdded, view: View) -> None:
 
 @render_text.register
 def render_memory_list(result: MemoryList, view: View) -> None:
-    """Say the entries, newest first."""
+    """Write the entries, newest first."""
     if result.entries or not view.terminal:
         view.rows(_columns_for(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
     else:
@@ -96,7 +96,7 @@ def render_memory_list(result: MemoryList, view: View) -> None:
 
 @render_text.register
 def render_memory_view(result: MemoryView, view: View) -> None:
-    """Say one entry whole."""
+    """Write one entry with all its fields."""
     entry = result.entry
     view.line("entry ", Span(entry.id, "id"))
     write_field(view, "Agent", Span(entry.agent, "agent"))
@@ -120,7 +120,7 @@ def render_memory_view(result: MemoryView, view: View) -> None:
 
 @render_text.register
 def render_memory_hits(result: MemoryHits, view: View) -> None:
-    """Say what was found, the best first."""
+    """Write the entries found, best first."""
     if result.hits or not view.terminal:
         view.rows(_columns_for(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
     else:
@@ -129,7 +129,7 @@ def render_memory_hits(result: MemoryHits, view: View) -> None:
 
 @render_text.register
 def render_memory_context(result: MemoryContext, view: View) -> None:
-    """Say exactly what an agent is told."""
+    """Write the text given to an agent, byte for byte in a pipe."""
     if view.terminal:
         view.body(result.text)
     else:
@@ -138,7 +138,7 @@ def render_memory_context(result: MemoryContext, view: View) -> None:
 
 @render_text.register
 def render_memory_stats(result: MemoryStats, view: View) -> None:
-    """Say how much is remembered, by whom, since when."""
+    """Write the number of entries, per agent, and their oldest and newest time."""
     write_field(view, "Entries", f"{result.total:,}")
     write_field(view, "This week", f"{result.this_week:,}")
     write_field(view, "Left to do", f"{result.open_actions:,}")
@@ -152,7 +152,7 @@ def render_memory_stats(result: MemoryStats, view: View) -> None:
 
 @render_text.register
 def render_action_list(result: ActionList, view: View) -> None:
-    """Say what is left to do."""
+    """Write the action items."""
     if result.actions or not view.terminal:
         view.rows(_columns_for(_ACTION, view), (_action_row(row, view) for row in result.actions), title="To do")
     else:
@@ -161,7 +161,7 @@ def render_action_list(result: ActionList, view: View) -> None:
 
 @render_text.register
 def render_action_done(result: ActionDone, view: View) -> None:
-    """Say what is done."""
+    """Write the action item that was closed."""
     name = Span(_action_id(result.item.id, view), "id")
     made = "would be done: " if result.dry_run else "done before: "
     before = "done: " if result.operation is not None else made
@@ -170,7 +170,7 @@ def render_action_done(result: ActionDone, view: View) -> None:
 
 @render_text.register
 def render_memory_pruned(result: MemoryPruned, view: View) -> None:
-    """Say what is forgotten; in a pipe the ids."""
+    """Write how many entries were removed; in a pipe their ids."""
     if not view.terminal:
         for entry in result.entries:
             view.line(entry.id)
@@ -182,10 +182,10 @@ def render_memory_pruned(result: MemoryPruned, view: View) -> None:
 
 
 def _columns_for(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
-    """Leave out on a narrow terminal what tells least: an id that was cut could not be typed."""
+    """Hide optional columns on a narrow terminal, where ids would be truncated otherwise."""
     if not view.terminal or view.width >= _ROOM:
         return columns
-    return tuple(replace(each, hidden=True) if each.name in _LESS_TELLING else each for each in columns)
+    return tuple(replace(each, hidden=True) if each.name in _OPTIONAL_COLUMNS else each for each in columns)
 
 
 def _branch_of(entry: Entry) -> tuple[Span, ...]:
@@ -215,6 +215,6 @@ def _action_row(row: ActionRow, view: View) -> tuple[Cell, ...]:
 
 
 def _action_id(action: str, view: View) -> str:
-    """Shorten the id of a thing to do on a terminal to what `memory done` takes."""
+    """Return the id of an action item, on a terminal abbreviated to a form that `memory done` accepts."""
     entry, dot, number = action.rpartition(".")
     return f"{entry[:SHORT_ID_LENGTH]}{dot}{number}" if view.terminal else action

@@ -1,4 +1,4 @@
-"""Messages for people: recorded, amended, or read whole."""
+"""Render messages: append, amend, retract, cat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @render_text.register
 def render_message_appended(result: MessageAppended, view: View) -> None:
-    """Say the id of the message that is on disk."""
+    """Write the id of the new message."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     write_outcome(view, name, "recorded ", name, " on ", place)
@@ -29,7 +29,7 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
 
 @render_text.register
 def render_message_amended(result: MessageAmended, view: View) -> None:
-    """Say the id of the new message and which one it concerns."""
+    """Write the id of the new message and the one it amends or retracts."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     verb = "retracted " if result.retracted else "amended "
@@ -38,7 +38,7 @@ def render_message_amended(result: MessageAmended, view: View) -> None:
 
 @render_text.register
 def render_message_view(result: MessageView, view: View) -> None:
-    """Say who, when and where, then every part; or the stored line alone, exactly."""
+    """Write the metadata of a message and then its parts; with `--raw` only the stored line, byte for byte."""
     if view.options.raw:
         view.exact(result.stored.decode())
         return
@@ -67,7 +67,7 @@ def render_message_view(result: MessageView, view: View) -> None:
 
 
 def _details(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield what is known beside who, when and what."""
+    """Yield the optional fields that are set."""
     details = {
         "To": ", ".join(message.to),
         "Reply to": message.reply_to,

@@ -1,4 +1,4 @@
-"""A message in one line: what was said, or else what was called, answered or thought."""
+"""Summarize a message in one line: its text, or else its tool calls, results or reasoning."""
 
 from __future__ import annotations
 
@@ -24,64 +24,75 @@ _MARKS: dict[str, tuple[str, Style]] = {
     "error": ("▲ error ", "bad"),
 }
 _NARROWEST = 20
-_LONGEST = 1000  # characters of a text that one line may need
+_LONGEST = 1000  # characters of text used for one line
 
 
 def summarize_message(
     head: MessageHead, message: Message | None, results: tuple[Part, ...], room: int | None
 ) -> tuple[Span, ...]:
-    """Say a message in one line that is best at `room` cells; what began or broke off a context is marked."""
+    """Return a message as one line of about `room` cells; compactions, interrupts and errors are marked."""
     text, style = _MARKS.get(head.kind, ("", ""))
     mark = (Span(text, style),) if text else ()
     if message is None:
         return *mark, Span(subject(head))
-    said = " ".join(message.text[:_LONGEST].split())
-    if is_folded(message) and (said or not message.parts or message.parts[0].type == "text"):
+    text_line = " ".join(message.text[:_LONGEST].split())
+    if is_folded(message) and (text_line or not message.parts or message.parts[0].type == "text"):
         much = format_extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
-        return *mark, Span(_truncated(said or subject(head), room, (*mark, *rest)), "dim"), *rest
-    if said:
+        return *mark, Span(_truncated(text_line or subject(head), room, (*mark, *rest)), "dim"), *rest
+    if text_line:
         rest = _called_tools(message, results)
-        return *mark, Span(_truncated(said, room, (*mark, *rest))), *rest
+        return *mark, Span(_truncated(text_line, room, (*mark, *rest))), *rest
     return *mark, *_summarize_without_text(head, message, results, room)
 
 
 def summary_text(head: MessageHead, message: Message) -> str:
-    """Say what a message without a text does, as short as a commit's subject."""
-    words = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
-    return words if len(words) <= SUBJECT_LENGTH else f"{words[: SUBJECT_LENGTH - 1]}…"
-
-
-def _truncated(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
-    """Shorten a text to what is left of the room."""
-    if room is None:
-        return text
-    taken = sum(len(span.text) for span in beside)
-    shortened: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - taken, _NARROWEST))
-    return shortened
+    """Return the summary of a message without text, no longer than the subject of a commit."""
+    line = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
+    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def is_folded(message: Message) -> bool:
-    """Tell whether a message was put in by the agent's program and said by nobody."""
+    """Return True if a message was injected by the agent's program."""
     return message.author.kind == "injected" or message.kind == "compaction"
 
 
+def spawn_mark(message: Message | None) -> tuple[Span, ...]:
+    """Return a mark for the first message of a sub-agent, with the message that spawned it."""
+    return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
+
+
+def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
+    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
+    parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, parts)), "branch")
+
+
+def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
+    """Truncate a text to the room that the other spans leave."""
+    if room is None:
+        return text
+    used = sum(len(span.text) for span in others)
+    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _NARROWEST))
+    return truncated
+
+
 def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
-    """Say which tools a message that speaks also called, and how many of the calls failed."""
+    """Return the tools that a message with text also called, and how many of the calls failed."""
     names = [
         clean_line(str(part.fields.get("name") or "unknown tool")) for part in message.parts if part.type == "tool_call"
     ]
     counts = {name: names.count(name) for name in names}
     called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
-    wrong = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
-    failure = (Span(f", {wrong} failed", "bad"),) if wrong else ()
+    failed = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
+    failure = (Span(f", {failed} failed", "bad"),) if failed else ()
     return (Span(f" → {called}", "dim"), *failure) if called else ()
 
 
 def _summarize_without_text(
     head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None
 ) -> tuple[Span, ...]:
-    """Say what a message without text does."""
+    """Return the tool calls, results, reasoning or other parts of a message without text."""
     calls = [part for part in message.parts if part.type == "tool_call"]
     answers = [part for part in message.parts if part.type == "tool_result"]
     if calls:
@@ -95,14 +106,3 @@ def _summarize_without_text(
     if thinking:
         return (Span(format_reasoning(thinking), "dim"),)
     return (Span(subject(head)),) if other is None else part_line(other)
-
-
-def spawn_mark(message: Message | None) -> tuple[Span, ...]:
-    """Say that here a sub-agent begins, and whose call began it."""
-    return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
-
-
-def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
-    """Say `sub-agent explorer of k3x9abcd`, as far as it is known."""
-    words = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
-    return Span(" ".join(filter(None, words)), "branch")

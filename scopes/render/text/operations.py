@@ -1,4 +1,4 @@
-"""The operation log for people, and what undo and redo did."""
+"""Render the operation log, undo and redo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SYMBOLIC = "ref: "
 
 @render_text.register
 def render_operation_list(result: OperationList, view: View) -> None:
-    """Say the operations, newest first."""
+    """Write the operations, newest first."""
     if result.operations or not view.terminal:
         view.rows(_COLUMNS, (_row(record, view) for record in result.operations), title="Operations")
     else:
@@ -36,7 +36,7 @@ def render_operation_list(result: OperationList, view: View) -> None:
 
 @render_text.register
 def render_operation_view(result: OperationView, view: View) -> None:
-    """Say who did what and when, and every ref that it moved."""
+    """Write an operation with its actor, time and command, and every ref that it changed."""
     record = result.operation
     write_field(view, "Operation", Span(record.id, "id"))
     write_field(view, "Kind", record.kind)
@@ -58,9 +58,9 @@ def render_operation_view(result: OperationView, view: View) -> None:
 
 @render_text.register
 def render_undone(result: Undone, view: View) -> None:
-    """Say what was taken back, or done again, and the way back."""
+    """Write what was undone or redone, and how to reverse that."""
     done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
-    write_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)
+    write_outcome(view, result.operation, "redone: " if result.redo else "undone: ", done)
     if view.terminal:
         write_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 
@@ -71,7 +71,7 @@ def _row(record: Operation, view: View) -> tuple[Cell, ...]:
 
 
 def _ref_target(view: View, value: str | None) -> Span:
-    """Say where a ref stood: a commit, another ref, or nowhere."""
+    """Return the value of a ref: a commit, another ref, or none."""
     if value is None:
         return Span("none", "dim")
     if value.startswith(_SYMBOLIC):
@@ -80,6 +80,6 @@ def _ref_target(view: View, value: str | None) -> Span:
 
 
 def _short_ref(ref: str) -> str:
-    """Shorten a ref as git does."""
+    """Return the short name of a ref, as git shortens it."""
     prefix = next((prefix for prefix in _PREFIXES if ref.startswith(prefix)), "")
     return ref.removeprefix(prefix)

@@ -1,4 +1,4 @@
-"""The parts of a message that are more than its text: what was thought, called, answered, attached, decided."""
+"""Format the parts of a message that are not text: reasoning, tool calls and results, files, payload."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT = 60
 
 
 def part_line(part: Part, results: tuple[Part, ...] = (), room: int | None = None) -> tuple[Span, ...]:
-    """Say a part in one line; of a call also how it ended, where the results are known."""
+    """Return a part as one line; a tool call with its outcome if the results are given."""
     match part.type:
         case "reasoning":
             return (Span(format_reasoning(part.text), "dim"),)
@@ -35,7 +35,7 @@ def part_line(part: Part, results: tuple[Part, ...] = (), room: int | None = Non
 
 
 def format_reasoning(text: str) -> str:
-    """Say how a thought begins and how long it is; some agents keep theirs to themselves."""
+    """Return the first line of reasoning and its length; some agents do not record theirs."""
     if not text.strip():
         return "thinking: (not written down by its agent)"
     first, _, rest = text.strip().partition("\n")
@@ -44,7 +44,7 @@ def format_reasoning(text: str) -> str:
 
 
 def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]]]:
-    """Return the line that says what a part is and the texts that stand below it, each with its style."""
+    """Return the heading of a part and the texts below it, each with its style."""
     fields = part.fields
     match part.type:
         case "reasoning":
@@ -61,7 +61,7 @@ def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]
 
 
 def write_part(view: View, part: Part) -> None:
-    """Say a part that is no text whole, below a line that says what it is."""
+    """Write the whole content of a part below its heading."""
     heading, texts = whole_part(part)
     view.line(*heading)
     for text, style in texts:
@@ -69,12 +69,12 @@ def write_part(view: View, part: Part) -> None:
 
 
 def document_lines(document: Mapping[str, Any]) -> list[tuple[Span, ...]]:
-    """Say the document of a typed kind, a line a field."""
+    """Return the payload of a message, one line per field."""
     return [(Span(f"{_label(name)}: ", "key"), Span(_first_line(_text(value)))) for name, value in document.items()]
 
 
 def write_document(view: View, document: Mapping[str, Any]) -> None:
-    """Say the document of a typed kind whole."""
+    """Write the payload of a message with whole values."""
     for name, value in document.items():
         text = _text(value, indent=2)
         if "\n" in text:
@@ -85,12 +85,12 @@ def write_document(view: View, document: Mapping[str, Any]) -> None:
 
 
 def format_files(files: tuple[FileTouch, ...]) -> str:
-    """Say which files were touched: `edit a.py, rename b.py from c.py`."""
+    """Return the touched files: `edit a.py, rename b.py from c.py`."""
     return ", ".join(f"{t.op} {t.path}" + (f" from {t.source}" if t.source is not None else "") for t in files)
 
 
 def _input_texts(value: Any) -> Iterator[tuple[str, Style]]:
-    """Yield what a tool was given: a field a line, what has several lines indented below its name."""
+    """Yield the input of a tool call: one text per field, multi-line values indented below the name."""
     if not isinstance(value, Mapping):
         yield _text(value, indent=2), ""
         return
@@ -125,7 +125,7 @@ def _heading(part: Part) -> tuple[Span, ...]:
 
 
 def _output(fields: Mapping[str, Any]) -> str:
-    """Return what a tool gave back: its text, the text of its blocks, or JSON."""
+    """Return the output of a tool: its text, the text of its blocks, or JSON."""
     value = fields.get("output", fields.get("output_text"))
     if isinstance(value, list) and value and all(isinstance(b, dict) and isinstance(b.get("text"), str) for b in value):
         return "\n".join(block["text"] for block in value)

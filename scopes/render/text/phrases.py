@@ -1,4 +1,4 @@
-"""The turns of phrase that all text renderings share."""
+"""Formats shared by all text renderers: ids, times, authors, counts, fields, hints."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def identifier(view: View, full: str) -> Span:
-    """Return the id of a message, commit or operation: its start on a terminal, elsewhere all of it."""
+    """Return the id of a message, commit or operation, abbreviated on a terminal."""
     return Span(full[:SHORT_ID_LENGTH] if view.terminal else full, "id")
 
 
 def short_time(view: View, time: str | None) -> Span:
-    """Return when something was: how long ago on a terminal, elsewhere the time itself; a dash where nobody knows."""
+    """Return a time: relative to now on a terminal, elsewhere unchanged; a dash if it is unknown."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
     return Span(ago(time, now_nanoseconds()) if view.terminal else time, "time")
 
 
 def full_time(view: View, time: str | None) -> Span:
-    """Return the time itself and, on a terminal, how long ago that was; a dash where nobody knows."""
+    """Return a time, on a terminal followed by the time relative to now; a dash if it is unknown."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
     relative = ago(time, now_nanoseconds()) if view.terminal else time
@@ -39,28 +39,28 @@ def full_time(view: View, time: str | None) -> Span:
 
 
 def author(name: str, kind: str) -> Span:
-    """Return who speaks; the system has no name."""
+    """Return the name of an author in the style of its kind; `SYSTEM` for the system."""
     return Span("SYSTEM" if kind == "system" else name, "human" if kind == "human" else "agent")
 
 
 def subject(head: MessageHead) -> str:
-    """Return how a message begins; a commit keeps 72 characters of it."""
+    """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
     return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
 
 
 def counted(number: int, one: str) -> str:
-    """Say `1 message`, `2 messages`, `2 branches`."""
+    """Return `1 message`, `2 messages`, `2 branches`."""
     plural = one + ("es" if one.endswith("ch") else "s")
     return f"{number:,} {one if number == 1 else plural}"
 
 
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
-    """Say that a summary is stale, where messages came after it (S4-47)."""
+    """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
 
 
 def format_size(count_bytes: int) -> str:
-    """Say a number of bytes: `512 B`, `1.5 MiB`."""
+    """Return a number of bytes as `512 B` or `1.5 MiB`."""
     amount, unit = float(count_bytes), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
@@ -68,7 +68,7 @@ def format_size(count_bytes: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Say how long something took: `0.4 s`, `12 s`, `2m 5s`, `1h 3m`."""
+    """Return a duration as `0.4 s`, `12 s`, `2m 5s` or `1h 3m`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
@@ -76,12 +76,12 @@ def format_duration(seconds: float) -> str:
 
 
 def write_field(view: View, name: str, *value: str | Span) -> None:
-    """Say `Name: value`."""
+    """Write `Name: value`."""
     view.line(Span(f"{name}:", "key"), " ", *value)
 
 
 def write_outcome(view: View, name: str | Span, *sentence: str | Span, operation: OperationId | None = None) -> None:
-    """Say what a command changed and how to take it back; in a pipe only the name of what it made or changed."""
+    """Write what a command changed and how to undo it; in a pipe only the name of the created or changed object."""
     if not view.terminal:
         view.line(name)
         return
@@ -91,6 +91,6 @@ def write_outcome(view: View, name: str | Span, *sentence: str | Span, operation
 
 
 def write_hint(view: View, text: str) -> None:
-    """Say what could be done next, to people who want to hear it."""
+    """Write a next step, unless hints are disabled."""
     if view.hints:
         view.line(Span(text, "dim"))

@@ -1,4 +1,4 @@
-"""What was found, for people: where, who, when, and a piece of the text with the match marked."""
+"""Render search results: place, author, time, and a snippet with the match highlighted."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _INDEX = {
     "rebuilt": "built anew",
     "in-memory": "in memory",
 }
-_OFFSET = "Offset"  # of a row: how many messages it stands after the hit, which has 0
+_OFFSET = "Offset"  # position of a row relative to the hit, which has 0
 
 
 @render_text.register
 def render_search(result: Search, view: View) -> None:
-    """Say the hits and, where a person looks, what was covered."""
+    """Write the hits and, on a terminal, how much was searched."""
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=result.context > 0), rows)
@@ -46,7 +46,7 @@ def render_search(result: Search, view: View) -> None:
 
 @render_text.register
 def render_search_hit(result: SearchHit, view: View) -> None:
-    """Say one message that was found, with those around it."""
+    """Write one hit with the messages around it."""
     if not view.terminal:
         view.rows(_columns(around=False), [_row(result)])
         return
@@ -67,14 +67,14 @@ def render_search_hit(result: SearchHit, view: View) -> None:
 
 @render_text.register
 def render_search_coverage(result: SearchCoverage, view: View) -> None:
-    """Say how much was found in how much."""
+    """Write how many hits were found and how much was searched."""
     view.body(_coverage_text(result), style="dim")
     if result.damaged or result.unreadable:
         view.body(_unreadable_text(result), style="warn")
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:
-    """Say beside the rows what they do not show: that there is more or nothing, and what could not be read."""
+    """Write as notes what the rows do not show: further hits, no hits, or unreadable messages."""
     if result.hits != result.shown or not result.shown:
         view.aside(_coverage_text(result))
     if result.damaged or result.unreadable:
@@ -109,23 +109,23 @@ def _columns(*, around: bool) -> tuple[Column, ...]:
 
 
 def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
-    """Yield a hit between its neighbours."""
-    for place, beside in enumerate(hit.before, start=-len(hit.before)):
-        yield _neighbour_row(hit, beside, place)
+    """Yield the rows of a hit and its neighbours, in order."""
+    for offset, neighbour in enumerate(hit.before, start=-len(hit.before)):
+        yield _neighbour_row(hit, neighbour, offset)
     yield _row(hit)
-    for place, beside in enumerate(hit.after, start=1):
-        yield _neighbour_row(hit, beside, place)
+    for offset, neighbour in enumerate(hit.after, start=1):
+        yield _neighbour_row(hit, neighbour, offset)
 
 
-def _neighbour_row(hit: SearchHit, beside: Neighbour, place: int) -> tuple[Cell, ...]:
-    head = beside.head
+def _neighbour_row(hit: SearchHit, neighbour: Neighbour, offset: int) -> tuple[Cell, ...]:
+    head = neighbour.head
     time = display_time(head) or UNKNOWN_TIME
     text = (
         head.subject
-        if beside.message is None
-        else load("scopes.render.text.message_summary:summary_text")(head, beside.message)
+        if neighbour.message is None
+        else load("scopes.render.text.message_summary:summary_text")(head, neighbour.message)
     )
-    return str(place), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
+    return str(offset), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
 def _row(hit: SearchHit) -> tuple[Cell, ...]:
@@ -147,23 +147,23 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
 
 
 def _state(hit: SearchHit) -> str:
-    """Say what has become of the text that was found."""
+    """Return whether the message found was retracted or amended."""
     return "retracted" if hit.retracted else "amended" if hit.amended else ""
 
 
 def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
-    """Put a snippet on one line."""
+    """Return a snippet as spans of one line."""
     return tuple(Span(clean_line(_collapse_blanks(piece.text)), "active" if piece.found else "") for piece in pieces)
 
 
 def _collapse_blanks(text: str) -> str:
-    """Fold blanks, but keep that there are some at either end."""
-    words = " ".join(text.split())
-    return f"{' ' * text[:1].isspace()}{words}{' ' * text[-1:].isspace()}" if words else " " * bool(text)
+    """Collapse runs of blanks to one; one blank at either end is kept."""
+    collapsed = " ".join(text.split())
+    return f"{' ' * text[:1].isspace()}{collapsed}{' ' * text[-1:].isspace()}" if collapsed else " " * bool(text)
 
 
 def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
-    """Break a snippet into the rows that fit, its marks kept."""
+    """Wrap a snippet into rows that fit, keeping its highlights."""
     spans = _spans(pieces)
     text = "".join(span.text for span in spans)
     if not text.strip():
@@ -175,19 +175,19 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
             break
         at = text.index(row, at)
         cells: list[Span] = []
-        for place in range(at, at + len(row)):
-            if cells and cells[-1].style == marks[place]:
-                cells[-1] = Span(cells[-1].text + text[place], marks[place])
+        for position in range(at, at + len(row)):
+            if cells and cells[-1].style == marks[position]:
+                cells[-1] = Span(cells[-1].text + text[position], marks[position])
             else:
-                cells.append(Span(text[place], marks[place]))
+                cells.append(Span(text[position], marks[position]))
         at += len(row)
         yield tuple(cells)
 
 
 def _write_neighbours(neighbours: tuple[Neighbour, ...], view: View) -> None:
-    brief = load("scopes.render.text.message_summary:summarize_message")
+    summarize = load("scopes.render.text.message_summary:summarize_message")
     fit = load("scopes.render.wrap:truncate_line")
     for head, message in neighbours:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
-        said = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)
-        view.line(*fit((*start, *said), view.width - _INDENT), indent=_INDENT)
+        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message, (), None)
+        view.line(*fit((*start, *summary), view.width - _INDENT), indent=_INDENT)

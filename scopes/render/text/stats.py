@@ -1,4 +1,4 @@
-"""Statistics for people."""
+"""Render statistics of a conversation or of the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scopes.conversation.stats import Stats
     from scopes.history.usage import Tokens
 
-_PIPED = (Column("Name"), Column("Value"))
+_PIPED_COLUMNS = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
 _TIMES = ("first", "last", "duration_seconds", "active_seconds")
 _DURATIONS = (("d", 86_400), ("h", 3_600), ("m", 60))
@@ -29,9 +29,9 @@ _TOKENS = {
 
 @render_text.register
 def render_stats(result: Stats, view: View) -> None:
-    """Say the counts; in a pipe a row each."""
+    """Write the counts; in a pipe one row each."""
     if not view.terminal:
-        view.rows(_PIPED, _rows(result))
+        view.rows(_PIPED_COLUMNS, _rows(result))
         return
     if result.conversation is not None:
         write_field(view, "Conversation", Span(result.conversation, "id"))
@@ -60,7 +60,7 @@ def _tally_text(name: str, count: int, failed: int | None) -> str:
 
 
 def _write_tokens(result: Stats, view: View) -> None:
-    """Say a row a model and, of several, their sum; a column of which nothing is known is left out."""
+    """Write one row per model and, for several, their sum; columns without any value are left out."""
     rows = list(result.tokens.items())
     total = result.all_tokens
     if len(rows) > 1 and total is not None:
@@ -112,7 +112,7 @@ def _tallies(result: Stats) -> tuple[tuple[str, Mapping[str, int]], ...]:
 
 
 def _duration_text(result: Stats) -> str:
-    """Say how long it all took, and how much of that somebody was at work."""
+    """Return the total duration and the active part of it."""
     if not result.duration_seconds:
         return ""
     work = f", {_duration(result.active_seconds)} at work" if result.active_seconds else ""
@@ -120,6 +120,6 @@ def _duration_text(result: Stats) -> str:
 
 
 def _duration(seconds: int) -> str:
-    """Say a span of time in its largest unit."""
+    """Return a duration in its largest unit."""
     unit, length = next(((unit, length) for unit, length in _DURATIONS if seconds >= length), ("s", 1))
     return f"{round(seconds / length, 1):g}{unit}"

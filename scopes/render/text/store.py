@@ -1,4 +1,4 @@
-"""The store for people: made, verified, packed, examined."""
+"""Render the store and its settings: init, verify, gc, doctor, config."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))
 _CHECKS = (Column("Name"), Column("State"), Column("Detail"), Column("Cure"))
 _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column("Operations"), Column("Refs"))
+_SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
+_ORIGIN = Column("Origin", "dim")
 
 
 @render_text.register
 def render_store_created(result: StoreCreated, view: View) -> None:
-    """Say where the store is."""
-    words = "made an empty store: " if result.created else "there is a store already: "
-    write_outcome(view, result.path, words, Span(result.path, "id"))
+    """Write the path of the store."""
+    prefix = "created an empty store: " if result.created else "the store exists already: "
+    write_outcome(view, result.path, prefix, Span(result.path, "id"))
 
 
 @render_text.register
 def render_verification(result: Verification, view: View) -> None:
-    """Say every defect, then a verdict; in a pipe only the defects, a row each."""
+    """Write every defect and a verdict; in a pipe only the defects, one row each."""
     if not view.terminal:
         view.rows(_FINDINGS, ((f.severity, f.where, f.problem, f.cure or "") for f in result.findings))
         return
@@ -50,7 +52,7 @@ def render_verification(result: Verification, view: View) -> None:
 
 @render_text.register
 def render_garbage_collected(result: GarbageCollected, view: View) -> None:
-    """Say what packing saved, and what was let go."""
+    """Write the size before and after packing, and what was expired."""
     if not view.terminal:
         sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
         view.rows(_SIZES, [(result.path, *map(str, sizes))])
@@ -60,12 +62,12 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
     )
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
-        view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
+        view.line(f"expired {operations} and {counted(result.expired_refs, 'deleted ref')}")
 
 
 @render_text.register
 def render_diagnosis(result: Diagnosis, view: View) -> None:
-    """Say every check with its state."""
+    """Write every check with its state."""
     if not view.terminal:
         view.rows(_CHECKS, ((c.name, c.state, c.detail, c.cure or "") for c in result.checks))
         return
@@ -76,18 +78,9 @@ def render_diagnosis(result: Diagnosis, view: View) -> None:
         _write_cure(view, check.cure, indent=9 + width)
 
 
-def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
-    if cure is not None:
-        view.body(cure, indent=indent, style="dim")
-
-
-_SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
-_ORIGIN = Column("Origin", "dim")
-
-
 @render_text.register
 def render_config_value(result: ConfigValue, view: View) -> None:
-    """Say the value that was asked for, or what was written where."""
+    """Write the value of a setting, or what was written and at which level."""
     key, value = Span(result.key, "key"), result.value or ""
     if not result.written:
         view.line(value)
@@ -99,7 +92,7 @@ def render_config_value(result: ConfigValue, view: View) -> None:
 
 @render_text.register
 def render_config_list(result: ConfigList, view: View) -> None:
-    """Say every value, and the level that it comes from if that is asked for."""
+    """Write every setting, with `--show-origin` also its level."""
     if not result.settings and view.terminal:
         view.line("Nothing is set.")
     elif view.options.show_origin:
@@ -107,3 +100,8 @@ def render_config_list(result: ConfigList, view: View) -> None:
         view.rows((*_SETTING, _ORIGIN), rows, title="Settings")
     else:
         view.rows(_SETTING, ((setting.key, setting.value) for setting in result.settings), title="Settings")
+
+
+def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
+    if cure is not None:
+        view.body(cure, indent=indent, style="dim")

@@ -1,4 +1,4 @@
-"""Summaries for people."""
+"""Render summaries: summarize, compact, the list of summaries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 @render_text.register
 def render_summarized(result: Summarized, view: View) -> None:
-    """Say the summary; when it was stored, in a pipe only its id."""
+    """Write the summary; in a pipe only its id if it was stored."""
     if result.id is not None and not view.terminal:
         view.line(result.id)
         return
@@ -47,7 +47,7 @@ def render_summarized(result: Summarized, view: View) -> None:
 
 @render_text.register
 def render_summary_list(result: SummaryList, view: View) -> None:
-    """Say the summaries, newest first; those are stale after which something was said or changed."""
+    """Write the summaries, newest first; a summary is stale if messages were added or changed after it."""
     place = f"{result.conversation}/{result.branch}"
     if result.summaries or not view.terminal:
         view.rows(_COLUMNS, (_row(row, view) for row in result.summaries), title=f"Summaries of {place}")

@@ -1,4 +1,4 @@
-"""Token counts for people; `~` marks an estimate."""
+"""Render token counts and the status of encodings; `~` marks an estimate."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", f
 
 
 def format_tokens(tokens: int, method: str) -> str:
-    """Say a number of tokens: `1,234`, or `~1,234` where it is an estimate."""
+    """Return a number of tokens: `1,234`, or `~1,234` for an estimate."""
     return f"{tokens:,}" if method == "exact" else f"~{tokens:,}"
 
 
 @render_text.register
 def render_token_count(result: TokenCount, view: View) -> None:
-    """Say the count; in a pipe the number alone, an estimate with its mark."""
+    """Write the count; in a pipe the number alone, an estimate with its mark."""
     if not view.terminal:
         view.line(f"{'' if result.method == 'exact' else '~'}{result.tokens}")
         return
@@ -38,7 +38,7 @@ def render_token_count(result: TokenCount, view: View) -> None:
 
 @render_text.register
 def render_token_status(result: TokenStatus, view: View) -> None:
-    """Say a row for each file, and for an encoding without any."""
+    """Write one row per rank file, and one for an encoding without a file."""
     rows = []
     for encoding in result.encodings:
         files = [(file.origin, file.path if file.right else f"{file.path} (wrong hash)") for file in encoding.files]
@@ -49,5 +49,5 @@ def render_token_status(result: TokenStatus, view: View) -> None:
 
 @render_text.register
 def render_ranks_fetched(result: RanksFetched, view: View) -> None:
-    """Say where the data now is."""
+    """Write the path of the downloaded data."""
     write_outcome(view, result.path, f"Fetched {result.encoding} ({format_size(result.size)}) to {result.path}.")

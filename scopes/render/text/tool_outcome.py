@@ -1,4 +1,4 @@
-"""How a tool call ended: whether it worked, how long it took, how much it gave back, and the line that tells most."""
+"""Format the outcome of a tool call: status, duration, changed lines, size and first line of its output."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ if TYPE_CHECKING:
     from scopes.model.message import Part
     from scopes.render.colour import Style
 
-# What Codex and Claude Code write in front of or around what a tool gave back.
+# Text that Codex and Claude Code add before or around the output of a tool.
 _PREAMBLE = re.compile(
     r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
     r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n",
     re.DOTALL,
 )
 _RUNNING = re.compile(r"^Process running with session ID", re.MULTILINE)
-_AROUND = re.compile(r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>", re.DOTALL)
+_BORDERS = re.compile(r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>", re.DOTALL)
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)", re.MULTILINE)
-_TELLS = re.compile(r"[^\W_]")
+_HAS_CONTENT = re.compile(r"[^\W_]")
 _SMALL = 1024
-_SEARCHED = 4000  # characters in which a line that tells something is looked for
+_SEARCHED = 4000  # characters searched for a line with content
 
 
 def outcome_spans(call_id: object, results: Iterable[Part]) -> tuple[Span, ...]:
-    """Say how a call ended, in front of each fact a dot; a call without an id or an answer says nothing."""
+    """Return the outcome of a call as facts separated by dots; empty without an id or a result."""
     found = _find_result(call_id, results)
     return () if found is None else tuple(_separated_by_dots([_status(found), *_result_facts(found)]))
 
 
 def call_failed(call_id: object, results: Iterable[Part]) -> bool:
-    """Tell whether the answer to a call says that it failed."""
+    """Return True if the result of a call is an error."""
     found = _find_result(call_id, results)
     return found is not None and _status(found).style == "bad"
 
 
 def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
-    """Say what came back in one line: how it ended where that is no success, the first line that tells, how much."""
+    """Return a tool result as one line: the status unless it succeeded, the first line with content, the size."""
     status = _status(part)
-    ended = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
+    status_spans = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
     first = first_content_line(output_of(part)) or "(no output)"
     measures = tuple(_separated_by_dots(_result_facts(part)))
     if room is not None:
-        taken = sum(len(span.text) for span in (*ended, *measures)) + 2
-        first = load("scopes.render.wrap:truncate_text")(first, max(room - taken, 12))
-    return Span("← "), *ended, Span(first, "dim"), *measures
+        used = sum(len(span.text) for span in (*status_spans, *measures)) + 2
+        first = load("scopes.render.wrap:truncate_text")(first, max(room - used, 12))
+    return Span("← "), *status_spans, Span(first, "dim"), *measures
 
 
 def output_of(part: Part) -> str:
-    """Return what a tool gave back: its text, the text of its blocks, or JSON, without what its agent put around it."""
+    """Return the output of a tool (its text, the text of its blocks, or JSON) without text added by the agent."""
     value = part.fields.get("output", part.fields.get("output_text"))
     if isinstance(value, list) and value and all(isinstance(b, dict) and isinstance(b.get("text"), str) for b in value):
         text = "\n".join(block["text"] for block in value)
@@ -62,21 +62,21 @@ def output_of(part: Part) -> str:
         text = ""
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _AROUND.sub("", _PREAMBLE.sub("", text, count=1))
+    return _BORDERS.sub("", _PREAMBLE.sub("", text, count=1))
 
 
 def first_content_line(text: str) -> str:
-    """Return the first line with a letter or a digit, without the number that a reader of files put before it."""
+    """Return the first line with a letter or digit, without the line number of a file reader."""
     lines = [line.strip() for line in _NUMBERED.sub("", text[:_SEARCHED]).splitlines()]
-    return next((line for line in lines if _TELLS.search(line)), next(filter(None, lines), ""))
+    return next((line for line in lines if _HAS_CONTENT.search(line)), next(filter(None, lines), ""))
 
 
 def format_extent(text: str) -> str:
-    """Say how much a text is, where it is more than a line or a kibibyte."""
+    """Return the lines and bytes of a text, as far as they exceed one line or one KiB."""
     lines = text.rstrip("\n").count("\n") + 1
     length = len(text.encode("utf-8", "surrogatepass"))
-    said = [counted(lines, "line")] if lines > 1 else []
-    return ", ".join(said + ([format_size(length)] if length >= _SMALL else []))
+    extent = [counted(lines, "line")] if lines > 1 else []
+    return ", ".join(extent + ([format_size(length)] if length >= _SMALL else []))
 
 
 def _find_result(call_id: object, results: Iterable[Part]) -> Part | None:
@@ -96,7 +96,7 @@ def _status(part: Part) -> Span:
 
 
 def _result_facts(part: Part) -> Iterator[Span]:
-    """Yield how long it took, what it changed, and how much it gave back, as far as that is known."""
+    """Yield the duration, and the changed lines or the size of the output, as far as known."""
     text = str(part.fields.get("output", ""))
     structured = part.fields.get("structured")
     facts: Mapping[str, Any] = structured if isinstance(structured, Mapping) else {}
@@ -107,8 +107,8 @@ def _result_facts(part: Part) -> Iterator[Span]:
     if lines:
         added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
         yield Span(f"+{added} -{removed}", "dim")
-    elif said := format_extent(output_of(part)):
-        yield Span(said, "dim")
+    elif extent := format_extent(output_of(part)):
+        yield Span(extent, "dim")
 
 
 def _seconds(text: str, facts: Mapping[str, Any]) -> float:
@@ -123,7 +123,7 @@ def _seconds(text: str, facts: Mapping[str, Any]) -> float:
 
 
 def _patch_lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the patches that came with a result."""
+    """Yield the lines of the patches in a result."""
     patch, changes = facts.get("structuredPatch"), facts.get("changes")
     for hunk in patch if isinstance(patch, list) else ():
         yield from map(str, hunk.get("lines", ()) if isinstance(hunk, Mapping) else ())

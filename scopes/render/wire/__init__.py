@@ -1,1 +1,1 @@
-"""The JSON renderings, one module a noun."""
+"""Renderers of Results as JSON objects, one module per group of verbs (see scopes/render/dispatch.py)."""

@@ -1,4 +1,4 @@
-"""Branches as JSON: made, listed, made active, hidden, moved back."""
+"""Format branches and tags as JSON: branch, switch, abandon, rewind, tag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_branch_created(result: BranchCreated) -> dict[str, object]:
-    """Name the new branch."""
+    """Return the new branch."""
     return known(
         kind="branch",
         conversation=result.conversation,
@@ -35,14 +35,14 @@ def format_branch_created(result: BranchCreated) -> dict[str, object]:
 
 @to_wire.register
 def format_branch_list(result: BranchList) -> dict[str, object]:
-    """Lay out the branches, main first."""
+    """Return the branches, main first."""
     branches = [branch_object(branch) for branch in result.branches]
     return {"kind": "branch-list", "conversation": result.conversation, "branches": branches}
 
 
 @to_wire.register
 def format_branch_switched(result: BranchSwitched) -> dict[str, object]:
-    """Name the branch that is active now; without an operation it was so already."""
+    """Return the active branch; without an operation it was active before."""
     return known(
         kind="switch",
         conversation=result.conversation,
@@ -54,7 +54,7 @@ def format_branch_switched(result: BranchSwitched) -> dict[str, object]:
 
 @to_wire.register
 def format_branch_abandoned(result: BranchAbandoned) -> dict[str, object]:
-    """Name the branch and its status; without an operation it had that already."""
+    """Return the branch and its status; without an operation it had that status before."""
     return known(
         kind="abandon",
         conversation=result.conversation,
@@ -67,7 +67,7 @@ def format_branch_abandoned(result: BranchAbandoned) -> dict[str, object]:
 
 @to_wire.register
 def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
-    """Name where the branch stood and stands; without `message` it is at the beginning."""
+    """Return the old and the new tip; without `message` the branch is empty."""
     return known(
         kind="rewind",
         conversation=result.conversation,
@@ -82,7 +82,7 @@ def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
 
 @to_wire.register
 def format_tagged(result: Tagged) -> dict[str, object]:
-    """Name the tag; its commit is absent when it was removed."""
+    """Return the tag; its commit is absent if it was removed."""
     return known(
         kind="tag",
         conversation=result.conversation,
@@ -95,6 +95,6 @@ def format_tagged(result: Tagged) -> dict[str, object]:
 
 @to_wire.register
 def format_tag_list(result: TagList) -> dict[str, object]:
-    """Lay out the tags by name, each with its message."""
+    """Return the tags by name, each with its message."""
     tags = [{"name": name, "message": head_object(head)} for name, head in result.tags]
     return {"kind": "tag-list", "conversation": result.conversation, "tags": tags}

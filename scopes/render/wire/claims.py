@@ -1,4 +1,4 @@
-"""Blame as JSON: each claim with the message that set it."""
+"""Format claims as JSON: blame, decisions, files, diff."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_blame_list(result: BlameList) -> dict[str, object]:
-    """Lay out the claims, sorted by key."""
+    """Return the claims, sorted by key."""
     rows = [
         known(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
         for row in result.rows
@@ -29,7 +29,7 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
 
 @to_wire.register
 def format_decision_list(result: DecisionList) -> dict[str, object]:
-    """Lay out the decisions, oldest first."""
+    """Return the decisions, oldest first."""
     decisions = [
         {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": head_object(row.head)}
         for row in result.decisions
@@ -39,7 +39,7 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
 
 @to_wire.register
 def format_file_list(result: FileList) -> dict[str, object]:
-    """Lay out the files, each with the messages that touched it, oldest first."""
+    """Return the files, each with the messages that touched it, oldest first."""
     files = [
         known(
             path=row.path,
@@ -56,7 +56,7 @@ def format_file_list(result: FileList) -> dict[str, object]:
 
 @to_wire.register_with_options
 def format_difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
-    """Lay out both sides; with `--stat` only the numbers."""
+    """Return the differences; with `--stat` only their counts."""
     counts = {
         "only_left": len(result.only_left),
         "only_right": len(result.only_right),
@@ -90,7 +90,7 @@ def _changed(message: ChangedMessage) -> dict[str, object]:
 
 
 def _claim(claim: ChangedClaim) -> dict[str, object]:
-    """Lay out a claim; a side that says nothing is absent."""
+    """Return a claim; a side without it is absent."""
     sides = {name: value for name, value, there in _sides(claim) if there}
     return known(key=claim.key, agent=claim.agent) | sides
 

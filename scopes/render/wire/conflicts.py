@@ -1,4 +1,4 @@
-"""The shape of a conflict in every JSON object that holds one."""
+"""Format conflicts as JSON: list, show, resolve, and the conflicts of merges and replays."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NO_TEXTS: Mapping[str, str] = {}
 
 
 def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = _NO_TEXTS) -> dict[str, object]:
-    """Lay out a conflict (S4-12): null where a side has no position, or nothing could be taken without asking.
+    """Return a conflict (S4-12); a side without positions and an impossible automatic resolution are null.
 
-    `texts` says what the messages behind the positions say, by id.
+    `texts` are the texts of the messages of the positions, by id.
     """
     shape: dict[str, object] = {
         "number": number,
@@ -40,42 +40,16 @@ def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = 
     return shape
 
 
-def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
-    """Lay out what a side said last, with what else it says under `also`."""
-    if not positions:
-        return None
-    *others, last = (_position(position, texts) for position in positions)
-    return {**last, "also": others} if others else last
-
-
-def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
-    text = texts.get(position.message or "")
-    beside = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
-    return {"value": position.value, **beside}
-
-
-def _resolution(resolution: Resolution) -> dict[str, object]:
-    """Lay out how a conflict ended (S4-57)."""
-    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
-    if resolution.choice == "value":
-        shape["value"] = resolution.value
-    return shape | {
-        "reason": resolution.reason,
-        "actor": resolution.actor,
-        "rejected": list(resolution.rejected),
-    }
-
-
 @to_wire.register
 def format_conflict_list(result: ConflictList) -> dict[str, object]:
-    """Lay out the conflicts, each with the conversation and branch that it waits in."""
+    """Return the conflicts, each with its conversation and branch."""
     listed = [conflict_object(row.number, row.conflict) | _place(row) for row in result.conflicts]
     return known(kind="conflict-list", conversation=result.conversation, conflicts=listed)
 
 
 @to_wire.register
 def format_conflict_view(result: ConflictView) -> dict[str, object]:
-    """Lay out a conflict with the texts of the messages behind it and what was said since."""
+    """Return a conflict with the texts of its messages and the messages since (`talk`)."""
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     return {"kind": "conflict", **shape, "talk": [head_object(head) for head in result.talk]}
@@ -83,7 +57,7 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
 
 @to_wire.register
 def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
-    """Name the decision, and say how many conflicts are still open on the branch."""
+    """Return the resolution, and how many conflicts of the branch are still open."""
     return {
         "kind": "resolution" if result.conflict.status == "resolved" else "escalation",
         "conversation": result.conversation,
@@ -92,6 +66,32 @@ def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
         "message": result.message,
         "remaining": result.remaining,
         "operation": result.operation,
+    }
+
+
+def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
+    """Return the last position of a side, with its other positions under `also`."""
+    if not positions:
+        return None
+    *others, last = (_position(position, texts) for position in positions)
+    return {**last, "also": others} if others else last
+
+
+def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
+    text = texts.get(position.message or "")
+    origin = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
+    return {"value": position.value, **origin}
+
+
+def _resolution(resolution: Resolution) -> dict[str, object]:
+    """Return the resolution of a conflict (S4-57)."""
+    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
+    if resolution.choice == "value":
+        shape["value"] = resolution.value
+    return shape | {
+        "reason": resolution.reason,
+        "actor": resolution.actor,
+        "rejected": list(resolution.rejected),
     }
 
 

@@ -1,4 +1,4 @@
-"""Contexts as JSON, and as the message list that chat interfaces take."""
+"""Format contexts, budgets and token counts as JSON, and a context as the message list of chat interfaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_budget(result: Budget) -> dict[str, object]:
-    """Lay out a window and its parts."""
+    """Return a window and its parts."""
     return known(
         kind="budget",
         window=result.window,
@@ -34,12 +34,12 @@ def format_budget(result: Budget) -> dict[str, object]:
 
 @to_wire.register_with_options
 def format_context(result: Context, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
-    """Lay out a context; scripts rely on every field being there, so what there is none of is null."""
+    """Return a context; every field is present, because scripts rely on them: missing values are null."""
     return context_document(result, explain=options.explain)
 
 
 def context_document(result: Context, *, explain: bool = False) -> dict[str, object]:
-    """Lay out a context with, where it was asked for, what became of everything."""
+    """Return a context, with `explain` also why each turn and file was kept or dropped."""
     document: dict[str, object] = {
         "kind": "context",
         "tokens_used": result.tokens_used,
@@ -67,7 +67,7 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
 
 @to_wire.register
 def format_history_block(result: HistoryBlock) -> dict[str, object]:
-    """Lay out a block of history and what it is made of."""
+    """Return a block of history and its range of messages."""
     return known(
         kind="history",
         conversation=result.conversation,
@@ -84,9 +84,10 @@ def format_history_block(result: HistoryBlock) -> dict[str, object]:
 
 
 def chat_messages(result: Context) -> list[dict[str, str]]:
-    """Lay out the same content as messages: what it is, with summary and files, and then the turns.
+    """Return the same content as messages: a label with summary and files, then the turns.
 
-    What files hold and tools gave is nobody's word: the first message says so, and no turn of a tool is the user's.
+    The contents of files and tool results are not instructions: the first message says so, and turns of tools do not
+    have the role of the user.
     """
     parts = (result.summary, result.files_text.strip())
     follows = (
@@ -94,8 +95,8 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
     )
     label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
     first = "\n\n".join(filter(None, (label, *parts)))
-    found = [{"role": "user", "content": first}] if first else []
-    return found + [
+    opening = [{"role": "user", "content": first}] if first else []
+    return opening + [
         {"role": "user" if message.role == USER else "assistant", "content": message.text}
         for message in result.messages
     ]
@@ -103,7 +104,7 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
 
 @to_wire.register
 def format_token_count(result: TokenCount) -> dict[str, object]:
-    """Lay out a count and how it was made."""
+    """Return a token count and its method."""
     return known(
         kind="tokens",
         what=result.what,
@@ -118,7 +119,7 @@ def format_token_count(result: TokenCount) -> dict[str, object]:
 
 @to_wire.register
 def format_token_status(result: TokenStatus) -> dict[str, object]:
-    """Lay out every encoding with the files found for it."""
+    """Return every encoding with its rank files."""
     rows = [
         {
             "name": row.name,
@@ -132,5 +133,5 @@ def format_token_status(result: TokenStatus) -> dict[str, object]:
 
 @to_wire.register
 def format_ranks_fetched(result: RanksFetched) -> dict[str, object]:
-    """Lay out what was fetched."""
+    """Return what was downloaded."""
     return {"kind": "token-data", "encoding": result.encoding, "path": result.path, "bytes": result.size}

@@ -1,4 +1,4 @@
-"""A conversation as JSON, with its branches."""
+"""Format conversations as JSON: show, new, rename, delete, stats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_conversation_view(result: ConversationView) -> dict[str, object]:
-    """Lay out one conversation; here `branches` lists them."""
+    """Return one conversation with its branches."""
     return known(
         kind="conversation",
         id=result.id,
@@ -38,12 +38,12 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
 
 @to_wire.register
 def format_branch_summary(result: BranchSummary) -> dict[str, object]:
-    """Lay out one branch by itself."""
+    """Return one branch."""
     return {"kind": "branch", **branch_object(result)}
 
 
 def branch_object(branch: BranchSummary) -> dict[str, object]:
-    """Lay out a branch: `messages` are its own, `total` all that its tip reaches."""
+    """Return a branch: `messages` counts its own messages, `total` all that are reachable from its tip."""
     return known(
         name=branch.name,
         messages=branch.messages,
@@ -64,7 +64,7 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
 
 @to_wire.register
 def format_conversation_created(result: ConversationCreated) -> dict[str, object]:
-    """Name the new conversation."""
+    """Return the new conversation."""
     return known(
         kind="conversation",
         id=result.id,
@@ -78,7 +78,7 @@ def format_conversation_created(result: ConversationCreated) -> dict[str, object
 
 @to_wire.register
 def format_renamed(result: Renamed) -> dict[str, object]:
-    """Name what has another name; an absent old or new title is none."""
+    """Return the old and the new name; an absent title means that there is none."""
     return known(
         kind="rename",
         conversation=result.conversation,
@@ -91,7 +91,7 @@ def format_renamed(result: Renamed) -> dict[str, object]:
 
 @to_wire.register
 def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object]:
-    """Name the conversation that is in the trash."""
+    """Return the conversation that was moved to the trash."""
     return {
         "kind": "delete",
         "conversation": result.conversation,
@@ -102,7 +102,7 @@ def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object
 
 @to_wire.register
 def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
-    """Name the branch that is in the trash and the tip that it had."""
+    """Return the branch that was moved to the trash and its last tip."""
     return {
         "kind": "delete-branch",
         "conversation": result.conversation,
@@ -114,7 +114,7 @@ def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
 
 @to_wire.register
 def format_stats(result: Stats) -> dict[str, object]:
-    """Lay out the counts; where there are no messages there are no times, and tokens only where some were recorded."""
+    """Return the counts; times are absent without messages, tokens if none were recorded."""
     total = result.all_tokens
     return known(
         kind="stats",
@@ -141,5 +141,5 @@ def format_stats(result: Stats) -> dict[str, object]:
 
 
 def _tokens(tokens: Tokens) -> dict[str, object]:
-    """Lay out what was recorded; `input` is all input, cached or not."""
+    """Return recorded token usage; `input` is all input, cached or not."""
     return known(input=tokens.input, **tokens._asdict())

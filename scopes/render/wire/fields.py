@@ -1,4 +1,4 @@
-"""The rules that all JSON objects share: what is unknown is absent, and times are in UTC."""
+"""Rules shared by all JSON objects: unknown fields are absent, times are in UTC."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from scopes.clock import format_time, parse_time
 
 
 def known(**fields: object) -> dict[str, object]:
-    """Return the fields without those that are unknown."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def utc(time: str | None) -> str | None:
-    """Write an RFC 3339 time in UTC; one in UTC already, and what is no time, stays as it is."""
+    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
     if time is None or time.endswith("Z"):
         return time
     moment = parse_time(time)
@@ -19,5 +19,5 @@ def utc(time: str | None) -> str | None:
 
 
 def staleness(newer: int | None) -> dict[str, object]:
-    """Tell of a summary whether messages came after it; nothing of what is none (S4-47)."""
+    """Return whether a summary is stale; nothing if `newer` is None, that is, for other messages (S4-47)."""
     return {} if newer is None else {"stale": newer > 0, "newer_messages": newer}

@@ -1,4 +1,4 @@
-"""What was brought in, as JSON."""
+"""Format import, `verify --source` and export as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_sample_imported(result: SampleImported) -> dict[str, object]:
-    """Name the conversation and count what is in it and what is new; without an operation it was there already."""
+    """Return the conversation of the sample; without an operation it existed before."""
     return known(
         kind="import",
         conversation=result.conversation,
@@ -30,7 +30,7 @@ def format_sample_imported(result: SampleImported) -> dict[str, object]:
 
 @to_wire.register_with_options
 def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
-    """Account for every source and every conversation; `warnings` are what a person is told beside it."""
+    """Return every source and conversation, with `--report` also byte counts; `warnings` repeat the notes."""
     return known(
         kind="import",
         sources=[_source(source, report=options.report) for source in result.sources],
@@ -39,6 +39,50 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         warnings=[note.text for note in result.notes],
         dry_run=result.dry_run or None,
         operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_source_verification(result: SourceVerification) -> dict[str, object]:
+    """Return the byte counts of the file; the four counts add up to `sum`, which is its size."""
+    account = {
+        "message": result.message_bytes,
+        "state": result.state_bytes,
+        "unparsed": result.unparsed_bytes,
+        "new": result.new_bytes,
+    }
+    return known(
+        kind="certificate",
+        path=result.path,
+        format=result.format,
+        session=result.native_id,
+        part=result.part,
+        whole=result.whole,
+        comparison=result.comparison,
+        size_bytes=result.size,
+        stored_bytes=result.stored_size,
+        equal_bytes=result.equal_bytes,
+        account_bytes={**account, "sum": sum(account.values())},
+        messages=result.messages,
+        messages_away=result.away,
+        findings=[
+            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
+            for found in result.findings
+        ],
+    )
+
+
+@to_wire.register
+def format_export_saved(result: ExportSaved) -> dict[str, object]:
+    """Return the file, or the directory and its files; an export of original bytes has no number of messages."""
+    return known(
+        kind="export",
+        conversation=result.conversation,
+        path=result.path,
+        format=result.format,
+        messages=result.messages,
+        bytes=result.size_bytes,
+        files=list(result.files) or None,
     )
 
 
@@ -73,48 +117,4 @@ def _conversation(row: ConversationImported) -> dict[str, object]:
         messages=row.messages,
         new_messages=row.new_messages,
         branches=row.branches,
-    )
-
-
-@to_wire.register
-def format_source_verification(result: SourceVerification) -> dict[str, object]:
-    """Account for every byte of the file: the four counts add up to `sum`, which is its size."""
-    account = {
-        "message": result.message_bytes,
-        "state": result.state_bytes,
-        "unparsed": result.unparsed_bytes,
-        "new": result.new_bytes,
-    }
-    return known(
-        kind="certificate",
-        path=result.path,
-        format=result.format,
-        session=result.native_id,
-        part=result.part,
-        whole=result.whole,
-        comparison=result.comparison,
-        size_bytes=result.size,
-        stored_bytes=result.stored_size,
-        equal_bytes=result.equal_bytes,
-        account_bytes={**account, "sum": sum(account.values())},
-        messages=result.messages,
-        messages_away=result.away,
-        findings=[
-            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
-            for found in result.findings
-        ],
-    )
-
-
-@to_wire.register
-def format_export_saved(result: ExportSaved) -> dict[str, object]:
-    """Name the file, or the directory and its files; original bytes have no number of messages."""
-    return known(
-        kind="export",
-        conversation=result.conversation,
-        path=result.path,
-        format=result.format,
-        messages=result.messages,
-        bytes=result.size_bytes,
-        files=list(result.files) or None,
     )

@@ -1,4 +1,4 @@
-"""The list of conversations as JSON."""
+"""Format the list of conversations as JSON. A module of its own: `list` reads a cache without pygit2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_conversation_list(result: ConversationList) -> dict[str, object]:
-    """Lay out every conversation, newest first."""
+    """Return every conversation, newest first."""
     document: dict[str, object] = {
         "kind": "conversation-list",
         "conversations": [_summary_object(row) for row in result.conversations],

@@ -1,4 +1,4 @@
-"""The memory as JSON."""
+"""Format memory and summaries as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_memory_updated(result: MemoryUpdated) -> dict[str, object]:
-    """Lay out the new entries, and count the branches that wait for more."""
+    """Return the new entries and the number of branches with too little new text."""
     entries = [_entry(entry) for entry in result.entries]
     return known(
         kind="memory-update",
@@ -37,33 +37,33 @@ def format_memory_updated(result: MemoryUpdated) -> dict[str, object]:
 
 @to_wire.register
 def format_memory_added(result: MemoryAdded) -> dict[str, object]:
-    """Lay out the new entry."""
+    """Return the new entry."""
     dry_run = None if result.operation else True
     return known(kind="memory-entry", **_entry(result.entry), dry_run=dry_run, operation=result.operation)
 
 
 @to_wire.register
 def format_memory_list(result: MemoryList) -> dict[str, object]:
-    """Lay out the entries, newest first."""
+    """Return the entries, newest first."""
     return {"kind": "memory-list", "entries": [_entry(entry) for entry in result.entries]}
 
 
 @to_wire.register
 def format_memory_view(result: MemoryView) -> dict[str, object]:
-    """Lay out one entry."""
+    """Return one entry."""
     return {"kind": "memory-entry", **_entry(result.entry)}
 
 
 @to_wire.register
 def format_memory_hits(result: MemoryHits) -> dict[str, object]:
-    """Lay out what was found, the best first."""
+    """Return the entries found, best first."""
     hits = [{"score": hit.score, "fields": list(hit.fields), "entry": _entry(hit.entry)} for hit in result.hits]
     return {"kind": "memory-search", "query": result.query, "hits": hits}
 
 
 @to_wire.register
 def format_memory_context(result: MemoryContext) -> dict[str, object]:
-    """Lay out the text and what it is made of."""
+    """Return the text and the entries in it."""
     return {
         "kind": "memory-context",
         "text": result.text,
@@ -76,7 +76,7 @@ def format_memory_context(result: MemoryContext) -> dict[str, object]:
 
 @to_wire.register
 def format_memory_stats(result: MemoryStats) -> dict[str, object]:
-    """Lay out the counts; the times are absent where nothing is remembered."""
+    """Return the counts; times are absent if there are no entries."""
     return known(
         kind="memory-stats",
         total=result.total,
@@ -90,14 +90,14 @@ def format_memory_stats(result: MemoryStats) -> dict[str, object]:
 
 @to_wire.register
 def format_action_list(result: ActionList) -> dict[str, object]:
-    """Lay out things to do, each with its entry's id."""
+    """Return the action items, each with the id of its entry."""
     actions = [row.item._asdict() | {"entry": row.entry.id, "agent": row.entry.agent} for row in result.actions]
     return {"kind": "memory-actions", "actions": actions}
 
 
 @to_wire.register
 def format_action_done(result: ActionDone) -> dict[str, object]:
-    """Lay out what is done; without an operation it was so before."""
+    """Return the closed action item; without an operation it was closed before."""
     return known(
         kind="memory-action", **result.item._asdict(), dry_run=result.dry_run or None, operation=result.operation
     )
@@ -105,7 +105,7 @@ def format_action_done(result: ActionDone) -> dict[str, object]:
 
 @to_wire.register
 def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
-    """Name what is forgotten, newest first."""
+    """Return the ids of the removed entries, newest first."""
     return known(
         kind="memory-prune",
         removed=[entry.id for entry in result.entries],
@@ -115,29 +115,9 @@ def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
     )
 
 
-def _entry(entry: Entry) -> dict[str, object]:
-    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
-    return known(
-        id=entry.id,
-        agent=entry.agent,
-        conversation=entry.conversation,
-        uuid=entry.uuid,
-        branch=entry.branch,
-        summary=entry.summary,
-        topics=list(entry.topics),
-        decisions=list(entry.decisions),
-        action_items=[item._asdict() for item in entry.action_items],
-        timestamp=utc(entry.time),
-        importance=entry.importance,
-        sources=sources,
-        method=entry.method,
-        withdrawn=list(entry.withdrawn) or None,
-    )
-
-
 @to_wire.register
 def format_summarized(result: Summarized) -> dict[str, object]:
-    """Lay out a summary; id and oid are absent when it was only to be looked at."""
+    """Return a summary; id and oid are absent if it was not stored."""
     return known(
         kind="summary",
         id=result.id,
@@ -159,7 +139,7 @@ def format_summarized(result: Summarized) -> dict[str, object]:
 
 @to_wire.register
 def format_summary_list(result: SummaryList) -> dict[str, object]:
-    """Lay out the summaries of a branch, newest first."""
+    """Return the summaries of a branch, newest first."""
     return {
         "kind": "summary-list",
         "conversation": result.conversation,
@@ -167,6 +147,26 @@ def format_summary_list(result: SummaryList) -> dict[str, object]:
         "summaries": [_row(row) for row in result.summaries],
         "uncovered_messages": result.uncovered,
     }
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
+    return known(
+        id=entry.id,
+        agent=entry.agent,
+        conversation=entry.conversation,
+        uuid=entry.uuid,
+        branch=entry.branch,
+        summary=entry.summary,
+        topics=list(entry.topics),
+        decisions=list(entry.decisions),
+        action_items=[item._asdict() for item in entry.action_items],
+        timestamp=utc(entry.time),
+        importance=entry.importance,
+        sources=sources,
+        method=entry.method,
+        withdrawn=list(entry.withdrawn) or None,
+    )
 
 
 def _row(row: SummaryRow) -> dict[str, object]:

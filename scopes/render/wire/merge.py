@@ -49,7 +49,7 @@ def aborted(result: MergeAborted) -> dict[str, object]:
 
 
 def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
-    """Lay out what every outcome has (S4-9)."""
+    """Return what every outcome has (S4-9)."""
     return known(
         kind="merge",
         result=word,

@@ -1,4 +1,4 @@
-"""The shape of a message in every JSON object that holds one."""
+"""Format messages as JSON: append, amend, cat, log, search, and the messages in other objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def message_object(
     head: MessageHead, message: Message | None, branches: Iterable[BranchName] = ()
 ) -> dict[str, object]:
-    """Lay out a message under its own kind; without its body the subject and the commit's time stand in."""
+    """Return a message under its own kind; without its body, only what its commit contains."""
     tips = known(branches=list(branches) or None)
     if message is None:
         return head_object(head) | tips
@@ -58,7 +58,7 @@ def message_object(
 
 
 def head_object(head: MessageHead) -> dict[str, object]:
-    """Lay out what a message's commit tells."""
+    """Return what the commit of a message contains."""
     return known(
         kind=head.kind,
         id=head.id,
@@ -72,13 +72,9 @@ def head_object(head: MessageHead) -> dict[str, object]:
     )
 
 
-def _file_object(touch: FileTouch) -> dict[str, object]:
-    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})
-
-
 @to_wire.register
 def format_message_appended(result: MessageAppended) -> dict[str, object]:
-    """Name the message that is on disk."""
+    """Return the ids of the new message."""
     return {
         "kind": "message",
         "id": result.id,
@@ -90,7 +86,7 @@ def format_message_appended(result: MessageAppended) -> dict[str, object]:
 
 @to_wire.register
 def format_message_amended(result: MessageAmended) -> dict[str, object]:
-    """Name the new message and the one that it amends or retracts."""
+    """Return the new message and the one that it amends or retracts."""
     return {
         "kind": "message",
         "id": result.id,
@@ -103,7 +99,7 @@ def format_message_amended(result: MessageAmended) -> dict[str, object]:
 
 @to_wire.register
 def format_message_view(result: MessageView) -> dict[str, object]:
-    """Lay out one message and the place where it was found."""
+    """Return one message with its conversation and branch."""
     return message_object(result.head, result.message) | known(
         conversation=result.conversation, branch=result.branch, **staleness(result.newer)
     )
@@ -111,19 +107,19 @@ def format_message_view(result: MessageView) -> dict[str, object]:
 
 @to_wire.register
 def format_log_entry(result: LogEntry) -> dict[str, object]:
-    """Lay out one message, with the branches whose tip it is."""
+    """Return one message, with the branches whose tip it is."""
     return message_object(result.head, result.message, result.branches) | staleness(result.newer)
 
 
 @to_wire.register
 def format_log(result: Log) -> dict[str, object]:
-    """Lay out the whole log as one document."""
+    """Return the whole log as one document."""
     return {"kind": "log", "conversation": result.conversation, "messages": [to_wire(item) for item in result.items]}
 
 
 @to_wire.register
 def format_search_hit(result: SearchHit) -> dict[str, object]:
-    """Lay out one message that was found; `message` is what its commit tells."""
+    """Return one hit; `message` is what its commit contains."""
     return known(
         kind="search-hit",
         conversation=result.conversation,
@@ -135,14 +131,14 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         part=result.part,
         snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
         message=head_object(result.head),
-        before=[head_object(beside.head) for beside in result.before] or None,
-        after=[head_object(beside.head) for beside in result.after] or None,
+        before=[head_object(neighbour.head) for neighbour in result.before] or None,
+        after=[head_object(neighbour.head) for neighbour in result.after] or None,
     )
 
 
 @to_wire.register
 def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
-    """Lay out what was covered: the last line of an answer."""
+    """Return how much was searched; this is the last line of the output."""
     return known(
         kind="search",
         query=result.query,
@@ -162,8 +158,12 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
 
 @to_wire.register
 def format_search(result: Search) -> dict[str, object]:
-    """Lay out the whole answer as one document."""
+    """Return all hits as one document."""
     return {
         **format_search_coverage(result.coverage),
         "messages_found": [format_search_hit(item) for item in result.hits],
     }
+
+
+def _file_object(touch: FileTouch) -> dict[str, object]:
+    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})

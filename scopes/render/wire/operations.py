@@ -1,4 +1,4 @@
-"""The operation log as JSON, and what undo and redo did."""
+"""Format the operation log, undo, redo and the change log as JSON."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_operation_list(result: OperationList) -> dict[str, object]:
-    """Lay out the operations, newest first."""
+    """Return the operations, newest first."""
     return {"kind": "operation-list", "operations": [_operation_object(record) for record in result.operations]}
 
 
 @to_wire.register
 def format_operation_view(result: OperationView) -> dict[str, object]:
-    """Lay out one operation and the commit that records it."""
+    """Return one operation and the commit that records it."""
     return {"kind": "operation", "operation": _operation_object(result.operation), "commit": result.commit}
 
 
 @to_wire.register
 def format_undone(result: Undone) -> dict[str, object]:
-    """Name the operation that was taken back, or done again, and the one that did it."""
+    """Return the operation that was undone or redone, and the operation that did it."""
     return {
         "kind": "redo" if result.redo else "undo",
         "target": _operation_object(result.target),
@@ -36,24 +36,9 @@ def format_undone(result: Undone) -> dict[str, object]:
     }
 
 
-def _operation_object(record: Operation) -> dict[str, object]:
-    """Lay out an operation under its own kind; a ref's absent value is that the ref was absent."""
-    return known(
-        kind=record.kind,
-        id=record.id,
-        summary=record.summary,
-        command=record.command,
-        actor=record.actor,
-        time=record.time,
-        refs=[known(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
-        undoes=record.undoes,
-        details=record.details or None,
-    )
-
-
 @to_wire.register
 def format_change(result: Change) -> dict[str, object]:
-    """Lay out one change; null before or after says that there was nothing (S4-49)."""
+    """Return one change; `before` or `after` is null if there was no value (S4-49)."""
     return {
         "kind": "change",
         "time": utc(result.time),
@@ -68,6 +53,21 @@ def format_change(result: Change) -> dict[str, object]:
 
 @to_wire.register
 def format_change_log(result: ChangeLog) -> dict[str, object]:
-    """Lay out the whole log as one document."""
+    """Return the whole log as one document."""
     changes = [to_wire(item) for item in result.items]
     return {"kind": "change-log", "conversation": result.conversation, "changes": changes}
+
+
+def _operation_object(record: Operation) -> dict[str, object]:
+    """Return an operation under its own kind; `old` or `new` is absent if the ref did not exist."""
+    return known(
+        kind=record.kind,
+        id=record.id,
+        summary=record.summary,
+        command=record.command,
+        actor=record.actor,
+        time=record.time,
+        refs=[known(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
+        undoes=record.undoes,
+        details=record.details or None,
+    )

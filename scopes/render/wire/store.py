@@ -1,4 +1,4 @@
-"""The store as JSON: made, verified, packed, examined."""
+"""Format the store and its settings as JSON: init, verify, gc, doctor, config."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_store_created(result: StoreCreated) -> dict[str, object]:
-    """Say where the store is."""
+    """Return the path of the store."""
     return {"kind": "init", "path": result.path, "created": result.created}
 
 
 @to_wire.register
 def format_verification(result: Verification) -> dict[str, object]:
-    """Lay out what was looked at and every defect."""
+    """Return the number of checked objects and every defect."""
     return {
         "kind": "verification",
         "path": result.path,
@@ -40,7 +40,7 @@ def format_verification(result: Verification) -> dict[str, object]:
 
 @to_wire.register
 def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
-    """Say how large the object database was and is."""
+    """Return the size of the object database before and after packing."""
     return {
         "kind": "gc",
         "path": result.path,
@@ -53,14 +53,14 @@ def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
 
 @to_wire.register
 def format_diagnosis(result: Diagnosis) -> dict[str, object]:
-    """Lay out every check."""
+    """Return every check."""
     checks = [known(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
     return {"kind": "doctor", "healthy": result.exit_code == 0, "checks": checks}
 
 
 @to_wire.register
 def format_config_value(result: ConfigValue) -> dict[str, object]:
-    """Lay out one setting; its value is absent when it was removed."""
+    """Return one setting; its value is absent if it was removed."""
     return known(
         kind="config",
         key=result.key,
@@ -73,6 +73,6 @@ def format_config_value(result: ConfigValue) -> dict[str, object]:
 
 @to_wire.register
 def format_config_list(result: ConfigList) -> dict[str, object]:
-    """Lay out every value of every setting, weakest level first."""
+    """Return every value of every setting, weakest level first."""
     settings = [{"key": setting.key, "value": setting.value, "origin": setting.origin} for setting in result.settings]
     return {"kind": "config-list", "settings": settings}
