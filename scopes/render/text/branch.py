@@ -103,7 +103,7 @@ def render_branch_rewound(result: BranchRewound, view: View) -> None:
         write_outcome(view, result.branch, name, *last, " already")
     else:
         removed = counted(result.messages, "message")
-        write_outcome(view, result.branch, f"took back {removed}; ", name, *last, " now", operation=result.operation)
+        write_outcome(view, result.branch, f"rewound {removed}; ", name, *last, " now", operation=result.operation)
 
 
 @render_text.register

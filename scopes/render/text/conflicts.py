@@ -70,7 +70,7 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         return
     if not result.conflicts:
-        view.line("Nothing waits for a resolution.")
+        view.line("There are no open conflicts.")
     for number, (_, waiting) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
         if number:
             view.line()
@@ -159,7 +159,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         _write_resolution(conflict, conflict.resolution, view)
     if result.talk:
         view.line()
-        view.line(Span("Said since:", "key"))
+        view.line(Span("Messages since:", "key"))
     for head in result.talk:
         when = short_time(view, display_time(head))
         view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
@@ -265,5 +265,5 @@ def _write_next_steps(row: ConflictRow, view: View) -> None:
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
-    write_hint(view, f"say it anew:    {resolve} --edit")
+    write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"talk about it:  scopes conv append {row.conversation}/{row.branch} TEXT")

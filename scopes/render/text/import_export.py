@@ -31,9 +31,9 @@ def render_sample_imported(result: SampleImported, view: View) -> None:
     name = Span(result.conversation, "id")
     extent = f"{counted(result.messages, 'message')} on {counted(result.branches, 'branch')}"
     if result.operation is None:
-        write_outcome(view, name, "the sample is here already: ", name, f", {extent}")
+        write_outcome(view, name, "the sample is already imported: ", name, f", {extent}")
     else:
-        write_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
+        write_outcome(view, name, "imported the sample as ", name, f": {extent}", operation=result.operation)
 
 
 @render_text.register
@@ -57,7 +57,7 @@ def render_imported(result: Imported, view: View) -> None:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
         return
-    view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
+    view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
     if view.terminal:
         _write_totals(result, view)
 
@@ -84,7 +84,7 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
     if result.whole:
         view.line(Span("whole: ", "good"), "every byte of the file is in the store")
     else:
-        damaged = Span("damaged: ", "bad"), "what is stored of this file cannot be trusted"
+        damaged = Span("damaged: ", "bad"), "the stored bytes of this file cannot be trusted"
         lacking = Span("not whole: ", "warn"), f"{counted(result.new_bytes, 'byte')} of the file are not in the store"
         view.line(*(damaged if result.exit_code == 7 else lacking))
 
@@ -131,14 +131,14 @@ def _write_byte_report(result: Imported, view: View) -> None:
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in accounts
     )
-    view.rows(columns, rows, title="Where Every Byte Went")
+    view.rows(columns, rows, title="Bytes by Source")
     if view.terminal:
         short = [source for source in accounts if source.accounted_bytes != source.size]
         for source in short:
             missing = source.size - source.accounted_bytes
             view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
         if not short:
-            view.line(Span("every sum is its file's size", "good"))
+            view.line(Span("every byte of every file is accounted for", "good"))
 
 
 def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:

@@ -27,7 +27,7 @@ _ORIGIN = Column("Origin", "dim")
 @render_text.register
 def render_store_created(result: StoreCreated, view: View) -> None:
     """Write the path of the store."""
-    prefix = "made an empty store: " if result.created else "there is a store already: "
+    prefix = "created an empty store: " if result.created else "the store exists already: "
     write_outcome(view, result.path, prefix, Span(result.path, "id"))
 
 
@@ -62,7 +62,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
     )
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
-        view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
+        view.line(f"expired {operations} and {counted(result.expired_refs, 'deleted ref')}")
 
 
 @render_text.register
