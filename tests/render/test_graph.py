@@ -85,7 +85,7 @@ WIDER = {
 
 
 @pytest.mark.parametrize("drawing", WIDER.values(), ids=WIDER.keys())
-def test_commits_stand_in_the_columns_git_gives_them(tmp_path, drawing):
+def test_commits_are_in_the_columns_of_git(tmp_path, drawing):
     expected, nodes = log_of_git(tmp_path, history(drawing))
     assert columns_of_commits(list(picture(nodes, ascii_only=True))) == columns_of_commits(expected)
 
@@ -104,7 +104,7 @@ def test_box_characters_join_the_columns(drawing):
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
-def test_a_new_tip_never_stands_right_under_a_root(ascii_only):
+def test_a_new_tip_is_never_directly_below_a_root(ascii_only):
     lines = list(draw(history("a; b; c; d e; e"), ascii_only=ascii_only))
     assert [text(line.commit).index("*" if ascii_only else "●") for line in lines] == [0, 2, 0, 2, 2]
 
@@ -118,7 +118,7 @@ def test_no_commits_are_no_lines():
     assert list(draw([])) == []
 
 
-def test_further_lines_of_text_stand_beside_the_open_columns():
+def test_further_lines_of_text_are_next_to_the_open_columns():
     merge, *_ = draw(history("M a b; b r; a r; r"))
     assert [text(merge.commit), *map(text, merge.edges), text(merge.rest)] == ["●   ", "├─╮ ", "│ │ "]
 

@@ -33,7 +33,7 @@ def commands(diagram):
     ]
 
 
-def test_messages_are_told_with_their_authors_and_the_active_tip_stands_out(view):
+def test_messages_have_their_authors_and_the_active_tip_is_highlighted(view):
     """S4-54."""
     assert commands(as_mermaid(view)) == [
         'commit id: "Conversation begins"',

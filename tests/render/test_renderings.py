@@ -58,7 +58,7 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
 
 @each_kind
-def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
+def test_every_result_has_both_renderings_in_the_expected_module(kind):
     assert kind.__module__ in NOUN_OF
     for package, renderer in (("text", render_text), ("wire", to_wire)):
         assert renderer.find(kind).__module__ == find_module(package, kind)
@@ -85,14 +85,14 @@ def hostile_samples(noun):
 
 @each_noun
 @pytest.mark.parametrize("width", [40, 200])
-def test_no_result_can_act_on_a_terminal(noun, width, at_one_moment):
+def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
     """Reliability H-71, through every renderer."""
     for hostile in hostile_samples(noun):
         assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
 
 
 @each_noun
-def test_no_result_can_act_through_a_pipe(noun, at_one_moment):
+def test_no_result_writes_control_characters_to_a_pipe(noun, at_one_moment):
     for hostile in hostile_samples(noun):
         assert forbidden(piped(hostile).replace("\t", "")) == []
 
