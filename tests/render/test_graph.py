@@ -153,7 +153,7 @@ UP, DOWN = 1, 2
 
 
 class Page:
-    """The rows of a drawing and the commits on it; the last row shows what is open below the last commit."""
+    """The rows of a drawing and its commits; the last row has the columns open below the last commit."""
 
     def __init__(self, lines: list[GraphLine], bullet: str) -> None:
         self.rows: list[str] = []
@@ -188,7 +188,7 @@ class Page:
 
 
 def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
-    """Tell where lines lead from each place, one row down or across and down."""
+    """Return where lines lead from each position: one row down, or across and down."""
     moves = defaultdict(set)
     for number, row in enumerate(page.rows):
         links = [JOINTS[character] for character in row[::2]]
@@ -203,7 +203,7 @@ def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
 
 
 def moves_in_ascii(page: Page) -> dict[Place, set[Place]]:
-    """Tell where lines lead from each place: down, or along a diagonal that may go on in the row below."""
+    """Return where lines lead from each position: down, or along a diagonal that may continue below."""
     moves, went_on = defaultdict(set), set()
     for number, row in enumerate(page.rows):
         for place, character in enumerate(row):

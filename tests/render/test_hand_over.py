@@ -1,4 +1,4 @@
-"""A document goes out as it is, and harmlessly where somebody looks at it."""
+"""A Document is written byte for byte, and on a terminal with control characters escaped."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Paper(Document):
 
 
 def piped(*sheets, notes=(), **options):
-    """Return the bytes that a pipe gets, and what standard error gets."""
+    """Return the bytes written to a pipe and the text written to standard error."""
     stdout, stderr = io.TextIOWrapper(io.BytesIO(), encoding="latin-1"), io.StringIO()
     Output(OutputSettings(**options), {}, stdout, stderr).show(Paper(sheets=sheets, notes=notes))
     return stdout.buffer.getvalue(), stderr.getvalue()
 
 
 def seen(*sheets):
-    """Return what a terminal shows."""
+    """Return the text written to a terminal."""
     made = output(terminal=True)
     made.show(Paper(sheets=sheets))
     return written(made)[0]
@@ -62,7 +62,7 @@ def test_text_that_was_written_before_comes_first():
 
 
 def test_pieces_are_written_as_they_come():
-    """What was written stays when a later piece cannot be had."""
+    """Earlier pieces stay written when a later piece fails."""
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with pytest.raises(Corrupt):
         Output(OutputSettings(), {}, stdout, io.StringIO()).show(Paper(sheets=(b"one", Corrupt("x"))))

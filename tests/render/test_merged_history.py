@@ -25,7 +25,7 @@ def decide(repository, branch, word):
 
 @pytest.fixture
 def merged(repository):
-    """Main and fix disagreed, somebody resolved it while main went on; then docs came in, and docs disagrees."""
+    """A merge of fix with a resolved conflict, later messages on main, a merge of docs, and another conflict with docs."""
     history(repository, "main: a", "fix@a: b", "docs@a: c")
     decide(repository, "main", "SQLite")
     decide(repository, "fix", "files")

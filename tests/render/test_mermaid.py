@@ -45,7 +45,7 @@ def commands(commits: list[Commit], branches: list[Branch]) -> list[str]:
 
 @dataclass
 class Played:
-    """What mermaid has built after it has read a diagram: for each commit its parents, branch, tags and type."""
+    """The commits that mermaid builds from a diagram: parents, branch, tags and type of each."""
 
     main: str
     heads: dict[str, str | None] = field(default_factory=dict)
@@ -340,7 +340,7 @@ def parse_with_mermaid(texts: list[str]) -> list[dict]:
 
 
 def shown(text: str) -> str:
-    """What mermaid keeps of a text with entities until it is drawn."""
+    """The text that mermaid stores for a text with entities."""
     return re.sub(r"#(\d*)(\w*);", lambda entity: f"ﬂ°{'°' if entity[1] else ''}{entity[1]}{entity[2]}¶ß", text)
 
 

@@ -58,7 +58,7 @@ def test_the_system_speaks_in_capitals(repository, view):
 
 
 def test_a_hidden_branch_leaves_no_commits_behind(repository, view):
-    """S4-8: what only an abandoned branch holds is no deleted commit."""
+    """S4-8: commits on an abandoned branch only are not drawn as deleted."""
     abandon(repository, "conv-001", "fix")
     text = as_mermaid(show(repository, "conv-001")).text
     assert "carol: c" not in text

@@ -15,7 +15,7 @@ LONG = "".join(f"line {number}\n" for number in range(9))
 
 @pytest.fixture
 def paged(tmp_path):
-    """Run `say(write)` through a pager; return what was shown and what was complained about."""
+    """Run `say(write)` through a pager; return the shown text and the reported failures."""
 
     def run(command, say, environ=SCREEN):
         complaints: list[str] = []

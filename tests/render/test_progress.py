@@ -12,7 +12,7 @@ XTERM = {"TERM": "xterm"}
 
 
 def told(*, step=0.5, label="importing", total=8, count=8, **options):
-    """What standard error says of work of which each report takes `step` seconds."""
+    """The text on standard error for work that reports progress every `step` seconds."""
     clock = itertools.count(0, step)
     made = output(**{"terminal": True, "environ": XTERM} | options)
     with progress(made, label, total, clock=lambda: next(clock)) as advance:

@@ -1,4 +1,4 @@
-"""What a terminal really shows; tmux is the terminal."""
+"""Output on a real terminal, which tmux provides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that hold for every result there is."""
+"""Laws that hold for every Result."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_document_begins_with_its_version_and_kind(noun):
 
 @each_noun
 def test_what_is_unknown_is_absent(noun):
-    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49).
+    """Only changes and conflicts have nulls: for no value before, or a side without positions (S4-12, S4-49).
 
     A context has all its fields, because scripts rely on them.
     """
@@ -156,7 +156,7 @@ def test_hints_can_be_switched_off(noun):
 
 
 def test_a_pipe_needs_no_library_of_the_terminal():
-    """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
+    """Only terminals import rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
 from scopes.render.dispatch import render_text

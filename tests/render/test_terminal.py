@@ -5,7 +5,7 @@ from scopes.render.view import Column, Span
 
 
 def said(say, *, width=40, colour=False):
-    """What a TerminalView writes while `say` uses it."""
+    """The text that a TerminalView writes when `say` uses it."""
     pieces: list[str] = []
     say(TerminalView(pieces.append, width=width, colour=colour))
     return "".join(pieces)

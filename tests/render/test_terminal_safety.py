@@ -1,4 +1,4 @@
-"""Reliability H-71: whatever a text holds, a view never writes a control character of its making."""
+"""Reliability H-71: a view never writes a control character of a text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_neither_stream_gets_a_control_character(as_json, terminal):
 
 @pytest.mark.parametrize("options", [{}, {"nul": True}, {"template": "{name}"}])
 def test_on_a_terminal_even_exact_text_is_safe(options):
-    """Raw output only where standard output is no terminal."""
+    """Raw output is written only if standard output is not a terminal."""
     payload = "\x1b]52;c;cm0gLXJm\x07"
     made = sample.output(terminal=True, **options)
     made.show(sample.Stored(text=payload))

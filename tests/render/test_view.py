@@ -12,7 +12,7 @@ COLUMNS = [Column("ID", "id"), Column("Last activity", "time", flexible=True)]
 
 
 def said(say, **options):
-    """What a PlainView writes while `say` uses it."""
+    """The text that a PlainView writes when `say` uses it."""
     pieces: list[str] = []
     say(PlainView(pieces.append, **options))
     return "".join(pieces)

@@ -1,4 +1,4 @@
-"""What a log folds of an agent's session, and what --full unfolds."""
+"""Messages of an agent's session in a log, folded and with --full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_ID = {entry.head.id.rstrip("7"): entry for entry in SESSION}
 
 
 def shown(word, *, width=80, full=False, **changes):
-    """The lines of one message of the session, perhaps with another kind or other contents."""
+    """The lines of one message of the session, optionally with changed fields."""
     entry = BY_ID[word]
     head = {name: changes.pop(name) for name in ("kind", "subject") if name in changes}
     entry = replace(

@@ -1,4 +1,4 @@
-"""What was found, as it is seen."""
+"""Search results as text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_search_that_was_not_finished_says_so():
 
 
 def asides(result):
-    """Return what is said beside the rows of a pipe."""
+    """Return the notes written next to the rows of a pipe."""
     notes = []
     render_text(result, PlainView(lambda _text: None, write_note=notes.append))
     return notes

@@ -14,7 +14,7 @@ def call(name, given=None, call_id="c1", **fields):
 
 
 def result(call_id="c1", **fields):
-    """What a tool gave back."""
+    """A tool result."""
     return Part("tool_result", {"call_id": call_id, "output": "fine"} | fields)
 
 

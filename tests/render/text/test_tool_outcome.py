@@ -17,7 +17,7 @@ NUMBERED = "    40→\t\t\t}\n    41→\tcontinue\n"
 
 
 def result(**fields):
-    """What a tool gave back."""
+    """A tool result."""
     return Part("tool_result", {"call_id": "c", "output": "fine"} | fields)
 
 
