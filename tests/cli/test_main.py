@@ -164,4 +164,5 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.cli.command_line",
         "scopes.store",
         "scopes.store.discovery",
+        "scopes.store.packed_refs",
     }

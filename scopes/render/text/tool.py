@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
+from scopes.model.agent_tools import PATCH_MARKS, STEP_LISTS, STEP_TEXTS
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import call_failed, outcome_spans
 from scopes.render.view import Span
@@ -21,8 +22,6 @@ _ARGUMENTS = (
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
-_PLANS = ("todos", "plan")
-_PATCHED = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
 _LONGEST = 1000
 _NARROWEST = 12  # cells of an argument that are worth showing
 
@@ -57,7 +56,7 @@ def main_argument(part: Part) -> tuple[str, bool]:
     value = part.fields.get("input")
     if not isinstance(value, Mapping):
         return _first_line(_patched_files(_text(value if value is not None else part.fields.get("input_text")))), False
-    for name in _PLANS:
+    for name in STEP_LISTS:
         if isinstance(value.get(name), list):
             return _todo_progress(value[name]), False
     for name in _ARGUMENTS:
@@ -77,7 +76,7 @@ def _todo_progress(steps: list[Any]) -> str:
     done = sum(step.get("status") == "completed" for step in known)
     now = next((step for step in known if step.get("status") == "in_progress"), {})
     progress = f"{done} of {counted(len(steps), 'step')} done"
-    current = _text(now.get("content") or now.get("step"))
+    current = _text(next(filter(None, map(now.get, STEP_TEXTS)), None))
     return f"{progress}, now: {_first_line(current)}" if current else progress
 
 
@@ -87,7 +86,7 @@ def _patched_files(text: str) -> str:
         return text
     lines = text.splitlines()
     return ", ".join(
-        word + line[len(mark) :] for line in lines for mark, word in _PATCHED.items() if line.startswith(mark)
+        word + line[len(mark) :] for line in lines for mark, word in PATCH_MARKS.items() if line.startswith(mark)
     )
 
 
