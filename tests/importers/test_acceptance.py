@@ -113,7 +113,7 @@ def growing(data, path, store, ends):
         bring(store, [source_of(path)])
 
 
-def test_a_growing_claude_session_ends_as_if_it_had_come_whole(tmp_path, store):
+def test_a_claude_session_imported_in_steps_equals_one_imported_whole(tmp_path, store):
     """Acceptance 2."""
     snapshots = [real_transcript("claude-code", f"prefix-{number}of3.jsonl") for number in (1, 2, 3)]
     with open(snapshots[2], "rb") as stream:
@@ -122,7 +122,7 @@ def test_a_growing_claude_session_ends_as_if_it_had_come_whole(tmp_path, store):
     check_grown(store, tmp_path, data)
 
 
-def test_a_growing_codex_rollout_ends_as_if_it_had_come_whole(tmp_path, store):
+def test_a_codex_rollout_imported_in_steps_equals_one_imported_whole(tmp_path, store):
     """Acceptance 2: also where the last line was cut in the middle."""
     with open(real_transcript("codex", "v0.118_exec.jsonl"), "rb") as stream:
         data = stream.read()
@@ -151,7 +151,7 @@ def records(*stores):
     return [(store, *store.list_refs(SOURCES)) for store in stores]
 
 
-def test_documents_that_share_a_line_are_both_read(store):
+def test_two_documents_on_one_line_are_both_read(store):
     """Acceptance 3: 242 records on 241 lines, and an unbroken chain."""
     source = source_of(real_transcript("claude-code", "concat-json-line_115.jsonl"))
     with source.open() as stream:
@@ -171,7 +171,7 @@ def heads_of(store):
     return list(walk_heads_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
-def test_what_a_fork_copied_is_its_parents(tmp_path, store):
+def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
     """Acceptance 4: 744 records are copies, none of them becomes a second commit, and tokens are counted once."""
     with open(real_transcript(*FORK), "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
@@ -188,7 +188,7 @@ def test_what_a_fork_copied_is_its_parents(tmp_path, store):
     assert "spawned_by" in own[0]
 
 
-def test_a_fork_without_a_copy_stands_on_its_base(store):
+def test_a_fork_without_copies_continues_its_base(store):
     """Acceptance 5: 42 records of the parent, and 65 of its own."""
     done = bring(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
@@ -198,7 +198,7 @@ def test_a_fork_without_a_copy_stands_on_its_base(store):
     assert (fork[: len(parent)], done.notes) == (parent, ())
 
 
-def test_a_fork_whose_base_is_missing_comes_in_with_a_warning(store):
+def test_a_fork_without_its_base_is_imported_with_a_note(store):
     """Acceptance 5."""
     done = bring(store, [source_of(real_transcript(*PAGED[1]))])
     assert "continues 01a1fcdc" in done.notes[0].text
@@ -214,7 +214,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
     assert all(len(head.parents) == 1 for head in heads_of(store))
 
 
-def test_every_source_gives_its_bytes_back(everything):
+def test_every_source_can_be_exported_byte_for_byte(everything):
     """Acceptance 11: and every byte is accounted for."""
     store, done = everything
     stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
@@ -226,7 +226,7 @@ def test_every_source_gives_its_bytes_back(everything):
         assert account.message_bytes + account.state_bytes + account.unparsed_bytes == account.size
 
 
-def test_git_finds_nothing_wrong(everything):
+def test_git_fsck_finds_no_problem(everything):
     """Acceptance 1: the store is a sound git repository, and sound to us."""
     store, _ = everything
     command = ["git", "--git-dir", store.path, "fsck", "--strict", "--no-dangling", "--no-progress"]
@@ -243,7 +243,7 @@ def test_a_sub_agents_file_joins_its_session(store):
     assert sorted(list_branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
 
 
-def test_late_usage_is_the_answers(store):
+def test_usage_written_late_belongs_to_the_answer(store):
     """0.139: five answers, and what each used."""
     bring(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
     used = [(message.kind, "usage" in message.extra) for message in messages(store)]

@@ -36,14 +36,14 @@ def beside(repository):
     return name
 
 
-def test_tracking_refs_stay_where_the_source_stands(repository):
+def test_tracking_refs_stay_at_the_sources_tips(repository):
     before = repository.list_refs(TRACKING)
     done = rebase(repository, "conv-001", branch=beside(repository), onto="main")
     assert isinstance(done, Replayed)
     assert repository.list_refs(TRACKING) == before
 
 
-def test_what_comes_later_stands_beside_a_rebased_branch(repository, tmp_path):
+def test_new_messages_of_a_rebased_branch_go_to_an_import_branch(repository, tmp_path):
     name = beside(repository)
     tip = rebase(repository, "conv-001", branch="main", onto=name).tip
     done = bring(repository, tmp_path, "a b c d e f<b g")

@@ -172,7 +172,7 @@ def test_damaged_bytes_are_kept_or_refused(name, examples):
 
 @each_depth
 @each_format
-def test_a_file_that_changes_in_any_way_is_brought_in_again(name, examples):
+def test_a_file_that_changes_in_any_way_is_imported_again(name, examples):
     """Reliability 31: what was sound, then damaged, then more of it; whose session it is stands in its beginning."""
     begin, sound = lines(RECORDS[name][:2]), lines(RECORDS[name][2:])
     states = st.tuples(st.just(sound), damaged(sound), BYTES.map(lambda more: sound + more))
@@ -199,7 +199,7 @@ def family():
 
 
 @each_depth
-def test_files_that_belong_together_survive_what_happens_to_one(examples):
+def test_related_files_survive_damage_to_one_of_them(examples):
     """Reliability 28, 29, 31: what others began from, or were called by, may be gone or odd."""
     whole = {name: lines(records) for name, records in family().items()}
     changed = st.sampled_from(list(whole)).flatmap(
@@ -264,7 +264,7 @@ def repository(tmp_path):
     return make_store(tmp_path / "store.git")
 
 
-def test_a_cut_off_last_line_is_taken_up_once_it_is_there(repository, tmp_path):
+def test_a_truncated_last_line_is_imported_when_it_is_complete(repository, tmp_path):
     """Reliability 21."""
     whole = talk("a", "b").data()
     first = bring(repository, tmp_path, whole[:-9])
@@ -274,7 +274,7 @@ def test_a_cut_off_last_line_is_taken_up_once_it_is_there(repository, tmp_path):
     check_store(repository)
 
 
-def test_a_session_of_which_only_a_summary_was_there_goes_on_in_its_conversation(repository, tmp_path):
+def test_a_session_known_by_its_summary_continues_in_its_conversation(repository, tmp_path):
     """Transcripts: a session file may begin with a record that has neither time nor folder."""
     begin = lines([{"type": "summary", "sessionId": "s1", "summary": "x", "leafUuid": "u1"}])
     first = bring(repository, tmp_path, begin)
@@ -284,7 +284,7 @@ def test_a_session_of_which_only_a_summary_was_there_goes_on_in_its_conversation
     check_store(repository)
 
 
-def test_glued_records_are_both_brought_in(repository, tmp_path):
+def test_adjacent_records_are_both_imported(repository, tmp_path):
     """Transcripts, fact 3."""
     done = bring(repository, tmp_path, talk("a", "b").data().replace(b"}\n{", b"}{"))
     assert (done.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
@@ -292,7 +292,7 @@ def test_glued_records_are_both_brought_in(repository, tmp_path):
 
 @each_format
 @pytest.mark.parametrize("opening", [b"[", b'{"message":', b'{"payload":['])
-def test_depth_is_kept_unread(repository, tmp_path, name, opening):
+def test_deep_nesting_is_kept_unparsed(repository, tmp_path, name, opening):
     """Reliability 23: nested a hundred thousand times."""
     deep = lines(RECORDS[name]) + opening * 100_000 + b"\n"
     done = bring(repository, tmp_path, deep)
@@ -301,11 +301,11 @@ def test_depth_is_kept_unread(repository, tmp_path, name, opening):
     check_store(repository)
 
 
-def test_depth_alone_is_refused(repository, tmp_path):
+def test_a_file_of_deep_nesting_alone_is_refused(repository, tmp_path):
     assert bring(repository, tmp_path, b"[" * 100_000) is None
 
 
-def test_cycles_and_missing_parents_stop_nothing(repository, tmp_path):
+def test_cycles_and_missing_parents_do_not_stop_an_import(repository, tmp_path):
     """Reliability 29."""
     drawn = talk("a", "b", "c")
     for record, parent in zip(drawn.records, ("u003", "u000", "gone", "u002", "u004", "u004"), strict=True):

@@ -29,7 +29,7 @@ def repository(tmp_path):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_tokens_of_a_real_transcript_are_those_that_it_recorded(repository, name):
+def test_the_tokens_of_a_real_transcript_are_the_recorded_ones(repository, name):
     import_sources(repository, find_sources(real_transcript(*name.split("/"))), FORMATS)
     seen = stats(repository, "conv-001")
     assert seen.all_tokens == KNOWN[name]

@@ -90,7 +90,7 @@ def test_an_answer_that_goes_on_beside_its_first_result_stays_in_one_line():
     assert is_line(log)
 
 
-def test_a_result_that_comes_late_goes_on_behind_what_was_said_meanwhile():
+def test_a_late_result_follows_the_messages_written_meanwhile():
     log = Log()
     first = log.answer("m1", call("c1"))
     second = log.answer("m1", call("c2"), parent=first)

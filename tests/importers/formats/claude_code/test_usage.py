@@ -63,7 +63,7 @@ def test_what_is_unknown_is_left_out():
 
 
 @pytest.mark.parametrize("count", [-1, True, 1.5, [], "12"])
-def test_a_count_that_is_none_is_left_out(count):
+def test_an_invalid_count_is_left_out(count):
     assert read_counts({"output_tokens": count}) == {}
 
 

@@ -39,7 +39,7 @@ def lengths(repository, conversation="conv-001"):
     return {name: len(list(walk_heads_oldest_first(repository, [tip]))) for name, tip in tips.items()}
 
 
-def test_a_rollout_is_brought_in_once(repository, tmp_path):
+def test_a_rollout_is_imported_once(repository, tmp_path):
     source = write(tmp_path / "a.jsonl", short_rollout())
     assert bring(repository, source).conversations[0].new_messages == 4
     assert bring(repository, source).operation is None
@@ -53,7 +53,7 @@ def test_a_copied_history_makes_no_second_commit(repository, tmp_path):
     assert sorted(lengths(repository).values()) == [4, 6]
 
 
-def test_a_fork_without_a_copy_stands_on_its_base(repository, tmp_path):
+def test_a_fork_without_copies_continues_its_base(repository, tmp_path):
     data = parent().data()
     end = len(data)
     data += Rollout(None, start=60).user("Something else").data()
@@ -63,7 +63,7 @@ def test_a_fork_without_a_copy_stands_on_its_base(repository, tmp_path):
     assert sorted(lengths(repository).values()) == [5, 6]
 
 
-def test_a_fork_stands_where_in_its_base_it_was_made(repository, tmp_path):
+def test_a_fork_follows_the_message_where_it_was_made(repository, tmp_path):
     data = parent().data()
     end = data.index(b"\n", data.index(b"Sell tea")) + 1
     base = {"thread_id": PARENT, "end_ordinal_exclusive": 4, "end_byte_offset": end}
@@ -72,14 +72,14 @@ def test_a_fork_stands_where_in_its_base_it_was_made(repository, tmp_path):
     assert sorted(lengths(repository).values()) == [2, 4]
 
 
-def test_a_fork_without_its_base_is_brought_in_with_a_note(repository, tmp_path):
+def test_a_rollout_without_its_base_is_imported_with_a_note(repository, tmp_path):
     """Missing parent: a clear warning, and the own part is still imported."""
     done = bring(repository, write(tmp_path / "fork.jsonl", fork(go_on)))
     assert done.conversations[0].messages == 6
     assert PARENT in done.notes[0].text
 
 
-def test_a_rollout_that_grows_ends_like_one_that_came_whole(repository, tmp_path):
+def test_a_rollout_imported_in_steps_equals_one_imported_whole(repository, tmp_path):
     """Only new commits are added, and they are the same."""
     data = fork(go_on).data()
     path = tmp_path / "a.jsonl"
@@ -108,7 +108,7 @@ def page(tmp_path, name, base, text):
     return write(tmp_path / f"rollout-2026-04-11T11-00-00-{PARENT}_{name}.jsonl", rollout)
 
 
-def test_pages_go_on_from_each_other(repository, tmp_path):
+def test_pages_continue_each_other(repository, tmp_path):
     """A base is named by its rollout: the thread for the first one, its own id for a page."""
     first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
@@ -126,7 +126,7 @@ def test_a_page_without_the_thread_it_belongs_to_still_holds_the_next_one(reposi
     assert lengths(repository)[f"page/{PAGES[1][-8:]}"] == 4
 
 
-def test_a_fork_of_a_page_stands_on_that_page(repository, tmp_path):
+def test_a_fork_of_a_page_continues_that_page(repository, tmp_path):
     first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
     base = {"thread_id": PAGES[0], "end_ordinal_exclusive": 12, "end_byte_offset": second.size}

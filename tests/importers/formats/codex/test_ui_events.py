@@ -173,7 +173,7 @@ def test_a_report_of_another_shape_adds_nothing_to_the_files(event, fields):
     assert result(Rollout().call("c1").event(event, call_id="c1", **fields).output("c1"))[1] == ()
 
 
-def test_reports_change_nothing_of_what_is_said():
+def test_reports_do_not_change_content_bytes():
     """Copies of a history lack them, and must be the same messages."""
     plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
     told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
