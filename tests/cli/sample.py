@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import sys
+import time
 from typing import Annotated, Literal
 
 import typer
@@ -103,7 +103,8 @@ def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument
     if committed is not None:
         context.obj._repository = FakeRepository(committed)
     print("ready", flush=True)
-    signal.pause()
+    while True:  # signal.pause() would wait for ever if the signal came just before the call
+        time.sleep(0.05)
 
 
 def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(help="Fail after it")] = None) -> int:

@@ -1,4 +1,4 @@
-"""What the tests of the renderings share: one moment, and files that hold what is expected."""
+"""Fixtures for rendering tests: a fixed time, an empty store, and golden files."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ DONE = ("fast-forward", "merged", "aborted")
 
 
 @pytest.mark.parametrize("name", MERGE)
-def test_in_a_pipe_a_merge_is_the_branch_where_its_result_stands(name):
+def test_in_a_pipe_a_merge_is_the_name_of_the_branch_with_its_result(name):
     result = MERGE[name]
     assert piped(result) == f"{result.branch}\n"
 

@@ -8,7 +8,7 @@ from tests.render.showing import document, piped, seen, seen_lines
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 
 
-def test_a_rebase_says_what_was_moved_where_and_the_way_back():
+def test_a_rebase_says_what_was_moved_where_and_how_to_undo_it():
     assert seen_lines(REBASE["rebased"]) == [
         "rebased conv-001/analysis/security-review onto main: 2 messages",
         "undo with: scopes undo",
