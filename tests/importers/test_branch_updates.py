@@ -1,4 +1,4 @@
-"""Where what comes in stands, when branches of the user's own are in the way of its names."""
+"""Names of imported branches that conflict with branches of the user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.importers.toy import session_records, write_transcript
 
 @pytest.fixture
 def repository(tmp_path):
-    """A store that a session of two messages was brought into."""
+    """A store with an imported session of two messages."""
     store = new_store(tmp_path / "store.git")
     import_toy(store, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     return store
@@ -101,7 +101,7 @@ def test_an_import_branch_that_the_user_moved_is_left_alone_too(repository, tmp_
 
 
 def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
-    """The answer has another id once it says more."""
+    """The answer has another id when it has more content."""
     store = new_store(tmp_path / "other.git")
     path = tmp_path / "s.jsonl"
     for count in (2, 3):

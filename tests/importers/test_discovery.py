@@ -1,4 +1,4 @@
-"""Which files an import means, and which it leaves alone."""
+"""Which files an import finds, and which it skips."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_standard_folders_follow_the_agents_variables(tmp_path):
 
 @pytest.fixture
 def forbidden(tmp_path, monkeypatch):
-    """A folder with a transcript, and a folder and a file that nobody may read."""
+    """A folder with a transcript, an unreadable folder and an unreadable file."""
     folder = tree(tmp_path / "pd", a=TOY, no__b=TOY, c=TOY)
     for module, name, closed in ((os, "scandir", folder / "no"), (builtins, "open", folder / "c.jsonl")):
         monkeypatch.setattr(module, name, refusing(str(closed), getattr(module, name)))
@@ -165,7 +165,7 @@ def refusing(closed, function):
 
 
 def test_unreadable_paths_below_a_folder_are_reported_with_the_reason(tmp_path, forbidden):
-    """Reliability: nothing is passed over in silence. Root may read everything, so this is played."""
+    """Reliability: nothing is skipped silently. Root may read everything, so the errors are simulated."""
     repository, skipped = new_store(tmp_path / "store.git"), []
     done = import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped)
     missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]

@@ -1,4 +1,4 @@
-"""Which sources share a conversation, and what of a family is let go once its last source is in."""
+"""Families of sources, and the memory that is freed after the last source of a family."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(r
 
 
 class Watching(Toy):
-    """The toy format, which counts the threads in memory whenever it opens a source."""
+    """The toy format; counts the imported sessions in memory whenever it opens a source."""
 
     def __init__(self):
         self.most = 0

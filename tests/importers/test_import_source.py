@@ -38,10 +38,10 @@ def repository(tmp_path):
     return new_store(tmp_path / "store.git")
 
 
-def bring_counted(repository, *sources, **wishes):
+def import_and_list_read(repository, *sources, **options):
     """Import; returns the result and the names of the files that were read."""
     form = Counting()
-    done = import_sources(repository, sources, (form,), ImportOptions(**wishes))
+    done = import_sources(repository, sources, (form,), ImportOptions(**options))
     return done, sorted(form.read)
 
 
@@ -55,7 +55,7 @@ def family(tmp_path, words="a b c"):
 
 
 def account(done):
-    """Return all that a result says but for what is new."""
+    """Return a result without its counts of new messages."""
     return (
         [replace(source, new=False) for source in done.sources],
         [replace(conversation, new_messages=0) for conversation in done.conversations],
@@ -64,8 +64,8 @@ def account(done):
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
     sources = family(tmp_path)
-    assert bring_counted(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
-    assert bring_counted(repository, *sources)[1] == []
+    assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert import_and_list_read(repository, *sources)[1] == []
 
 
 def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
@@ -82,14 +82,14 @@ def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
 
 def test_only_changed_sources_and_their_continuations_are_read(repository, tmp_path):
     import_toy(repository, *family(tmp_path))
-    assert bring_counted(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
+    assert import_and_list_read(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
 def test_a_changed_part_does_not_make_its_session_be_read(repository, tmp_path):
     sources = family(tmp_path)
     import_toy(repository, *sources)
     sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))
-    done, read = bring_counted(repository, *sources)
+    done, read = import_and_list_read(repository, *sources)
     assert (read, branch_words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
     assert [conversation.new_messages for conversation in done.conversations] == [1, 0]
 
@@ -99,8 +99,8 @@ def test_a_new_parser_version_reads_all_sources_again(repository, tmp_path, monk
     import_toy(repository, source)
     tips = list_branch_tips(repository, "conv-001")
     monkeypatch.setattr(import_source, "PARSER_VERSION", import_source.PARSER_VERSION + 1)
-    assert bring_counted(repository, source)[1] == ["a.jsonl"]
-    assert bring_counted(repository, source)[1] == []
+    assert import_and_list_read(repository, source)[1] == ["a.jsonl"]
+    assert import_and_list_read(repository, source)[1] == []
     assert list_branch_tips(repository, "conv-001") == tips
 
 
@@ -108,8 +108,8 @@ def test_a_deleted_conversation_is_read_only_with_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source)
     delete(repository, "conv-001")
-    assert bring_counted(repository, source)[1] == []
-    assert bring_counted(repository, source, again=True)[1] == ["a.jsonl"]
+    assert import_and_list_read(repository, source)[1] == []
+    assert import_and_list_read(repository, source, again=True)[1] == ["a.jsonl"]
 
 
 def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
@@ -144,7 +144,7 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
 
 
 def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path):
-    """What was let go with the first of them is learned again for the other."""
+    """Memory freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
         "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))

@@ -24,12 +24,12 @@ def repository(tmp_path):
 
 
 def refs(store):
-    """Return where everything stands."""
+    """Return all branches and tracking refs."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/")
 
 
 def at_once(tmp_path, *sources):
-    """Return where everything stands after one import of all sources into an empty store."""
+    """Return all branches and tracking refs after one import of all sources into an empty store."""
     other = new_store(tmp_path / "at-once.git")
     import_toy(other, *sources)
     return refs(other)
@@ -48,7 +48,7 @@ def base(tmp_path, words="a b c"):
 
 
 def fork(tmp_path, words="x y", end="a b c"):
-    """Draw a fork of s1 behind its messages up to `end`."""
+    """Write a fork of s1 after its messages up to `end`."""
     return write_transcript(
         tmp_path / "fork.jsonl", *session_records("s2", words, base="s1", end=size(session_records("s1", end)))
     )
@@ -215,7 +215,7 @@ def test_pages_continue_each_other_and_are_not_sub_agents(repository, tmp_path):
 
 
 def pages(tmp_path, *said):
-    """Draw a session in pages, each behind the last."""
+    """Write a session in pages, each continuing the previous one."""
     sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", said[0]))], "s1"
     for number, page in enumerate(said[1:], 1):
         records = session_records("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
@@ -252,7 +252,7 @@ STEPS = st.lists(
 
 
 def family(tmp_path, lengths):
-    """Draw a base, a fork behind its third message, a fork that copied those three, and a part; each so long."""
+    """Write a base, a fork after its third message, a fork that copied those three, and a part, each of the given length."""
     end = size(session_records("s1", "a b c"))
     records = [
         session_records("s1", BASE),

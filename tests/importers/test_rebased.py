@@ -1,4 +1,4 @@
-"""An imported branch that was rebased is the user's own from then on, and its source is still followed beside it."""
+"""A rebased imported branch belongs to the user; new messages of its source go to an `import/` branch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.history import texts
 
 @pytest.fixture
 def repository(tmp_path):
-    """A store with a session that was tried twice after b: main goes on with f, another branch with c and d."""
+    """A store with a session that has two lines after b: main continues with f, another branch with c and d."""
     create_store(str(tmp_path / "store.git"))
     opened = open_repository(str(tmp_path / "store.git"))
     bring(opened, tmp_path, "a b c d e f<b")

@@ -1,4 +1,4 @@
-"""The machine: sources become conversations once, follow their source, and give their bytes back."""
+"""An import: sources become conversations once, branches follow their source, and bytes are archived."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_source_imported_in_steps_equals_one_imported_whole(repository, tmp_pa
 
 
 def test_a_source_with_a_changed_header_stays_in_its_conversation(repository, tmp_path):
-    """The root keeps what the beginning said first; nobody else's root is taken for it."""
+    """The root keeps the first header; no other conversation's root is used."""
     path = tmp_path / "a.jsonl"
     import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     done = import_toy(

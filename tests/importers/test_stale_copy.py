@@ -1,4 +1,4 @@
-"""An older copy of a session whose longer form is here: nothing is thrown back, and it is said so."""
+"""An older copy of an imported source: no branch moves back, and the copy is reported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_older_copy_with_again_restores_the_whole_conversation(repository, tm
 
 
 def test_a_shorter_copy_in_one_run_is_counted_by_the_longer_source(tmp_path):
-    """A reason for every file that is passed over, and every byte of it."""
+    """Every skipped file has a reason and a byte count."""
     store = new_store(tmp_path / "new.git")
     short, long = (
         write_transcript(tmp_path / "short.jsonl", *LONG[:3]),

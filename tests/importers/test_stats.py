@@ -50,7 +50,7 @@ def test_several_real_transcripts_add_up_to_the_store(repository):
 
 
 def bought(thread, *more):
-    """A thread that sells tea and goes on with more prompts; every answer costs 5 tokens."""
+    """A thread of several prompts; every answer uses 5 tokens."""
     rollout = Rollout(thread).turn()
     for number, text in enumerate(("Sell tea", *more), 1):
         rollout.user(text).say(f"{text}: done").count(tokens(5 * number, output=5 * number), tokens(5, output=5))

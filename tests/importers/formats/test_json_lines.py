@@ -1,4 +1,4 @@
-"""Records with the bytes they stand in, from lines as agents and crashes leave them."""
+"""Records and their spans, from lines as agents and crashes leave them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.importers.formats.claude_code.logs import Log, bytes_source, call, dr
 
 
 def linked(links):
-    """Make a log of prompts: each tells its own name and its parent's."""
+    """Make a log of prompts, each given by its own name and its parent's."""
     log = Log()
     for name, parent in links:
         log.user(f"I am {name}", uuid=name, parent=parent)

@@ -1,4 +1,4 @@
-"""One message for one answer, one for the results that follow it, and forks only where somebody went back."""
+"""One message per answer, one for the results that follow it, and forks only where the user went back."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_two_prompts_below_one_message_are_a_fork():
 
 
 def test_two_answers_to_one_prompt_are_a_fork():
-    """Transcripts fact 1: the synthetic answer that leaving the session leaves behind."""
+    """Transcripts fact 1: the synthetic answer that is written when the user leaves the session."""
     log = Log()
     prompt = log.user("Sell tea")
     log.answer("m1", text("\n\n"))

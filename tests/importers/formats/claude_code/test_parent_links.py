@@ -1,4 +1,4 @@
-"""Where a message stands: links through other records, compactions, and links that lead nowhere."""
+"""The parent of a message: links through other records, compactions, and links to missing records."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_the_last_message_of_the_main_line_is_active():
     "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
 )
 def test_a_cleared_context_is_no_fork(hook):
-    """Transcripts section 4: what goes on behind a cleared context is the same line, and its context begins there."""
+    """Transcripts section 4: messages after a cleared context are on the same line, and the context begins there."""
     log = Log()
     log.user("Plan it")
     log.answer("m1", text("Planned"))

@@ -74,7 +74,7 @@ def test_an_interrupted_answer_says_so():
 
 
 def test_a_prompt_queued_while_the_agent_worked_is_a_prompt():
-    """Such a prompt stands in an attachment, and nowhere else; parent links run through it."""
+    """Such a prompt is only in an attachment; parent links go through it."""
     log = Log()
     log.user("Count")
     log.add("attachment", attachment={"type": "queued_command", "commandMode": "prompt", "prompt": "Faster"})

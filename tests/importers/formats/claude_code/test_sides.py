@@ -1,4 +1,4 @@
-"""Sub-agents whose records stand in the file of the session that began them."""
+"""Sub-agents whose records are in the file of the session that started them."""
 
 from __future__ import annotations
 

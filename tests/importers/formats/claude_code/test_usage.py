@@ -29,7 +29,7 @@ def test_the_last_line_of_an_answer_counts():
 
 
 def test_an_answer_whose_tools_ran_while_it_spoke_is_counted_once():
-    """Each message says what the answer has used since the one before, so that none changes when the file grows."""
+    """Each message has the usage since the previous one, so that none changes when the file grows."""
     log = Log()
     for number, tokens in enumerate([5, 5, 90]):
         log.answer("m1", call(f"c{number}"), tokens=tokens)

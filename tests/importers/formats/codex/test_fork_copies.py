@@ -1,4 +1,4 @@
-"""Forks of the older kind: the copied history is told from the fork's own, and is the parent's very messages."""
+"""Forks of the older kind: copied records are separated from the fork's own, and become the parent's messages."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_without_turns_that_have_a_time_copies_end_at_a_pause():
 
 
 def test_an_ancestors_copies_are_copies():
-    """A fork of a fork: all ancestors' records stand in front."""
+    """A fork of a fork: the records of all ancestors come first."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)

@@ -63,7 +63,7 @@ def test_a_fork_without_a_copy_says_where_in_its_base_it_begins():
 
 
 def test_the_base_of_a_history_counts_more_than_the_thread_that_was_forked():
-    """A rewind behind a fork's beginning: the history is the first thread's, the fork was of the second."""
+    """A rewind to before the fork point: the history is the first thread's, the fork was of the second."""
     assert session(forked_from_id=SEGMENT, history_base=BASE).base == PARENT
 
 

@@ -45,7 +45,7 @@ def test_a_report_behind_the_output_is_taken_as_long_as_the_results_are_open():
 
 
 def test_a_report_that_comes_too_late_is_a_state():
-    """A process in the background ends behind later answers."""
+    """A background process ends after later answers."""
     events = read(Rollout().call("c1").output("c1").say("Done").event("exec_command_end", call_id="c1", exit_code=2))
     assert states(events)[-1] == "event_msg/exec_command_end"
     assert "exit_code" not in drafts(events)[1].parts[0].fields
