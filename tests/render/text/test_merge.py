@@ -39,7 +39,7 @@ def test_a_merge_says_how_much_came_in_and_from_where():
 
 def test_what_was_settled_on_the_way_is_listed():
     assert seen_lines(MERGE["merged-settled"])[2:4] == [
-        "settled on the way: 1 conflict",
+        "resolved automatically: 1 conflict",
         "    resource-contention  files/src/app.py  automatic: both",
     ]
 
