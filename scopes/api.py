@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,14 @@ from scopes.context.request import Request
 from scopes.context.result import Context
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.append import append as append_message
-from scopes.conversation.branch import BranchCreated, BranchList, list_branches
-from scopes.conversation.branch import branch as create_branch
+from scopes.conversation.branch import BranchCreated
+from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.conflicts import ConflictList, list_conflicts
 from scopes.conversation.diff import Difference
 from scopes.conversation.diff import diff as compare
 from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import LogEntry, LogFilter
 from scopes.conversation.log import log as walk_log
 from scopes.conversation.merge import MergeOutcome
@@ -35,13 +36,13 @@ from scopes.conversation.show import ConversationView
 from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import undo as undo_operation
+from scopes.history import handles
 from scopes.history.revparse import find_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Imported, Skipped
 from scopes.importers.run import ImportOptions, import_sources
-from scopes.index.conversation_table import ConversationSummary
 from scopes.index.database import index_directory
 from scopes.model.message import Message
 from scopes.model.validation import check_message
@@ -50,7 +51,7 @@ from scopes.search.search import search as run_search
 from scopes.store.config import Setting
 from scopes.store.discovery import cache_home, choose_store, data_home
 from scopes.store.init import create_store
-from scopes.store.repository import Caller, Repository, open_repository
+from scopes.store.repository import Caller, open_repository
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.models import find_model
 from scopes.tokens.rank_files import RankFilePaths
@@ -91,10 +92,9 @@ def open_store(
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """An open store."""
+class Store(handles.Store):
+    """An open store; `author` is the default author of messages."""
 
-    repository: Repository
     author: str
 
     @property
@@ -102,17 +102,28 @@ class Store:
         """The directory of the store."""
         return self.repository.path
 
-    def conversations(self) -> tuple[ConversationSummary, ...]:
-        """Return all conversations with title, participants, branches and times; the most recently active first."""
-        return list_conversations(self.repository, index_directory(cache_home(os.environ), self.path)).conversations
+    def list(self) -> ConversationList:
+        """Return a row for every conversation: title, participants, branches, times; the most recently active first."""
+        return list_conversations(self.repository, self._index_directory)
 
-    def conversation(self, name: str) -> Conversation:
+    def conversations(self) -> Sequence[Conversation]:
+        """Return all conversations, sorted by id."""
+        return [self._conversation(conversation.id) for conversation in handles.Store.conversations(self)]
+
+    def conversation(self, text: str) -> Conversation:
         """Return a conversation by its id or a unique prefix.
 
         Raises:
             NotFound, Ambiguous: no conversation, or several, have this name.
         """
-        return Conversation(self, find_conversation(self.repository, name))
+        return self._conversation(find_conversation(self.repository, text))
+
+    def _conversation(self, conversation_id: ConversationId) -> Conversation:
+        return Conversation(self.repository, conversation_id, self.author)
+
+    @property
+    def _index_directory(self) -> str:
+        return index_directory(cache_home(os.environ), self.path)
 
     def new(self, title: str | None = None, *, id: str | None = None, participants: Iterable[str] = ()) -> Conversation:  # noqa: A002
         """Create a conversation with the branch `main`; without `id` it gets the next number.
@@ -121,7 +132,7 @@ class Store:
             Invalid, Refused: the id is not valid, or a conversation has it.
         """
         created = new(self.repository, conversation_id=id, title=title, participants=participants)
-        return Conversation(self, created.id)
+        return self._conversation(created.id)
 
     def message(self, name: str) -> MessageView:
         """Return a message by id, unique prefix, tag or place (`conv-001/main~2`).
@@ -142,7 +153,7 @@ class Store:
         return run_search(
             self.repository,
             query,
-            index_directory=index_directory(cache_home(os.environ), self.path),
+            index_directory=self._index_directory,
             conversation=conversation,
             limit=limit,
             newest_first=newest_first,
@@ -170,23 +181,23 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
-    """One conversation of a store."""
+class Conversation(handles.Conversation):
+    """One conversation of a store; `author` is the default author of messages."""
 
-    store: Store
-    id: ConversationId
+    author: str
+
+    @property
+    def title(self) -> str | None:
+        """The title, if it has one."""
+        return self.metadata.title
 
     def show(self) -> ConversationView:
         """Return title, participants, branches with their sizes, and the last messages."""
-        return describe(self.store.repository, self.id)
-
-    def branches(self) -> BranchList:
-        """Return the branches, `main` first."""
-        return list_branches(self.store.repository, self.id)
+        return describe(self.repository, self.id)
 
     def conflicts(self) -> ConflictList:
         """Return the open conflicts."""
-        return list_conflicts(self.store.repository, self.id)
+        return list_conflicts(self.repository, self.id)
 
     def log(
         self,
@@ -202,7 +213,7 @@ class Conversation:
             NotFound, Ambiguous: no branch, or several, have this name.
         """
         where = self.id if branch is None else f"{self.id}/{branch}"
-        entries = walk_log(self.store.repository, where, oldest_first=oldest_first, limit=limit, only=only).items
+        entries = walk_log(self.repository, where, oldest_first=oldest_first, limit=limit, only=only).items
         return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
 
     def append(
@@ -216,11 +227,11 @@ class Conversation:
             Invalid: a field is not valid.
             NotFound, Busy: the branch does not exist; the store is locked.
         """
-        document = {"author": author or self.store.author, "text": text, "kind": kind, **fields}
+        document = {"author": author or self.author, "text": text, "kind": kind, **fields}
         message = check_message(document, message_id=new_id(), now=now())
-        return append_message(self.store.repository, self.id, message, branch=branch)
+        return append_message(self.repository, self.id, message, branch=branch)
 
-    def branch(
+    def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
     ) -> BranchCreated:
         """Create a branch at `start` (default: the active branch's tip) and make it the active one.
@@ -228,25 +239,25 @@ class Conversation:
         Raises:
             Invalid, Refused: the name or purpose is not valid, or the name is taken.
         """
-        return create_branch(self.store.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
+        return run_branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
 
     def merge(
         self, source: str, *, target: str | None = None, strategy: str = "automatic", dry_run: bool = False
     ) -> MergeOutcome:
         """Merge a branch into another (default: the active one).
 
-        The outcome is UpToDate, FastForwarded, Merged or Conflicted; a conflict is a result and no exception.
+        The outcome is UpToDate, FastForwarded, Merged or MergeConflicted; a conflict is a result and no exception.
 
         Raises:
             NotFound, Ambiguous, Invalid: a branch or the strategy does not exist.
             Refused: the histories have nothing in common, or a rule forbids the merge.
         """
-        repository = self.store.repository
+        repository = self.repository
         return merge_branches(repository, self.id, source, target=target, strategy=strategy, dry_run=dry_run)
 
     def diff(self, left: str, right: str) -> Difference:
         """Compare two branches or messages of this conversation."""
-        return compare(self.store.repository, self.id, f"{left}..{right}")
+        return compare(self.repository, self.id, f"{left}..{right}")
 
     def context(
         self,
@@ -264,7 +275,7 @@ class Conversation:
         Raises:
             Invalid: the budget is negative or the task has no words.
         """
-        repository = self.store.repository
+        repository = self.repository
         cache = os.path.join(cache_home(os.environ), "scopes")
         paths = RankFilePaths(cache, os.environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path)))
         row = None if model is None else find_model(model, repository.config.walk())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import scopes
-from scopes.conversation.merge import Conflicted, Merged
+from scopes.conversation.merge import MergeConflicted, Merged
 from scopes.errors import Ambiguous, Invalid, NotFound
 from tests.support.random_ids import spread_ids
 
@@ -73,9 +73,11 @@ def test_a_log_is_read_newest_first_or_oldest_first(talk):
 
 
 def test_conversations_are_listed_and_found_by_prefix(store, talk):
-    assert [(row.id, row.title) for row in store.conversations()] == [("conv-001", "Login fails on Safari")]
+    assert [(row.id, row.title) for row in store.list().conversations] == [("conv-001", "Login fails on Safari")]
     assert store.conversation("conv-0") == talk
-    assert [branch.name for branch in talk.branches().branches] == ["main"]
+    assert list(store.conversations()) == [talk]
+    assert talk.title == "Login fails on Safari"
+    assert [branch.name for branch in talk.branches()] == ["main"]
     assert talk.show().title == "Login fails on Safari"
 
 
@@ -86,7 +88,7 @@ def test_the_default_author_is_that_of_the_store(store):
 
 
 def test_a_branch_that_only_continues_is_merged(talk):
-    talk.branch(purpose="analysis", agent="bob")
+    talk.create_branch(purpose="analysis", agent="bob")
     talk.append("A token would do.", author="bob")
     talk.append("Let us try.", branch="main")
     assert isinstance(talk.merge("analysis/bob", target="main"), Merged)
@@ -94,17 +96,17 @@ def test_a_branch_that_only_continues_is_merged(talk):
 
 
 def test_contradicting_decisions_are_a_result_and_no_exception(talk):
-    talk.branch("alt")
+    talk.create_branch("alt")
     for branch, decision in (("main", "jwt"), ("alt", "sessions")):
         document = {"topic": "auth", "decision": decision}
         talk.append("decided", author=branch, kind="decision", branch=branch, decision=document)
     outcome = talk.merge("alt", target="main")
-    assert isinstance(outcome, Conflicted)
+    assert isinstance(outcome, MergeConflicted)
     assert [row.conflict.key for row in talk.conflicts().conflicts] == ["decisions/auth"]
 
 
 def test_two_branches_are_compared(talk):
-    talk.branch("alt")
+    talk.create_branch("alt")
     talk.append("only here")
     difference = talk.diff("main", "alt")
     assert [head.subject for head in difference.only_right] == ["only here"]
@@ -128,9 +130,9 @@ def test_a_transcript_is_imported_once(store):
 
 
 def test_undo_takes_back_an_operation(store, talk):
-    talk.branch("alt")
+    talk.create_branch("alt")
     store.undo()
-    assert [branch.name for branch in talk.branches().branches] == ["main"]
+    assert [branch.name for branch in talk.branches()] == ["main"]
 
 
 def test_a_message_is_read_by_its_place(store, talk):

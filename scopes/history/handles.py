@@ -6,7 +6,7 @@ read with `Store.read_message`. Verbs, which write, are functions of `scopes.con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
@@ -35,7 +35,7 @@ class Store:
 
     repository: Repository
 
-    def conversations(self) -> list[Conversation]:
+    def conversations(self) -> Sequence[Conversation]:
         """Return all conversations, sorted by id."""
         return [Conversation(self.repository, conversation_id) for conversation_id in conversation_ids(self.repository)]
 
