@@ -37,7 +37,7 @@ from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import undo as undo_operation
 from scopes.history import handles
-from scopes.history.revparse import find_conversation
+from scopes.history.revisions import find_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS

@@ -1,4 +1,4 @@
-"""The current time and random ids; the only module that reads the clock or asks for random bytes.
+"""Time and random ids: the only module that reads the clock or asks for random bytes, and the parser of dates.
 
 Tests replace `read_clock` and `random_bytes`.
 """
@@ -6,14 +6,24 @@ Tests replace `read_clock` and `random_bytes`.
 from __future__ import annotations
 
 import os
+import re
 import time
 from base64 import b32encode
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
+from scopes.errors import Invalid
+
 if TYPE_CHECKING:
     from scopes.ids import MessageId
+
+_SECOND = 1_000_000_000
+_UNITS = {
+    "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
+    "w": 604800, "week": 604800, "month": 2592000, "y": 31536000, "year": 31536000,
+}  # fmt: skip
+_SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
 
 read_clock: Callable[[], int] = time.time_ns
 random_bytes: Callable[[int], bytes] = os.urandom
@@ -86,3 +96,26 @@ def new_uuid() -> str:
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def parse_moment(text: str, now_nanoseconds: int) -> int:
+    """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365.
+
+    Raises:
+        Invalid: the text is not a time.
+    """
+    words = text.strip().lower()
+    if words in ("now", "today"):
+        return now_nanoseconds
+    if words == "yesterday":
+        return now_nanoseconds - 86400 * _SECOND
+    exact = parse_time(text)
+    if exact is not None and re.match(r"[0-9]{4}-", words):
+        return exact
+    span = _SPAN.fullmatch(words)
+    if span is not None and span["unit"] in _UNITS:
+        count = 1 if span["count"].startswith("a") else int(span["count"])
+        return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
+    raise Invalid(
+        f"{text!a} is not a time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+    )

@@ -13,7 +13,7 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import Invalid
 from scopes.history.messages import head_of
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, is_message_id
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES

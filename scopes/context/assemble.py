@@ -10,7 +10,7 @@ from scopes.context.collect import Collected
 from scopes.context.files import FileSelection, Project, retry_large, select_files
 from scopes.context.relevance import score
 from scopes.context.request import Request
-from scopes.context.select import Selection, best_first, relax_cuts, select_newest, select_relevant
+from scopes.context.selection import Selection, best_first, relax_cuts, select_newest, select_relevant
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.sanitize import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, fence_mark

@@ -17,7 +17,7 @@ from itertools import accumulate, islice
 
 from scopes.context.part_text import texts_of
 from scopes.history.messages import read_message, walk_heads_newest_first
-from scopes.history.revparse import Revision
+from scopes.history.revisions import Revision
 from scopes.history.usage import tokens_of
 from scopes.model.message import Message
 from scopes.result import Note

@@ -21,9 +21,9 @@ from scopes.history.messages import (
     walk_heads_oldest_first,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import Revision, choose_active_branch, resolve_revision
+from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.canonical import dump
+from scopes.model.canonical_json import dump
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.result import Note

@@ -15,11 +15,11 @@ from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
-from scopes.context.select import MIN_TURN_TOKENS
+from scopes.context.selection import MIN_TURN_TOKENS
 from scopes.context.truncate import Count
 from scopes.errors import Invalid
 from scopes.history.messages import count_messages, display_time
-from scopes.history.revparse import Revision, list_branch_tips
+from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_tip

@@ -9,7 +9,7 @@ from itertools import islice
 from scopes.context.calibrate import calibrate
 from scopes.context.part_text import CATEGORIES, texts_of
 from scopes.history.messages import read_message, walk_heads_newest_first
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice

@@ -16,7 +16,7 @@ from scopes.context.part_text import part_text
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface

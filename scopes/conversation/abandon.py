@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.revisions import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.model.conversation import BranchEntry

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import NotFound, Refused
 from scopes.history.messages import is_root, read_message
-from scopes.history.revparse import resolve_branch, resolve_revision
+from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.clock import new_id, now
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.revparse import find_branch, find_conversation
+from scopes.history.revisions import find_branch, find_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, parse_agent_name
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.clock import now
 from scopes.conversation.show import BranchSummary, show
 from scopes.errors import Refused
-from scopes.history.revparse import find_active_branch, find_conversation, list_branch_tips, resolve_revision
+from scopes.history.revisions import find_active_branch, find_conversation, list_branch_tips, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.errors import NotFound
 from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, read_message_bytes
-from scopes.history.revparse import Revision, find_active_branch, find_conversation, resolve_revision
+from scopes.history.revisions import Revision, find_active_branch, find_conversation, resolve_revision
 from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, Oid

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_time
+from scopes.clock import format_seconds, now_nanoseconds, parse_moment, parse_time
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 from scopes.history.messages import MessageHead, head_of, is_root, read_message
 from scopes.history.metadata import Metadata, read_metadata_at
-from scopes.history.revparse import find_conversation, list_branch_tips
+from scopes.history.revisions import find_conversation, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS

@@ -11,9 +11,9 @@ from dataclasses import replace
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import Store
 from scopes.history.messages import message_id_of
-from scopes.history.revparse import resolve_revision_anywhere
+from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
-from scopes.merge.auto_resolve import Policy, read_policy
+from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import open_conflicts_at, require_resolved
 from scopes.merge.replay import Stop, replay_commits
 from scopes.merge.replay_plan import ReplayPlan, plan_picks

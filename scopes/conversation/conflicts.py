@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import MessageHead, message_id_of, read_message, walk_heads_newest_first
-from scopes.history.revparse import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
 from scopes.model.conflict import STATUSES, Conflict

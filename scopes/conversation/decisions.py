@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
-from scopes.history.revparse import find_active_branch, resolve_revision
+from scopes.history.revisions import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
-from scopes.model import canonical
+from scopes.model import canonical_json
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
@@ -46,7 +46,7 @@ def decisions(repository: Repository, conversation: str) -> DecisionList:
         if decided is not None:
             topic, decision = decided
             claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
-            current = claim is not None and _claim_has(canonical.load(claim), decision)
+            current = claim is not None and _claim_has(canonical_json.load(claim), decision)
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
     return DecisionList(conversation=conversation_id, decisions=tuple(rows))
 

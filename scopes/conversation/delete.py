@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import Refused
-from scopes.history.revparse import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.revisions import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.result import Result

@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds
-from scopes.history.dates import parse_moment
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.index.database import delete_files
 from scopes.result import Note, Result
 from scopes.store.expire import expire

@@ -15,7 +15,7 @@ from typing import Any
 from scopes.conversation.new import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, conversation_ids
+from scopes.history.revisions import MAIN, conversation_ids
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root

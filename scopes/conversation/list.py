@@ -17,7 +17,7 @@ from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, c
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
-from scopes.history.revparse import MAIN, choose_active_branch
+from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.conversation_table import CachedSummary, ConversationSummary, States, open_conversation_table
 from scopes.model.conversation import Root, decode_root

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 from scopes.history.messages import (
     NO_TEXT,
     MessageHead,
@@ -19,7 +18,7 @@ from scopes.history.messages import (
     walk_heads_newest_first,
     walk_heads_oldest_first,
 )
-from scopes.history.revparse import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.revisions import find_conversation, list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part

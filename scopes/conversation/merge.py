@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.revparse import (
+from scopes.history.revisions import (
     find_active_branch,
     find_conversation,
     list_branch_tips,
@@ -22,7 +22,7 @@ from scopes.history.revparse import (
 )
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.auto_resolve import read_policy
+from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.commits import write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import (

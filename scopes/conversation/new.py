@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scopes.clock import new_uuid, now
 from scopes.errors import Refused
 from scopes.history.messages import write_root_commit
-from scopes.history.revparse import MAIN
+from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry, Root

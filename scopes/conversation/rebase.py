@@ -12,9 +12,9 @@ from typing import Any
 from scopes.errors import Refused
 from scopes.history.handles import Store
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, Revision, list_branch_tips
+from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.ids import Oid
-from scopes.merge.auto_resolve import Policy, read_policy
+from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.replay import Stop
 from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.conversation.new import refuse_taken
 from scopes.errors import Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.revisions import find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry

@@ -13,16 +13,16 @@ from scopes.clock import new_id, now, seconds_of
 from scopes.conversation.conflicts import find_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_commit_over, write_message_blob
-from scopes.history.revparse import find_conversation
+from scopes.history.revisions import find_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
-from scopes.merge.auto_resolve import resolve
+from scopes.merge.automatic_resolution import resolve
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
-from scopes.merge.manual_resolve import find_disagreement, read_value, resolved_changes
+from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes
 from scopes.merge.plan import conflict_path
-from scopes.model import canonical
+from scopes.model import canonical_json
 from scopes.model.claims import participant_claim
 from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
@@ -138,7 +138,7 @@ def _describe(conflict: Conflict) -> str:
         return conflict.status
     if conflict.resolution.choice == "value":
         value = conflict.resolution.value
-        return value if isinstance(value, str) else canonical.dump(value).decode().rstrip()
+        return value if isinstance(value, str) else canonical_json.dump(value).decode().rstrip()
     return f"took {conflict.resolution.choice}"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import head_of, is_root, walk_heads_newest_first
-from scopes.history.revparse import resolve_branch, resolve_revision
+from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result

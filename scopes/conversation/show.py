@@ -10,7 +10,7 @@ from scopes.conversation.list import participants_of, read_root
 from scopes.conversation.list_cached import creation_time, later_of
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
 from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revparse import MAIN, find_active_branch, find_conversation, list_branch_tips
+from scopes.history.revisions import MAIN, find_active_branch, find_conversation, list_branch_tips
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid

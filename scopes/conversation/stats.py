@@ -10,7 +10,7 @@ from scopes.clock import format_seconds
 from scopes.conversation.files import file_operations
 from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import MessageHead
-from scopes.history.revparse import conversation_ids, find_conversation, list_branch_tips
+from scopes.history.revisions import conversation_ids, find_conversation, list_branch_tips
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import FILE_WRITES, Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.revparse import find_active_branch, find_branch, find_conversation
+from scopes.history.revisions import find_active_branch, find_branch, find_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.result import Result

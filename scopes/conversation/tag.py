@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scopes.errors import NotFound, Refused
 from scopes.history.messages import MessageHead, head_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.revisions import find_conversation, list_branch_tips, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
 from scopes.result import Result

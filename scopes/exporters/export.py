@@ -12,7 +12,7 @@ from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
 from scopes.exporters.selection import Selection, select_messages
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
 from scopes.result import Document
 from scopes.store.repository import Repository

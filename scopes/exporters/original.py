@@ -11,7 +11,7 @@ from hashlib import sha256
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, Revision
+from scopes.history.revisions import MAIN, Revision
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scopes.conversation.show import BranchSummary, ConversationView, show
 from scopes.history.messages import MessageHead, head_of, is_root
-from scopes.history.revparse import Revision, resolve_revision
+from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import MessageId, Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository

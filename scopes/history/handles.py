@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scopes.errors import NotFound
 from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
 from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revparse import (
+from scopes.history.revisions import (
     Revision,
     conversation_ids,
     find_active_branch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.history.messages import NO_TEXT, MessageHead, walk_heads_newest_first
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository

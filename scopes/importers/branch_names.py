@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.history.revparse import MAIN
+from scopes.history.revisions import MAIN
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, is_name, slug
 from scopes.importers.commits import ImportedSession
 from scopes.importers.identity import source_key_of

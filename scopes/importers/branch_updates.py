@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from scopes.history.messages import read_message_bytes
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN
+from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.branch_names import SHORT_ID, BranchTip

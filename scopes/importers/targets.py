@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_message, write_root_commit
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, conversation_ids, list_branch_tips
+from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip

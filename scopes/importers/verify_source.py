@@ -15,7 +15,7 @@ from typing import Literal
 from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import MAIN, conversation_ids, list_branch_tips
+from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of, walk_segments

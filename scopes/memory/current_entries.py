@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
 from scopes.memory.entry import Entry

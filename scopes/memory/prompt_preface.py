@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
-from scopes.history.revparse import conversation_ids, find_active_branch, list_branch_tips
+from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, as_line, context, fenced

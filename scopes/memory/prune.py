@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 from scopes.ids import OperationId
 from scopes.memory.entry import Entry, check_importance
 from scopes.memory.store import Memory, change_memory, removal

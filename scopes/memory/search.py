@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import Entry, check_importance
 from scopes.memory.store import Memory

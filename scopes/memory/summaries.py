@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
 from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
-from scopes.history.revparse import list_branch_tips, resolve_branch
+from scopes.history.revisions import list_branch_tips, resolve_branch
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import heads_since_summary, read_amended, read_source_messages, source_ids

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from scopes.conversation.list import read_root
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import conversation_ids, find_active_branch, list_branch_tips, resolve_branch
+from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, is_name, parse_branch_name
 from scopes.merge.divergence import state_of

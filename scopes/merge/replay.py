@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.auto_resolve import Policy
+from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import key_of_path
 from scopes.merge.divergence import Divergence, Side, changes_by_key, changes_on, state_of
 from scopes.merge.plan import MergePlan, plan_of, write_state

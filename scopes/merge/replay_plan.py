@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from scopes.errors import Refused
 from scopes.history.messages import KIND_TRAILER, MESSAGE_FILE, message_id_of
 from scopes.ids import Oid
-from scopes.merge.auto_resolve import Policy
+from scopes.merge.automatic_resolution import Policy
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.replay import ReplayResult, Rewrite, replay_commits

@@ -13,7 +13,7 @@ from typing import Any
 from scopes.clock import now
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import (

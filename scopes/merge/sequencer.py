@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from scopes.history.revparse import find_conversation
+from scopes.history.revisions import find_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.auto_resolve import Policy, read_policy
+from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import abort
 from scopes.merge.replay import Rewrite, Stop
 from scopes.merge.replay_plan import ReplayPlan

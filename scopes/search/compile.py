@@ -9,16 +9,14 @@ import json
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 from scopes.ids import ConversationId, Oid
 from scopes.index.schema import COLUMNS
 from scopes.index.tokenize import fold
 from scopes.model.message import KINDS
-from scopes.search.ast import And, Field, Node, Not, Or, Phrase, leaves
-from scopes.search.parse import query_error
 from scopes.search.predicates import Pattern, Predicate, all_of, any_of, index_test, matches, negate
+from scopes.search.query import And, Field, Node, Not, Or, Phrase, leaves, query_error
 from scopes.search.regex import compile_regex
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"

@@ -9,17 +9,17 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, NotFound
 from scopes.history.amendments import find_claim
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, MessageHead, head_of, read_message, walk_heads_oldest_first
-from scopes.history.revparse import MAIN, list_branch_tips
+from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.index import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.result import Result
-from scopes.search.ast import Node, positive_phrases
 from scopes.search.compile import Plan
 from scopes.search.execute import Row
 from scopes.search.index_document import texts_of
+from scopes.search.query import Node, positive_phrases
 from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.repository import Repository, read_commit

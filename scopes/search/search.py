@@ -9,17 +9,16 @@ from itertools import islice
 
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.document import Describe
 from scopes.index.index import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
-from scopes.search.ast import Field, Node, with_any_phrase
 from scopes.search.compile import Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.index_document import describe_from
-from scopes.search.parse import parse
+from scopes.search.query import Field, Node, parse, with_any_phrase
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.repository import Repository
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from scopes.index.tokenize import FIRST_SINGLE, SINGLE, fold, is_single
-from scopes.search.ast import Phrase
+from scopes.search.query import Phrase
 
 _BEFORE = 40  # characters of a snippet's LENGTH that precede the first match
 LENGTH = 240

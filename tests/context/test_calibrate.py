@@ -7,7 +7,7 @@ import pytest
 from scopes.context.calibrate import calibrate
 from scopes.context.count import count_conversation
 from scopes.conversation.new import new
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.models import find_model
 from scopes.tokens.rank_files import RankFilePaths

@@ -14,7 +14,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.loading import load
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths

@@ -9,7 +9,7 @@ from scopes.context.collect import find_work_item
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.errors import NotFound
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.context.building import built, talk
 from tests.support.history import say
 

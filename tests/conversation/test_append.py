@@ -13,7 +13,7 @@ from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.model import codec
 from scopes.model.validation import check_message
 from tests.conversation.stores import git, make_store, open_store

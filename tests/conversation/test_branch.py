@@ -12,7 +12,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.model.conversation import PURPOSES
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts

@@ -14,7 +14,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
 from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided

@@ -18,7 +18,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import conversation_ids, list_branch_tips
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 

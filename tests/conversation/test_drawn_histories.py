@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.cat import cat
 from scopes.conversation.show import show
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from tests.conversation.stores import make_store
 from tests.support.history import history, texts
 

@@ -15,7 +15,7 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.store import git_program
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts

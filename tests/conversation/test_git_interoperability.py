@@ -18,7 +18,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import history, say, texts
 

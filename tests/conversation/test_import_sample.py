@@ -15,7 +15,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.conversation.stores import git, make_store, open_store, refs
 
 

@@ -22,7 +22,7 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, Refused
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import list_conflicts_at, list_in_progress
 from scopes.store.init import create_store

@@ -20,7 +20,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.conversation.modelled_store import ModelledStore
 from tests.conversation.stores import open_store
 from tests.support.history import texts

@@ -14,7 +14,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, Refused
-from scopes.history.revparse import conversation_ids, list_branch_tips
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 

@@ -12,7 +12,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.history.revparse import find_active_branch, list_branch_tips
+from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
 from scopes.merge.sequencer import ReplayConflicted, Replayed
 from tests.conversation.stores import refs

@@ -15,7 +15,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import conversation_ids, find_active_branch, list_branch_tips, resolve_revision
+from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_revision
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 

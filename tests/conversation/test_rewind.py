@@ -11,7 +11,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
 

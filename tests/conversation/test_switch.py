@@ -9,7 +9,7 @@ from scopes.conversation.operations import list_operations
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revparse import find_active_branch
+from scopes.history.revisions import find_active_branch
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
 

@@ -11,7 +11,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from tests.conversation.stores import git, refs
 from tests.support.history import history, say
 

@@ -18,7 +18,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
-from scopes.history.revparse import conversation_ids
+from scopes.history.revisions import conversation_ids
 from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
 

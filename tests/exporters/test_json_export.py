@@ -15,7 +15,7 @@ from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.exporters.export import export
 from scopes.history.messages import is_root, read_message_bytes
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.model.validation import RESERVED, check_message
 from scopes.store.graph import walk_oldest_first
 from tests.exporters.building import call, document, exported, join, message, point, put, result

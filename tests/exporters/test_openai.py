@@ -13,7 +13,7 @@ from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.exporters.export import export
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources

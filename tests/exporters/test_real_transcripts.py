@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scopes.exporters.export import export
-from scopes.history.revparse import conversation_ids
+from scopes.history.revisions import conversation_ids
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources

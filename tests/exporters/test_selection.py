@@ -8,7 +8,7 @@ from scopes.conversation.abandon import abandon
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, NotFound
 from scopes.exporters.selection import select_messages
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.exporters.building import join, message, point, put
 from tests.support.history import history, say
 

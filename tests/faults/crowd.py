@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from scopes.conversation.verify import verify
 from scopes.history.messages import read_message, walk_heads_oldest_first
-from scopes.history.revparse import resolve_revision
+from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
 from scopes.store.repository import Repository, open_repository
 from tests.faults.world import ROOT

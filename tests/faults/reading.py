@@ -9,7 +9,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import ScopesError
 from scopes.history.messages import is_root, read_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import conversation_ids
+from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first

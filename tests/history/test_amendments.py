@@ -8,7 +8,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.exporters.selection import select_messages
 from scopes.history.amendments import Amendment, find_amendments, find_claim, latest
 from scopes.history.messages import read_message
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.exporters.building import join, message, point
 from tests.support.history import history
 

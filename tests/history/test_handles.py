@@ -9,7 +9,7 @@ from scopes.conversation.rename import rename_title
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.handles import Branch, Conversation, Store
-from scopes.history.revparse import Revision
+from scopes.history.revisions import Revision
 from tests.support.history import history, say
 
 

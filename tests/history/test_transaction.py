@@ -16,7 +16,7 @@ from scopes.conversation.tag import delete_tag, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
-from scopes.history.revparse import conversation_ids
+from scopes.history.revisions import conversation_ids
 from scopes.history.transaction import RefTransaction, Transaction, new_operation_id, record_operation
 from scopes.model.operation import RefChange
 from scopes.store import recovery, transaction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from scopes.history.messages import read_message, walk_heads_oldest_first
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.run import ImportOptions, import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository

@@ -13,7 +13,7 @@ import pytest
 from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_heads_oldest_first
-from scopes.history.revparse import MAIN, Revision, conversation_ids, list_branch_tips
+from scopes.history.revisions import MAIN, Revision, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments

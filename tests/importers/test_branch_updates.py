@@ -12,7 +12,7 @@ from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
 from scopes.conversation.verify import verify
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources

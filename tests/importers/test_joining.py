@@ -12,7 +12,7 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.verify import verify
 from scopes.history.messages import walk_heads_oldest_first
 from scopes.history.metadata import read_metadata
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from tests.importers.stores import branch_words, count_objects, import_toy, new_store
 from tests.importers.toy import session_records, write_transcript
 

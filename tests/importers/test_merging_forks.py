@@ -11,7 +11,7 @@ from scopes.conversation.diff import diff
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
 from scopes.history.messages import walk_heads_oldest_first
-from scopes.history.revparse import MAIN, list_branch_tips
+from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.importers.reading import real_transcript, source_of

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.rebase import rebase
 from scopes.conversation.undo import undo
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
 from scopes.merge.sequencer import Replayed

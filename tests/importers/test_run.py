@@ -15,7 +15,7 @@ from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
 from scopes.history.messages import read_message, walk_heads_oldest_first
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.importers import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.delete import delete
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.verify_source import verify_source
 from tests.importers.stores import branch_words, count_objects, import_toy, new_store, skipped_paths
 from tests.importers.toy import Toy, session_records, write_transcript

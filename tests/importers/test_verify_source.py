@@ -14,7 +14,7 @@ from scopes.conversation.delete import delete
 from scopes.conversation.rewind import rewind
 from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
 from scopes.history.messages import message_id_of
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments

@@ -19,7 +19,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import read_message
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.memory.compact import compact
 from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries

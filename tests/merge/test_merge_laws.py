@@ -9,7 +9,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.merge import MergeConflicted, UpToDate, abort_merge, merge
 from scopes.conversation.undo import undo
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.store.trees import walk_blobs
 from tests.support.history import history, say

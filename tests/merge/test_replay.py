@@ -7,8 +7,8 @@ import tempfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.history.revparse import list_branch_tips
-from scopes.merge.auto_resolve import Policy
+from scopes.history.revisions import list_branch_tips
+from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import MESSAGES, group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
 from scopes.merge.replay import divergence_of, replay_commits

@@ -17,7 +17,7 @@ from scopes.conversation.log import log
 from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
 from tests.conversation.stores import make_store, refs
 from tests.support.disagreeing import decide

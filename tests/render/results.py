@@ -44,7 +44,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHead
-from scopes.history.revparse import Revision
+from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification

@@ -13,7 +13,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.errors import Invalid, NotFound
 from scopes.search import execute
-from scopes.search.parse import parse
+from scopes.search.query import parse
 from scopes.search.search import search
 from tests.conversation.stores import make_store, remove_object
 from tests.index.corpus import dump

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.index.tokenize import tokenize
-from scopes.search.ast import positive_phrases
-from scopes.search.parse import parse
+from scopes.search.query import parse, positive_phrases
 from scopes.search.snippet import LENGTH, cut_snippet, phrase_finder
 
 

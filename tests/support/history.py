@@ -16,7 +16,7 @@ from scopes.conversation.append import MessageAppended, append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.new import new
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.validation import check_message
 from scopes.store.repository import Repository

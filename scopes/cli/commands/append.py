@@ -18,7 +18,7 @@ from scopes.cli.append_input import (
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
-from scopes.history.revparse import resolve_branch
+from scopes.history.revisions import resolve_branch
 from scopes.store.maintenance import pack_when_needed
 
 

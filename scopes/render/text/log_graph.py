@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby, tee
 from typing import TYPE_CHECKING
 
-from scopes.render.graph import Node, Row, draw
+from scopes.render.text.graph import Node, Row, draw
 from scopes.render.text.log_entry import entry_lines
 from scopes.render.view import Span, View
 

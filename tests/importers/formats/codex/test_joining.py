@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.messages import read_message, walk_heads_oldest_first
-from scopes.history.revparse import list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.run import import_sources
 from scopes.store.init import create_store

@@ -17,9 +17,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds
+from scopes.clock import format_seconds, now_nanoseconds, parse_moment
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.dates import parse_moment
 from scopes.history.messages import head_of, is_root
 from scopes.history.metadata import read_metadata
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name

@@ -16,7 +16,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revparse import Revision, resolve_revision
+from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message, text_parts
 from tests.support.history import history

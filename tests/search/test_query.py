@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.search.ast import And, Field, Not, Or, Phrase, positive_phrases
-from scopes.search.parse import MAX_TERMS, parse
+from scopes.search.query import MAX_TERMS, And, Field, Not, Or, Phrase, parse, positive_phrases
 
 
 def word(text, at=0, *, prefix=False):

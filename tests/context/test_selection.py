@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.context.select import relax_cuts, select_newest, select_relevant
+from scopes.context.selection import relax_cuts, select_newest, select_relevant
 from scopes.context.turns import Turn, make_turn
 from scopes.history.messages import MessageHead
 from scopes.model.message import Author, Message, Part

@@ -9,7 +9,7 @@ from scopes.conversation.delete import delete
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revparse import (
+from scopes.history.revisions import (
     conversation_ids,
     find_active_branch,
     find_branch,

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.clock import format_time, parse_time
+from scopes.clock import format_time, parse_moment, parse_time
 from scopes.errors import Invalid
-from scopes.history.dates import parse_moment
 
 NOW = parse_time("2026-11-21T12:00:00Z")
 

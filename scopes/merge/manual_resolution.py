@@ -12,7 +12,7 @@ from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.in_progress import InProgress
 from scopes.merge.plan import apply_choice
 from scopes.merge.replay import divergence_of
-from scopes.model import canonical
+from scopes.model import canonical_json
 from scopes.model.claims import parts_hash
 from scopes.model.conflict import Choice, Conflict
 from scopes.model.message import text_parts
@@ -67,7 +67,7 @@ def resolved_changes(
         return apply_choice(repository, target, source, choice)
     path, claim = _claim_of_value(key, value, actor)
     changes: dict[str, Change] = dict.fromkeys([*target, *source])
-    changes[path] = canonical.dump(claim)
+    changes[path] = canonical_json.dump(claim)
     return changes
 
 
@@ -87,7 +87,7 @@ def read_value(key: str, text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    canonical.dump(value)
+    canonical_json.dump(value)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Parser of the query language. Every error points at the offending character.
+"""The query language: its syntax tree and its parser. Every error points at the offending character.
 
 query  := and ("OR" and)*
 and    := not ("AND"? not)*
@@ -10,11 +10,88 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 from scopes.errors import Invalid
 from scopes.index.tokenize import tokenize
-from scopes.search.ast import FIELDS, And, Field, Node, Not, Or, Phrase
+
+FIELDS = ("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "in", "re")
+
+
+class Phrase(NamedTuple):
+    """Consecutive words, at least one; with `prefix` the last one matches every word that starts with it."""
+
+    words: tuple[str, ...]
+    prefix: bool
+    at: int
+
+
+class Field(NamedTuple):
+    """`name:value`; the name is one of FIELDS."""
+
+    name: str
+    value: str
+    at: int
+
+
+class Not(NamedTuple):
+    """Matches messages that `item` does not match."""
+
+    item: Node
+
+
+class And(NamedTuple):
+    """Matches messages that all items match; there are at least two."""
+
+    items: tuple[Node, ...]
+
+
+class Or(NamedTuple):
+    """Matches messages that any item matches; there are at least two."""
+
+    items: tuple[Node, ...]
+
+
+Node: TypeAlias = Phrase | Field | Not | And | Or
+
+
+def positive_phrases(node: Node) -> Iterator[Phrase]:
+    """Yield the phrases of a query that are not negated, in order."""
+    if isinstance(node, Phrase):
+        yield node
+    elif isinstance(node, And | Or):
+        for item in node.items:
+            yield from positive_phrases(item)
+
+
+def with_any_phrase(node: Node) -> Node:
+    """Return a query that any one of the top-level phrases satisfies; fields and negations still apply.
+
+    Returns the same object if the query has fewer than two phrases to choose from.
+    """
+    items = node.items if isinstance(node, And) else ()
+    phrases = tuple(filter(_is_phrases_only, items))
+    others = tuple(item for item in items if item not in phrases)
+    if len(phrases) < 2:
+        return node
+    return And((Or(phrases), *others)) if others else Or(phrases)
+
+
+def _is_phrases_only(node: Node) -> bool:
+    return isinstance(node, Phrase) or (isinstance(node, And | Or) and all(map(_is_phrases_only, node.items)))
+
+
+def leaves(node: Node) -> Iterator[Phrase | Field]:
+    """Yield the phrases and fields of a query, in order, negated ones too."""
+    if isinstance(node, Not):
+        yield from leaves(node.item)
+    elif isinstance(node, And | Or):
+        for item in node.items:
+            yield from leaves(item)
+    else:
+        yield node
+
 
 MAX_TERMS = 200
 _MAX_DEPTH = 50

@@ -23,7 +23,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
-from scopes.history.revparse import find_branch, find_conversation, resolve_revision
+from scopes.history.revisions import find_branch, find_conversation, resolve_revision
 from tests.conversation.stores import files_of
 from tests.support.history import history
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.ids import Oid
-from scopes.render.graph import GraphLine, Node, Row, draw
+from scopes.render.text.graph import GraphLine, Node, Row, draw
 
 OFF_THE_END = "more history"
 
