@@ -13,7 +13,7 @@ from tests.benchmarks import retrieval
 from tests.benchmarks.retrieval import AGENTS, Question, grade, prepare, read_questions, rows
 from tests.benchmarks.transcripts import FOLDER
 from tests.benchmarks.workplace import Workplace
-from tests.conversation.stores import make_store
+from tests.support.store import make_store
 
 QUESTIONS = read_questions()
 

@@ -26,16 +26,12 @@ from scopes.store.repository import open_repository
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """Make a store with a conversation of one message, in which an orphan is known at once."""
+@pytest.fixture(autouse=True)
+def conversation(repository, monkeypatch):
+    """Make a conversation of one message, and treat an unreferenced file as an orphan at once."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
-    path = str(tmp_path / "store.git")
-    create_store(path)
-    made = open_repository(path)
-    new(made)
-    append(made, "conv-001", plain_message("carol", "first"))
-    return made
+    new(repository)
+    append(repository, "conv-001", plain_message("carol", "first"))
 
 
 def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):

@@ -25,13 +25,13 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.importers.verify_source import verify_source
-from tests.conversation.stores import git, make_store
 from tests.importers.damage import BYTES, damaged, lines, odd_records
 from tests.importers.formats.claude_code.logs import Log, call, text
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
+from tests.support.store import git, make_store
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REAL = (
@@ -256,12 +256,6 @@ def talk(*words, session="s1", **fields):
 def texts(repository, conversation="conv-001"):
     """Return the texts of every message, oldest first."""
     return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return make_store(tmp_path / "store.git")
 
 
 def test_a_cut_off_last_line_is_taken_up_once_it_is_there(repository, tmp_path):

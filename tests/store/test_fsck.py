@@ -23,7 +23,6 @@ from tests.support.store import (
     files_of,
     git,
     loose_path,
-    make_store,
     move,
     open_store,
     read_bytes,
@@ -39,18 +38,16 @@ for finding in verify(open_store(path)).findings:
 SIDE = "refs/heads/conv-001/side"
 
 
-@pytest.fixture
-def repository(tmp_path):
+@pytest.fixture(autouse=True)
+def conversation(repository):
     """Make a conversation of two branches, nine messages."""
-    store = make_store(tmp_path / "store.git")
-    new(store, title="a title", participants=["carol"])
+    new(repository, title="a title", participants=["carol"])
     for number in range(6):
-        append(store, "conv-001", plain_message("carol", f"message {number} " * 20))
-    branch(store, "conv-001", purpose="analysis", name="side", start="conv-001~2")
+        append(repository, "conv-001", plain_message("carol", f"message {number} " * 20))
+    branch(repository, "conv-001", purpose="analysis", name="side", start="conv-001~2")
     for number in range(3):
-        append(store, "conv-001", plain_message("dave", f"beside {number}"), branch="side")
-    assert verify(store).findings == ()
-    return store
+        append(repository, "conv-001", plain_message("dave", f"beside {number}"), branch="side")
+    assert verify(repository).findings == ()
 
 
 def findings(repository):
