@@ -136,7 +136,7 @@ TABLE = Table(
         _command(CONTEXT, "conv history", "Print a block of history to put before a prompt"),
         _command(CONTEXT, "conv budget", "Divide a model's context window"),
         _command(CONTEXT, "tokens count", "Count the tokens of a text or a conversation"),
-        _command(CONTEXT, "tokens status", "Show which encodings can be counted exactly here"),
+        _command(CONTEXT, "tokens status", "Show which encodings can be counted exactly"),
         _command(CONTEXT, "tokens fetch", "Download the data for exact token counts"),
         _command(BRANCH, "conv branch", "Create a branch, or list the branches"),
         _command(BRANCH, "conv switch", "Make another branch the active one"),

@@ -64,7 +64,7 @@ class ExcludedMessage(NamedTuple):
 class Collected:
     """What was read from the sessions.
 
-    turns: oldest first. files: each once, last touched first. sessions: conversation ids, the newest last.
+    turns: oldest first. files: each once, last touched first.
     messages: how many there are in all. filtered: how many of the read ones are not turns.
     unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
     summary: the text of the compaction or summary before the first turn.
@@ -72,7 +72,6 @@ class Collected:
 
     turns: list[Turn] = field(default_factory=list)
     files: list[TouchedFile] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
     messages: int = 0
     filtered: int = 0
     unread: int = 0
@@ -138,7 +137,6 @@ def _add_session(
 ) -> None:
     session = revision.conversation
     heads = list(walk_heads_oldest_first(repository, [revision.oid]))
-    collected.sessions.append(session)
     collected.messages += len(heads)
     if not heads:
         _use_title(repository, session, collected)

@@ -14,7 +14,7 @@ from scopes.context.collect import Collected, ReadLimits, collect, find_sessions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
 from scopes.context.request import Request, check_request
-from scopes.context.result import LAYOUTS, Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.select import MIN_TURN_TOKENS
 from scopes.context.truncate import Count
 from scopes.errors import Invalid
@@ -26,6 +26,7 @@ from scopes.store.repository import Repository, read_tip
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
+LAYOUTS = ("markdown", "messages", "json")
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24
 

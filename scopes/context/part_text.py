@@ -15,7 +15,7 @@ def texts_of(message: Message) -> list[tuple[str, str]]:
     """Return (category, text) of every part that has text, in order; images and files have none."""
     texts = [(_CATEGORY[part.type], part_text(part)) for part in message.parts if part.type in _CATEGORY]
     if message.payload is not None and not any(category == "text" and text for category, text in texts):
-        texts.append(("text", plain_json(message.payload)))
+        texts.append(("text", _to_json(message.payload)))
     return [(category, text) for category, text in texts if text]
 
 
@@ -29,11 +29,6 @@ def part_text(part: Part) -> str:
     return part.text
 
 
-def plain_json(value: Any) -> str:
-    """Dump a value as JSON without escaping non-ASCII characters."""
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
 def _value_text(value: Any) -> str:
     if value is None:
         return ""
@@ -41,4 +36,9 @@ def _value_text(value: Any) -> str:
         return value
     if isinstance(value, list) and all(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
         return "\n".join(item["text"] for item in value)
-    return plain_json(value)
+    return _to_json(value)
+
+
+def _to_json(value: Any) -> str:
+    """Dump a value as JSON without escaping non-ASCII characters."""
+    return json.dumps(value, ensure_ascii=False, default=str)

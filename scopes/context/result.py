@@ -10,8 +10,6 @@ from scopes.context.files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
 
-LAYOUTS = ("markdown", "messages", "json")
-
 
 class ContextMessage(NamedTuple):
     """A turn that is part of a context; `relevance` is None if there is no task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.clock import now
 from scopes.conversation.show import BranchSummary, show
@@ -77,42 +77,30 @@ def branch(
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
     conversation_id = find_conversation(repository, conversation)
-    parsed_purpose = None if purpose is None else parse_purpose(purpose)
-    agent_name = None if agent is None else parse_agent_name(agent)
+    given = BranchEntry(
+        purpose=None if purpose is None else parse_purpose(purpose),
+        agent=None if agent is None else parse_agent_name(agent),
+        status="active",
+    )
     with exclusive_write(repository):
         tips = list_branch_tips(repository, conversation_id)
         active = find_active_branch(repository, conversation_id)
         revision = resolve_revision(repository, start if start is not None else active, conversation_id)
-        branch_name = (
-            parse_branch_name(name) if name is not None else default_branch_name(tips, parsed_purpose, agent_name)
-        )
-        if branch_name in tips:
-            raise Refused(
-                f"there is a branch {branch_name!a} in {conversation_id} already", hint="choose another with --name"
-            )
-        entry = BranchEntry(
-            purpose=parsed_purpose,
-            agent=agent_name,
-            parent=revision.branch or active,
-            fork=revision.oid,
-            created=now(),
-            status="active",
-        )
+        new_name = _choose_name(conversation_id, tips, name, given)
+        entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, conversation_id)
-        tx.create_branch(branch_name, revision.oid)
-        tx.describe_branch(branch_name, entry)
+        tx.create_branch(new_name, revision.oid)
+        tx.describe_branch(new_name, entry)
         if switch:
-            tx.activate(branch_name)
-        operation = tx.commit(
-            "branch", f"create {conversation_id}/{branch_name}", metadata_message=f"create {branch_name}"
-        )
+            tx.activate(new_name)
+        operation = tx.commit("branch", f"create {conversation_id}/{new_name}", metadata_message=f"create {new_name}")
     return BranchCreated(
         conversation=conversation_id,
-        name=branch_name,
+        name=new_name,
         tip=revision.oid,
         parent=entry.parent or active,
-        purpose=parsed_purpose,
-        agent=agent_name,
+        purpose=entry.purpose,
+        agent=entry.agent,
         active=switch,
         operation=operation.id,
     )
@@ -131,3 +119,15 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
         count += 1
         name = f"{stem}-{count}"
     return parse_branch_name(name)
+
+
+def _choose_name(
+    conversation: ConversationId, taken: Container[str], name: str | None, entry: BranchEntry
+) -> BranchName:
+    """Return the given name, or the default one; raise Refused if it is taken."""
+    if name is None:
+        return default_branch_name(taken, entry.purpose, entry.agent)
+    parsed = parse_branch_name(name)
+    if parsed in taken:
+        raise Refused(f"there is a branch {parsed!a} in {conversation} already", hint="choose another with --name")
+    return parsed

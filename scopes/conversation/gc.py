@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds
 from scopes.history.dates import parse_moment
-from scopes.index.database import forget
+from scopes.index.database import delete_files
 from scopes.result import Note, Result
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack
@@ -46,7 +46,7 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
         after = _size(repository.path)
     notes = [Note("git deletes expired objects two weeks after they were written")] if refs or operations else []
     if cutoff is not None:
-        failures = [failure for directory in caches for failure in forget(directory)]
+        failures = [failure for directory in caches for failure in delete_files(directory)]
         notes += [Note(f"a cache may still hold what was deleted: {why}", "remove it yourself") for why in failures]
     return GarbageCollected(
         path=repository.path,

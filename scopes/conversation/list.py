@@ -92,8 +92,8 @@ def list_conversations(
         summaries = _summarize_all(repository, values, table.rows, options)
         # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged
-        table.keep(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
-    notes = () if table.trouble is None else (Note(f"the index of conversations {table.trouble}", _REBUILT),)
+        table.save(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
+    notes = () if table.problem is None else (Note(f"the index of conversations {table.problem}", _REBUILT),)
     return _as_result(summaries, options, notes)
 
 

@@ -103,14 +103,9 @@ def log(
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
-    if limit is not None and limit < 0:
-        raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
-    if graph and oldest_first:
-        raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
+    _check_options(limit, graph=graph, oldest_first=oldest_first)
     conversation_id, tips, hidden = _resolve_range(repository, where, all_branches=all_branches)
-    branches: dict[Oid, list[BranchName]] = {}
-    for branch, tip in list_branch_tips(repository, conversation_id).items():
-        branches.setdefault(tip, []).append(branch)
+    branches = _branches_by_tip(repository, conversation_id)
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     heads = walk_heads_newest_first(repository, tips, hidden)
@@ -126,10 +121,7 @@ def log(
     elif oldest_first:
         entries = reversed(list(entries))
     if bodies is not False:
-        entries = (
-            _with_body(entry, read, results=results) if bodies or entry.head.subject == NO_TEXT else entry
-            for entry in entries
-        )
+        entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
     return Log(items=entries, conversation=conversation_id)
 
 
@@ -168,6 +160,13 @@ class ToolResultTracker:
         return ()
 
 
+def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
+    if limit is not None and limit < 0:
+        raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
+    if graph and oldest_first:
+        raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
+
+
 def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
 ) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
@@ -187,6 +186,13 @@ def _resolve_range(
         return first.conversation, [second.oid], ancestors_of_first
     ancestors_of_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
     return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second
+
+
+def _branches_by_tip(repository: Repository, conversation: ConversationId) -> dict[Oid, list[BranchName]]:
+    branches: dict[Oid, list[BranchName]] = {}
+    for branch, tip in list_branch_tips(repository, conversation).items():
+        branches.setdefault(tip, []).append(branch)
+    return branches
 
 
 def _sort_by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
@@ -238,6 +244,14 @@ def _entries(
                 answered_by=answered_by,
                 newer=newer,
             )
+
+
+def _read_bodies(
+    entries: Iterable[LogEntry], read: Callable[[Oid], Message], *, read_all: bool, results: bool
+) -> Iterator[LogEntry]:
+    """Add bodies as the entries are iterated: all, or only those of messages whose commit has no subject text."""
+    for entry in entries:
+        yield _with_body(entry, read, results=results) if read_all or entry.head.subject == NO_TEXT else entry
 
 
 def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool) -> LogEntry:

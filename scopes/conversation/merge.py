@@ -271,7 +271,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
     """Put the merge commit on a new conflict-resolution branch and make that the active branch."""
     conversation, target, target_tip = request.conversation, request.target, request.target_tip
-    _, notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
+    notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
     parents = notice, request.source_tip
     state = write_state(repository, plan)
     _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)

@@ -92,14 +92,9 @@ def show(
     abandoned: bool = False,
     without_subject: bool = False,
 ) -> ConversationView:
-    """Describe a conversation.
+    """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
 
-    Args:
-        repository: the store.
-        conversation: its id or a prefix.
-        recent: the number of latest messages to include.
-        abandoned: include abandoned branches (S4-8).
-        without_subject: read the bodies of messages whose commit subject has no text.
+    With `without_subject`, read the bodies of messages whose commit subject has no text.
 
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
@@ -113,10 +108,7 @@ def show(
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
-    branches = [
-        summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
-        for name in sorted(tips, key=lambda name: (name != MAIN, _created(metadata, name), name))
-    ]
+    branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
@@ -137,12 +129,12 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        without_subject={
-            commit.oid: read_message(repository, commit.oid)
-            for commit in (messages.values() if without_subject else ())
-            if commit.subject == NO_TEXT
-        },
+        without_subject=_bodies_without_subject(repository, messages.values()) if without_subject else {},
     )
+
+
+def _bodies_without_subject(repository: Repository, commits: Iterable[Commit]) -> dict[Oid, Message]:
+    return {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:
@@ -163,7 +155,22 @@ def _created(metadata: Metadata, name: BranchName) -> str:
     return "" if entry is None else entry.created
 
 
-def summarize_branch(
+def _summarize_branches(
+    by_oid: Mapping[Oid, Commit],
+    ids: Mapping[Oid, MessageId],
+    tips: Mapping[BranchName, Oid],
+    metadata: Metadata,
+    active: BranchName,
+) -> list[BranchSummary]:
+    """Describe the branches: main first, then by creation time and name."""
+    names = sorted(tips, key=lambda name: (name != MAIN, _created(metadata, name), name))
+    return [
+        _summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
+        for name in names
+    ]
+
+
+def _summarize_branch(
     by_oid: Mapping[Oid, Commit],
     ids: Mapping[Oid, MessageId],
     tips: Mapping[BranchName, Oid],

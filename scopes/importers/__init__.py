@@ -1,1 +1,1 @@
-"""Transcripts of other tools as conversations: one module a format, and the machine they all plug into."""
+"""Import transcripts of other tools as conversations: the import itself, and one package per format in `formats`."""

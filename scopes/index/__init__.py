@@ -1,1 +1,1 @@
-"""What is derived from the store for speed, in SQLite; deleting it loses nothing."""
+"""SQLite caches that are derived from the store; deleting them loses nothing."""

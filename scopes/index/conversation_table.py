@@ -1,7 +1,7 @@
-"""What `list` says of every conversation, kept by the state of its refs, so that a list need not open the store.
+"""The cache of `list`: a summary of each conversation, so that a list need not open the store.
 
-A row holds as long as the refs of its conversation are what they were when it was made; the whole table holds as long
-as the files of all refs are. A check sum over all rows tells damage that SQLite does not.
+A row is valid as long as the refs of its conversation do not change; the whole table is valid as long as no ref file
+changes. A checksum of all rows detects damage that SQLite does not detect.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.ids import AgentName, BranchName, ConversationId
 from scopes.index.database import (
-    MISREAD,
+    READ_ERRORS,
     Layout,
     UnusableIndex,
     connect,
@@ -24,9 +24,9 @@ from scopes.index.database import (
     identity_of,
     is_empty,
     is_ours,
-    judging,
     read_property,
     remove,
+    translate_damage,
 )
 from scopes.model.path_encoding import decode_component, encode_component
 
@@ -40,17 +40,17 @@ CREATE TABLE conversation (
     state TEXT NOT NULL, complete INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID""",
 )
-_BUSY_SECONDS: Final = 0.2  # what another process keeps meanwhile need not be kept twice
+_BUSY_SECONDS: Final = 0.2  # if another process is writing, it saves the same rows
 _BRIEF: Final = "SELECT id, participants, branches, last_activity, title FROM conversation ORDER BY id"
 _WHOLE: Final = "SELECT * FROM conversation ORDER BY id"
-_STAND: Final = "INSERT OR REPLACE INTO standing VALUES (?, ?)"
+_SET_PROPERTY: Final = "INSERT OR REPLACE INTO standing VALUES (?, ?)"
 _INSERT: Final = "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class ConversationSummary(NamedTuple):
-    """One conversation in a list; what costs a walk is None unless it was asked for. Times are RFC 3339.
+    """One conversation in a list. Fields that need a walk over the history are None unless requested.
 
-    `opening` is how its first prompt begins, for one that has no title.
+    Times are RFC 3339. `opening` is the beginning of the first prompt, shown if there is no title.
     """
 
     id: ConversationId
@@ -70,7 +70,7 @@ _OPENING: Final = ConversationSummary._fields.index("opening")
 
 
 class CachedSummary(NamedTuple):
-    """A summary with the state of the refs that it was made from; `complete` where nothing was left out."""
+    """A summary and a digest of the refs that it was made from; `complete` if all fields were computed."""
 
     summary: ConversationSummary
     state: str
@@ -78,153 +78,150 @@ class CachedSummary(NamedTuple):
 
 
 class States(NamedTuple):
-    """What differs once a ref may have moved, of those that a brief and of those that a complete list is made from.
-
-    The second is None where it was not looked at.
-    """
+    """Digests of the refs that a brief list and a complete list depend on; `complete` is None if not computed."""
 
     brief: str
     complete: str | None
 
 
 class ConversationTable:
-    """The table in a file that is open; without a connection it is empty and keeps nothing.
+    """The open table; without a connection it is empty and saves nothing.
 
-    `trouble` says what was wrong with the file that was there before.
+    `problem` describes why the file that existed before was deleted, or is None.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, CachedSummary], trouble: str | None
+        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, CachedSummary], problem: str | None
     ) -> None:
         self.rows = rows
-        self.trouble = trouble
+        self.problem = problem
         self._connection = connection
-        self._read = None if connection is None else _sum(_laid_out(rows))
+        self._checksum_read = None if connection is None else _checksum(_to_tuples(rows))
 
-    def keep(self, found: Iterable[CachedSummary], states: States | None) -> None:
-        """Keep these rows and no others, as far as that is possible; `states` are those of now, None if uncertain.
+    def save(self, summaries: Iterable[CachedSummary], states: States | None) -> None:
+        """Replace the rows by these, if possible; `states` are the current digests, None if refs changed meanwhile.
 
-        What somebody else has kept since this was opened stays: it is as good.
+        If another process has saved rows since this table was opened, its rows stay: they are as good.
         """
         if self._connection is None:
             return
-        now = {kept.summary.id: kept for kept in found}
+        now = {row.summary.id: row for row in summaries}
         gone = [(name,) for name in self.rows if name not in now]
-        changed = [_row(kept) for name, kept in now.items() if self.rows.get(name) != kept]
-        complete = None if states is None or not all(kept.complete for kept in now.values()) else states.complete
-        with contextlib.suppress(*MISREAD, UnicodeEncodeError):
-            known = {key: read_property(self._connection, key) for key in ("brief", "complete")}
+        changed = [_to_tuple(row) for name, row in now.items() if self.rows.get(name) != row]
+        complete = None if states is None or not all(row.complete for row in now.values()) else states.complete
+        with contextlib.suppress(*READ_ERRORS, UnicodeEncodeError):
+            saved = {key: read_property(self._connection, key) for key in ("brief", "complete")}
             if not gone and not changed:
-                complete = complete or known["complete"]  # which is that of these rows
-            standing = {"brief": None if states is None else states.brief, "complete": complete}
-            if gone or changed or known != standing:
+                complete = complete or saved["complete"]  # the rows are the same
+            properties = {"brief": None if states is None else states.brief, "complete": complete}
+            if gone or changed or saved != properties:
                 self._connection.execute("BEGIN IMMEDIATE")
-                with self._connection:  # which commits, or rolls back
-                    if (read_property(self._connection, _WHOLE) or _sum([])) != self._read:
+                with self._connection:  # commits, or rolls back
+                    if (read_property(self._connection, _WHOLE) or _checksum([])) != self._checksum_read:
                         return
                     self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
                     self._connection.executemany(_INSERT, changed)
-                    sums = {sel: _sum(self._connection.execute(sel).fetchall()) for sel in (_BRIEF, _WHOLE)}
-                    self._connection.executemany(_STAND, [*standing.items(), *sums.items()])
+                    sums = {sql: _checksum(self._connection.execute(sql).fetchall()) for sql in (_BRIEF, _WHOLE)}
+                    self._connection.executemany(_SET_PROPERTY, [*properties.items(), *sums.items()])
 
 
 def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationSummary] | None:
-    """Return the summaries of all conversations by id where they are of this state of the refs, otherwise None.
+    """Return the summaries of all conversations, sorted by id, if they match this digest of the refs; otherwise None.
 
-    What is not asked for is left out, whether it is known or not.
+    Without `complete`, only the fields of a brief list are set.
     """
     try:
         with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-            connection.execute("BEGIN")  # one moment for all that is read
+            connection.execute("BEGIN")  # one snapshot for all reads
             if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(store)):
                 return None
             if read_property(connection, "complete" if complete else "brief") != state:
                 return None
-            rows, people = _rows(connection, _WHOLE if complete else _BRIEF)
+            rows, participants = _rows(connection, _WHOLE if complete else _BRIEF)
             if complete:
-                return [ConversationSummary(row[0], people[row[1]], *row[2:_OPENING]) for row in rows]
-            return [ConversationSummary(a, people[b], c, d, e) for a, b, c, d, e in rows]
-    except (*MISREAD, OSError, UnusableIndex, TypeError, ValueError):
+                return [ConversationSummary(row[0], participants[row[1]], *row[2:_OPENING]) for row in rows]
+            return [ConversationSummary(name, participants[names], *values) for name, names, *values in rows]
+    except (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError):
         return None
 
 
 @contextmanager
 def open_conversation_table(directory: str, store: str) -> Iterator[ConversationTable]:
-    """Open the table of a store, made anew where it is missing, damaged or another's.
+    """Open the table of a store; replace it if it is missing, damaged or of another store.
 
-    Where it cannot be kept it is empty.
+    If the file cannot be used, the table is empty and saves nothing.
     """
-    trouble: str | None = None
+    problem: str | None = None
     for _ in range(2):
         try:
             connection = connect(directory, LAYOUT, _BUSY_SECONDS)
-            rows = _prepared(connection, identity_of(store))
+            rows = _prepare(connection, identity_of(store))
         except UnusableIndex as reason:
-            trouble = trouble or reason.text
+            problem = problem or reason.text
             remove(directory, LAYOUT)
         except (sqlite3.Error, OSError):
             break
         else:
             with contextlib.closing(connection):
-                yield ConversationTable(connection, rows, trouble)
+                yield ConversationTable(connection, rows, problem)
             return
-    yield ConversationTable(None, {}, trouble)
+    yield ConversationTable(None, {}, problem)
 
 
-def _prepared(connection: sqlite3.Connection, store: str) -> dict[ConversationId, CachedSummary]:
-    """Return what the file holds, and make the tables where it is new; it is closed where that fails."""
+def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId, CachedSummary]:
+    """Return the rows of the file; create the tables if it is new. Close the connection on errors."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(connection))
-        with judging():
+        with translate_damage():
             if is_empty(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 with connection:
-                    if is_empty(connection):  # nobody else has made it meanwhile
+                    if is_empty(connection):  # no other process has created them in the meantime
                         create_tables(connection, LAYOUT, store)
             if not is_ours(connection, LAYOUT, store):
                 raise UnusableIndex("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("BEGIN")  # one moment for the rows and their sum
+            connection.execute("BEGIN")  # one snapshot for the rows and their checksum
             with connection:
-                rows, people = _rows(connection, _WHOLE)
-            found = {
-                name: CachedSummary(ConversationSummary(name, people[names], *values), state, bool(complete))
+                rows, participants = _rows(connection, _WHOLE)
+            summaries = {
+                name: CachedSummary(ConversationSummary(name, participants[names], *values), state, bool(complete))
                 for name, names, *values, state, complete in rows
             }
         stack.pop_all()
-    return found
+    return summaries
 
 
 def _rows(
     connection: sqlite3.Connection, select: str
 ) -> tuple[list[tuple[Any, ...]], Mapping[str, tuple[AgentName, ...]]]:
-    """Return the columns of all rows by id, and who is meant by what stands for the participants.
+    """Return all rows sorted by id, and the participants for each distinct text in their column.
 
     Raises:
-        Unfit: they are not what was written.
+        UnusableIndex: the checksum is wrong.
     """
     rows = connection.execute(select).fetchall()
-    if (read_property(connection, select) or _sum([])) != _sum(rows):
+    if (read_property(connection, select) or _checksum([])) != _checksum(rows):
         raise UnusableIndex("was damaged")
-    several = {row[1] for row in rows}
-    return rows, {text: tuple(map(_name, text.split("/"))) if text else () for text in several}
+    texts = {row[1] for row in rows}
+    return rows, {text: tuple(map(_name, text.split("/"))) if text else () for text in texts}
 
 
 def _name(component: str) -> AgentName:
     return AgentName(decode_component(component))
 
 
-def _row(kept: CachedSummary) -> tuple[object, ...]:
-    name, people, *values = kept.summary
-    return name, "/".join(map(encode_component, people)), *values, kept.state, int(kept.complete)
+def _to_tuple(row: CachedSummary) -> tuple[object, ...]:
+    name, participants, *values = row.summary
+    return name, "/".join(map(encode_component, participants)), *values, row.state, int(row.complete)
 
 
-def _laid_out(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:
-    """Return the rows as the file has them, in its order, which is that of the bytes of the ids."""
-    return [_row(rows[name]) for name in sorted(rows)]
+def _to_tuples(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:
+    """Return the rows as they are in the file, sorted by the bytes of the ids."""
+    return [_to_tuple(rows[name]) for name in sorted(rows)]
 
 
-def _sum(rows: Sequence[Sequence[object]]) -> str:
-    """Return the check sum of all rows, in their order; marshal lays them out, in its second version always alike."""
+def _checksum(rows: Sequence[Sequence[object]]) -> str:
+    """Return the checksum of rows in their order; version 2 of marshal is deterministic."""
     return str(zlib.crc32(marshal.dumps(list(rows), 2)))

@@ -1,6 +1,7 @@
-"""A file of the index: an SQLite database of its own layout and store, derived, disposable and for its owner alone.
+"""Open, create, check and delete a database file of the index; it belongs to one layout and one store.
 
-Each part of the index has its own file, so that none waits for another's writer and damage stays where it is.
+Each part of the index has its own file, so that no part waits for the writer of another, and damage affects one part.
+Files are readable by their owner alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-APPLICATION: Final = 0x73636F70  # "scop": told apart from any other SQLite file
-MISREAD: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length asks for more memory than there is
+APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
+READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
 )
@@ -22,7 +23,7 @@ _STANDING: Final = "CREATE TABLE standing (key TEXT PRIMARY KEY, value ANY) STRI
 
 
 class Layout(NamedTuple):
-    """What a file holds: its name, the statements that make its tables, and the version, which every change moves."""
+    """The name of a file, the version of its tables (changed with them), and the statements that create them."""
 
     file: str
     version: int
@@ -30,7 +31,7 @@ class Layout(NamedTuple):
 
 
 class UnusableIndex(Exception):
-    """The file has to go; `text` says why, for a person, where that is worth a word."""
+    """The file must be deleted; `text` tells the user why, None if the user need not know."""
 
     def __init__(self, text: str | None) -> None:
         super().__init__(text)
@@ -38,17 +39,17 @@ class UnusableIndex(Exception):
 
 
 def index_directory(cache_home: str, store: str) -> str:
-    """Name the directory of a store's index."""
+    """Return the directory of a store's index."""
     name = hashlib.sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return os.path.join(cache_home, "scopes", name)
 
 
 def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connection:
-    """Open a file of the index, made for its owner alone where it is missing; `timeout` in seconds is for locks.
+    """Open a file of the index, or create it readable by its owner alone; `timeout` for locks is in seconds.
 
     Raises:
-        Unfit: it is another user's.
-        OSError, sqlite3.Error: it cannot be opened.
+        UnusableIndex: the file belongs to another user.
+        OSError, sqlite3.Error: the file cannot be opened.
     """
     os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
     with contextlib.suppress(FileExistsError):
@@ -61,7 +62,7 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
 
 
 def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
-    """Make the tables for the store that `store` tells from others, inside the transaction at hand."""
+    """Create the tables in the current transaction; `store` is the result of `identity_of`."""
     for statement in (_STANDING, *layout.tables.split(";")):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -70,7 +71,7 @@ def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) ->
 
 
 def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:
-    """Tell whether a database has this layout, in this version, and is of this very store."""
+    """Return True if a database has this layout and version and belongs to this store."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         return False
     if connection.execute("PRAGMA user_version").fetchone() != (layout.version,):
@@ -79,31 +80,31 @@ def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Tell whether a database has no tables yet."""
+    """Return True if a database has no tables yet."""
     return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is None
 
 
 def read_property(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return what a file says of itself under a key."""
+    """Return a property from the table `standing`; None if it is not set."""
     found = connection.execute("SELECT value FROM standing WHERE key = ?", (key,)).fetchone()
     return None if found is None or found[0] is None else str(found[0])
 
 
 def identity_of(store: str) -> str:
-    """Tell a store from another one that is, or was, at the same path."""
+    """Return a text that identifies a store: it differs for another store at the same path."""
     return f"{os.path.realpath(store)} {os.stat(store).st_ino}"
 
 
 def remove(directory: str, layout: Layout) -> None:
-    """Remove a file of the index with what SQLite keeps beside it."""
+    """Delete a file of the index and its journal files."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, layout.file + suffix))
 
 
-def forget(directory: str) -> list[str]:
-    """Remove all files of a directory in which everything was derived; return what cannot be removed, and why."""
-    kept: list[str] = []
+def delete_files(directory: str) -> list[str]:
+    """Delete all files of an index directory, but no directories; return an error text for each that stays."""
+    errors: list[str] = []
     try:
         entries = [entry.path for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
     except OSError as error:
@@ -114,22 +115,22 @@ def forget(directory: str) -> list[str]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            kept.append(str(error))
-    return kept
+            errors.append(str(error))
+    return errors
 
 
 @contextmanager
-def judging() -> Iterator[None]:
-    """Turn an error that tells of nonsense in the file into Unfit; what it cannot be had for at present passes."""
+def translate_damage() -> Iterator[None]:
+    """Translate errors caused by a damaged file into UnusableIndex; other errors, such as locks, pass."""
     try:
         yield
-    except (*MISREAD, TypeError, ValueError) as error:  # a damaged value is of any kind
+    except (*READ_ERRORS, TypeError, ValueError) as error:  # a damaged value can have any type
         if is_damage(error):
             raise UnusableIndex("was damaged") from error
         raise
 
 
 def is_damage(error: Exception) -> bool:
-    """Tell whether an error says that a file holds nonsense, rather than that it cannot be had at present."""
-    code = getattr(error, "sqlite_errorcode", None)  # neither a text that is no UTF-8 nor an absurd length has one
+    """Return True if an error means that a file is damaged, False if it cannot be accessed now."""
+    code = getattr(error, "sqlite_errorcode", None)  # invalid UTF-8 and exhausted memory have none
     return code is None or code & 0xFF in _DAMAGE

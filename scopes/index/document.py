@@ -1,4 +1,4 @@
-"""What the index keeps of a message. What a message's commit and body mean is known above; it comes in as this."""
+"""The fields of a message that are indexed; a function from a higher package reads them from a commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scopes.store.objects import Commit
 
 
 class IndexDocument(NamedTuple):
-    """One message; `texts` are in the order of `schema.COLUMNS`, `time` in seconds since 1970, None if unknown."""
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown."""
 
     id: MessageId
     author: str
@@ -24,4 +24,4 @@ class IndexDocument(NamedTuple):
 
 
 Describe: TypeAlias = Callable[[Commit], IndexDocument | None]
-"""Reads what a commit holds, None where that is no message; raises NotFound or Corrupt."""
+"""Return the document of a commit, None if it is not a message; raise NotFound or Corrupt."""

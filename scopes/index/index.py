@@ -1,7 +1,7 @@
-"""Opening the index, in whatever state it is: a missing, damaged, old or foreign one is made anew, and says so.
+"""Open the search index and update it; a missing, damaged, old or foreign index is rebuilt, with a note.
 
-Where the cache cannot be written, or somebody else is writing it for too long, the index is made in memory: the answer
-is the same, and takes as long as reading the store takes.
+If the file cannot be written, or another process writes it for too long, the index is built in memory: the answers are
+the same, but the whole store is read.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.index.database import (
-    MISREAD,
+    READ_ERRORS,
     UnusableIndex,
     connect,
     create_tables,
     identity_of,
     is_empty,
     is_ours,
-    judging,
     read_property,
     remove,
+    translate_damage,
 )
 from scopes.index.document import Describe
 from scopes.index.schema import LAYOUT
@@ -34,15 +34,15 @@ from scopes.store.repository import Repository
 
 State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
 
-Kind: TypeAlias = type | UnionType
+ColumnType: TypeAlias = type | UnionType
 
 _BUSY_SECONDS = 20.0
 _PAGE = 100
-_AGAIN = "it was made anew; nothing was lost"
+_REBUILT = "it was rebuilt; nothing was lost"
 
 
 class IndexStatus(NamedTuple):
-    """What the index covers and how it came to that; `read` are the commits that were read just now."""
+    """What the index covers, and how it was updated; `read` is the number of commits that were read for it."""
 
     state: State
     read: int
@@ -54,87 +54,88 @@ class IndexStatus(NamedTuple):
 
 
 class IndexDamaged(Exception):
-    """The index says what cannot be; what it said before cannot be trusted either."""
+    """The index has impossible content; earlier results from it are not reliable either."""
 
 
 class Index:
-    """An index that holds what the branches reach at present."""
+    """An up-to-date index of all messages that branches reach."""
 
-    def __init__(self, connection: sqlite3.Connection, standing: IndexStatus, notes: tuple[Note, ...]) -> None:
-        self.standing = standing
+    def __init__(self, connection: sqlite3.Connection, status: IndexStatus, notes: tuple[Note, ...]) -> None:
+        self.status = status
         self.notes = notes
         self._connection = connection
 
     def rows(
-        self, statement: str, parameters: Sequence[object] = (), kinds: Sequence[Kind] = ()
+        self, statement: str, parameters: Sequence[object] = (), types: Sequence[ColumnType] = ()
     ) -> list[tuple[Any, ...]]:
-        """Run a query whose columns are of these kinds, where any are given.
+        """Run a query and return its rows; `types` are the types of its first columns.
 
         Raises:
-            IndexDamaged: it cannot be answered, or something else stands there.
+            IndexDamaged: the query fails, or a value has another type.
         """
-        return list(self.walk(statement, parameters, kinds))
+        return list(self.walk(statement, parameters, types))
 
     def walk(
-        self, statement: str, parameters: Sequence[object] = (), kinds: Sequence[Kind] = ()
+        self, statement: str, parameters: Sequence[object] = (), types: Sequence[ColumnType] = ()
     ) -> Iterator[tuple[Any, ...]]:
-        """Run a query and yield its rows as they are asked for; raises as `rows` does."""
+        """Run a query and yield its rows lazily; raise as `rows` does."""
         try:
             cursor = self._connection.execute(statement, parameters)
             while rows := cursor.fetchmany(_PAGE):
-                if not all(isinstance(value, kind) for row in rows for value, kind in zip(row, kinds, strict=False)):
-                    raise IndexDamaged("a value is of another kind")
+                if not all(
+                    isinstance(value, expected) for row in rows for value, expected in zip(row, types, strict=False)
+                ):
+                    raise IndexDamaged("a value has another type")
                 yield from rows
-        except MISREAD as error:
+        except READ_ERRORS as error:
             raise IndexDamaged(str(error)) from error
 
 
 @contextmanager
-def open_index(
-    directory: str, repository: Repository, describe: Describe, *, distrust: bool = False
-) -> Iterator[Index]:
-    """Open the index in a directory and bring it up to date; with `distrust` what is there is thrown away first."""
+def open_index(directory: str, repository: Repository, describe: Describe, *, rebuild: bool = False) -> Iterator[Index]:
+    """Open the index in a directory and update it; with `rebuild`, delete a damaged one first."""
     refs = repository.list_refs(HEADS)
     notes: list[Note] = []
-    connection, state, read = _opened(directory, repository, refs, describe, notes, distrust=distrust)
+    connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
     with contextlib.closing(connection):
         try:
-            known: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
-            counts = {name: int(known[name]) for name in IndexStatus._fields[2:]}
-        except (*MISREAD, KeyError, ValueError, TypeError) as error:
+            properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
+            counts = {name: int(properties[name]) for name in IndexStatus._fields[2:]}
+        except (*READ_ERRORS, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
         yield Index(connection, IndexStatus(state, read, **counts), tuple(notes))
 
 
-def _opened(
+def _open(
     directory: str,
     repository: Repository,
     refs: Mapping[str, str],
     describe: Describe,
     notes: list[Note],
     *,
-    distrust: bool,
+    rebuild: bool,
 ) -> tuple[sqlite3.Connection, State, int]:
-    """Try the index as it is, then a new one in its place, and at last one in memory."""
+    """Open the existing index, or else a new one in its place, or else one in memory."""
     state: State = "updated"
-    if distrust:
+    if rebuild:
         remove(directory, LAYOUT)
-        notes.append(Note("the search index was damaged", _AGAIN))
+        notes.append(Note("the search index was damaged", _REBUILT))
         state = "rebuilt"
     for _ in range(2):
         try:
-            connection, made, read = _on_disk(directory, repository, refs, describe)
+            connection, new, read = _open_file(directory, repository, refs, describe)
         except UnusableIndex as reason:
             if reason.text is not None:
-                notes.append(Note(f"the search index {reason.text}", _AGAIN))
+                notes.append(Note(f"the search index {reason.text}", _REBUILT))
             remove(directory, LAYOUT)
             state = "rebuilt"
             continue
         except (sqlite3.Error, OSError) as error:
             notes.append(Note(f"the search index cannot be kept: {error}", f"it would be in {directory}"))
             break
-        fitting: State = "built" if made else "updated" if read or made is None else "fresh"
-        return connection, "rebuilt" if state == "rebuilt" else fitting, read
+        if state != "rebuilt":
+            state = "built" if new else "updated" if read or new is None else "fresh"
+        return connection, state, read
     with contextlib.ExitStack() as on_error:
         connection = on_error.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
         create_tables(connection, LAYOUT, repository.path)
@@ -143,25 +144,26 @@ def _opened(
     return connection, "in-memory", read
 
 
-def _on_disk(
+def _open_file(
     directory: str, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[sqlite3.Connection, bool | None, int]:
-    """Open the file and bring it up to date; tell whether it is new, None where it is not and was behind."""
+    """Open the file and update it; return the connection, and the results of `_update`."""
     connection = connect(directory, LAYOUT, _BUSY_SECONDS)
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(connection))
         try:
-            with judging():
-                result = _brought_up(connection, repository, refs, describe)
+            with translate_damage():
+                result = _update(connection, repository, refs, describe)
         except StaleEntryUnreadable as error:
             raise UnusableIndex(None) from error
         stack.pop_all()
     return connection, *result
 
 
-def _brought_up(
+def _update(
     connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[bool | None, int]:
+    """Update the index; return True if it is new, False if it was up to date, None if not; and the commits read."""
     store = identity_of(repository.path)
     new = is_empty(connection)
     if new:
@@ -172,8 +174,8 @@ def _brought_up(
     if not new and read_property(connection, "refs") == digest_of(refs):
         return False, 0
     connection.execute("BEGIN IMMEDIATE")
-    with connection:  # which commits, or rolls back
-        new = is_empty(connection)  # somebody else may have made it meanwhile
+    with connection:  # commits, or rolls back
+        new = is_empty(connection)  # another process may have created it in the meantime
         if new:
             create_tables(connection, LAYOUT, store)
         read = sync_index(connection, repository, refs, describe)

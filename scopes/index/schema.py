@@ -1,16 +1,18 @@
-"""The tables. Every change of them, or of what `words` and a message's description yield, takes a new version.
+"""The tables of the search index.
 
-message    one row a message id, whatever number of commits carry it; author, author_kind, kind and model are `value`s;
-           time is null where nobody told it
-touched    which tools a message calls and which files it names, as `value`s
-commits    every commit that a branch reaches, with its message; a conversation's root has none
+message    one row for each message id, however many commits have it; author, author_kind, kind and model are
+           `value`s; time is null if unknown
+touched    the tools that a message calls and the files that it names, as `value`s
+commits    every commit that a branch reaches, with its message; the root of a conversation has none
 edge       a commit and one of its parents
-place      which commits a conversation reaches, conversations as `value`s
-branch     the tips that all this was read from
-full_text  the words of a message by kind of part, under the message's number
+place      the commits that a conversation reaches, conversations as `value`s
+branch     the tips that were indexed
+full_text  the words of a message by kind of part; its rowid is the number of the message
 
-The text itself is not kept (`content=''`): it is in the store. `detail=full` costs four times the space of `none` and a
-tenth of the time of a build, and it is what phrases, columns and a rank by BM25 need in a table without contents.
+Change the version of LAYOUT whenever the tables, `tokenize` or the documents of messages change.
+
+The texts are not stored (`content=''`): they are in the store. `detail=full` needs four times the space of `none` and a
+tenth of the time of a build; phrases, columns and ranking by BM25 need it in a table without contents.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Bringing the index up to what the branches reach: read what is new, forget what no branch reaches any more.
+"""Update the search index: add commits that branches reach now, delete those that no branch reaches any more.
 
-What is compared are the tips of the branches, never a time. Afterwards the index holds what a new one would.
+Branch tips are compared, never times. Afterwards the index has the same content as a rebuilt one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.document import Describe
 from scopes.index.writer import Writer
-from scopes.store import refs as names
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
+from scopes.store.refs import split_branch_ref
 from scopes.store.repository import Repository, read_commit
 
 Tips: TypeAlias = Mapping[ConversationId, Mapping[BranchName, Oid]]
@@ -40,38 +40,38 @@ _DEAD_MESSAGES = """
 _COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
 _COUNT_UNREADABLE = """
     SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
-_FORGET = (
+_DELETE_UNREACHABLE = (
     "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = child)",
     "DELETE FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number)",
 )
 
 
 class StaleEntryUnreadable(Exception):
-    """A message that has to leave the index cannot be read any more: only a new index can be right."""
+    """A message to delete from the index cannot be read any more; the index must be rebuilt."""
 
 
 def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
-    """Sort the branch refs of a store by conversation."""
-    found: dict[ConversationId, dict[BranchName, Oid]] = {}
+    """Group the branch refs of a store by conversation."""
+    tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in refs.items():
-        place = names.split_branch_ref(ref)
-        if place is not None:
-            found.setdefault(place[0], {})[place[1]] = Oid(oid)
-    return found
+        parts = split_branch_ref(ref)
+        if parts is not None:
+            tips.setdefault(parts[0], {})[parts[1]] = Oid(oid)
+    return tips
 
 
 def digest_of(refs: Mapping[str, str]) -> str:
-    """Return a short text that differs where any branch differs."""
+    """Return a digest that changes whenever a branch changes."""
     return hashlib.sha256("\n".join(f"{ref} {oid}" for ref, oid in refs.items()).encode()).hexdigest()
 
 
 def sync_index(
     connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> int:
-    """Bring the index to what these branches reach; returns how many commits were read.
+    """Update the index for these branches in the current transaction; return the number of commits read.
 
     Raises:
-        Forgotten: the index has to be made anew.
+        StaleEntryUnreadable: the index must be rebuilt.
     """
     writer = Writer(connection, describe)
     tips = tips_by_conversation(refs)
@@ -87,13 +87,13 @@ def sync_index(
                 read += 1
             lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost:
-        _forget_dead(connection, repository, writer)
-    _note_standing(connection, refs, len(tips))
+        _delete_unreachable(connection, repository, writer)
+    _save_status(connection, refs, len(tips))
     return read
 
 
 def _new_commits(repository: Repository, tips: Mapping[BranchName, Oid], known: Writer) -> list[Commit] | None:
-    """Return what the index does not have yet, parents first; None where the history is damaged."""
+    """Return the commits that are not in the index, parents first; None if the history is damaged."""
     try:
         return list(walk_oldest_first(repository, tips.values(), known))
     except (Corrupt, NotFound):
@@ -115,7 +115,7 @@ def _move(
     old: Mapping[BranchName, Oid],
     new: Mapping[BranchName, Oid],
 ) -> bool:
-    """Note where the branches of a conversation stand and what they reach; tell whether they lost anything."""
+    """Record the tips of a conversation and the commits that they reach; return True if commits were lost."""
     number = writer.value_number("conversation", conversation)
     _place(connection, number, new)
     tops = [writer.number_of(oid) for oid in {*old.values()} - {*new.values()}]
@@ -134,25 +134,25 @@ def _place(connection: sqlite3.Connection, conversation: int, tips: Mapping[Bran
         connection.execute(_PLACE_NEW, {"tip": tip, "conversation": conversation})
 
 
-def _forget_dead(connection: sqlite3.Connection, repository: Repository, writer: Writer) -> None:
+def _delete_unreachable(connection: sqlite3.Connection, repository: Repository, writer: Writer) -> None:
     for number, oid in connection.execute(_DEAD_MESSAGES).fetchall():
         try:
             writer.remove(number, read_commit(repository, oid))
         except (Corrupt, NotFound) as error:
             raise StaleEntryUnreadable from error
-    for statement in _FORGET:
+    for statement in _DELETE_UNREACHABLE:
         connection.execute(statement)
 
 
-def _note_standing(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:
-    """Keep what every answer says, so that none has to count."""
+def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:
+    """Save the counts of IndexStatus, so that no query has to count."""
     covered = connection.execute(_COUNT_CONVERSATIONS).fetchone()[0]
-    standing = {
-        "refs": digest_of(refs) if covered == conversations else "",  # what was damaged may be whole the next time
+    status = {
+        "refs": digest_of(refs) if covered == conversations else "",  # a damaged history may be repaired the next time
         "conversations": covered,
         "damaged": conversations - covered,
         "branches": connection.execute("SELECT count(*) FROM branch").fetchone()[0],
         "messages": connection.execute("SELECT count(*) FROM message").fetchone()[0],
         "unreadable": connection.execute(_COUNT_UNREADABLE).fetchone()[0],
     }
-    connection.executemany("INSERT OR REPLACE INTO standing VALUES (?, ?)", list(standing.items()))
+    connection.executemany("INSERT OR REPLACE INTO standing VALUES (?, ?)", list(status.items()))

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 from zlib import crc32
 
-from scopes.index.database import MISREAD, UnusableIndex, is_damage
+from scopes.index.database import READ_ERRORS, UnusableIndex, is_damage
 
 _APPLICATION = 0x73636F74  # "scot"
 _VERSION = 1
@@ -24,7 +24,7 @@ _BUSY_SECONDS = 0.25
 _LARGEST_BYTES = 64 << 20  # about a million and a half counts
 _CHECK_BITS = 32
 _MOST_TOKENS = 1 << 31
-_FAILURES = (*MISREAD, OSError, OverflowError)
+_FAILURES = (*READ_ERRORS, OSError, OverflowError)
 
 
 class CountFile:

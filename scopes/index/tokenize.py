@@ -1,8 +1,8 @@
-"""What a word is, the same for the texts that are searched and for the queries that search them.
+"""Split texts and queries into words.
 
-A word is a run of letters and digits, compared without regard to case and to the compatibility forms of Unicode (NFKC,
-case folding). Scripts that put no spaces between words, and symbols such as emoji, count one character a word: a
-phrase of them finds any substring.
+A word is a run of letters and digits, compared without regard to case and Unicode compatibility forms (NFKC, case
+folding). In scripts without spaces between words, and for symbols such as emoji, each character is a word: a phrase of
+them finds any substring.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ASCII_WORD = re.compile(r"[0-9a-z]+")
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Compile what only texts beyond ASCII need: so large a set of characters takes 8 ms."""
+    """Compile the pattern for non-ASCII texts at its first use: it takes 8 ms."""
     return re.compile(rf"[{SINGLE}]|[^\W_{SINGLE}]+")
 
 
 def fold(text: str) -> str:
-    """Return a text in the form in which words are compared."""
+    """Return a text in the form in which words are compared: lower case, compatibility forms replaced."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -42,20 +42,20 @@ def tokenize(text: str) -> list[str]:
 
 
 def is_single(word: str) -> bool:
-    """Tell whether a word is a character of a script without spaces, so that nothing parts it from its neighbours."""
+    """Return True if a word is one character of a script without spaces, or a symbol."""
     return len(word) == 1 and any(first <= word <= last for first, last in _RANGES)
 
 
 def searchable(text: str) -> str:
-    """Return a text whose words SQLite's `ascii` tokenizer finds: it folds and splits plain ASCII by itself."""
-    return text if text.isascii() else _BEYOND_ASCII.sub(_parted, fold(text))
+    """Prepare a text for SQLite's `ascii` tokenizer, which folds and splits ASCII by itself."""
+    return text if text.isascii() else _BEYOND_ASCII.sub(_split_match, fold(text))
 
 
-def _parted(run: re.Match[str]) -> str:
-    return _part(run[0])
+def _split_match(run: re.Match[str]) -> str:
+    return _split(run[0])
 
 
 @lru_cache(maxsize=1000)
-def _part(run: str) -> str:
-    """Put blanks where the words of a run of characters end: the tokenizer takes all beyond ASCII for letters."""
+def _split(run: str) -> str:
+    """Put spaces between the words of non-ASCII text: the tokenizer treats all non-ASCII characters as letters."""
     return "".join([f" {c} " if is_single(c) else c if c.isalnum() else " " for c in run])

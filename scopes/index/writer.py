@@ -1,4 +1,4 @@
-"""Putting messages into the index and taking them out; when that is due is `update`'s business."""
+"""Add messages to the search index and delete them; `sync` decides which."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DELETE_TEXT = """
 
 
 class Writer:
-    """Writes through one connection, inside the transaction at hand."""
+    """Writes through one connection, in the current transaction."""
 
     def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
         self._connection = connection
@@ -25,7 +25,7 @@ class Writer:
         self._values: dict[tuple[str, str], int] = {}
 
     def __contains__(self, oid: object) -> bool:
-        """Tell whether a commit is in the index."""
+        """Return True if a commit is in the index."""
         return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
 
     def number_of(self, oid: Oid) -> int:
@@ -33,7 +33,7 @@ class Writer:
         return int(self._connection.execute("SELECT number FROM commits WHERE oid = ?", (oid,)).fetchone()[0])
 
     def value_number(self, field: str, text: str) -> int:
-        """Return the number of a value of a field, folded but for names of refs; a new one is given a number."""
+        """Return the number of a value of a field; add it if it is new. Values except conversation ids are folded."""
         key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
         number = self._values.get(key)
         if number is None:
@@ -43,51 +43,53 @@ class Writer:
         return number
 
     def add(self, commit: Commit) -> None:
-        """Add a commit whose parents are in the index, and its message where that is new and whole."""
+        """Add a commit whose parents are in the index, and its message if it is new and readable."""
         try:
-            entry = self._describe(commit)
+            document = self._describe(commit)
         except (Corrupt, NotFound):
-            entry = None
-        message = None if entry is None else self._add_message(entry)
+            document = None
+        message = None if document is None else self._add_message(document)
         row = (commit.oid, message)
         number = self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid
         edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(commit.parents)]
         self._connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
 
-    def _add_message(self, entry: IndexDocument) -> int:
-        known = self._connection.execute("SELECT number FROM message WHERE id = ?", (entry.id,)).fetchone()
+    def _add_message(self, document: IndexDocument) -> int:
+        known = self._connection.execute("SELECT number FROM message WHERE id = ?", (document.id,)).fetchone()
         if known is not None:
             return int(known[0])
         row = (
-            entry.id,
-            self.value_number("author", entry.author),
-            self.value_number("author_kind", entry.author_kind),
-            self.value_number("kind", entry.kind),
-            None if entry.model is None else self.value_number("model", entry.model),
-            entry.time,
+            document.id,
+            self.value_number("author", document.author),
+            self.value_number("author_kind", document.author_kind),
+            self.value_number("kind", document.kind),
+            None if document.model is None else self.value_number("model", document.model),
+            document.time,
         )
         cursor = self._connection.execute(
             "INSERT INTO message (id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?)", row
         )
         number = int(cursor.lastrowid or 0)
-        self._connection.executemany("INSERT INTO touched VALUES (?, ?)", [(v, number) for v in self._touched(entry)])
-        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, entry.texts)))
+        self._connection.executemany(
+            "INSERT INTO touched VALUES (?, ?)", [(v, number) for v in self._touched(document)]
+        )
+        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
         return number
 
     def remove(self, number: int, commit: Commit) -> None:
-        """Take a message out, described once more: a table without contents forgets only what it is told.
+        """Delete a message. Its document is read again: a full-text table without contents needs the old texts.
 
         Raises:
-            Corrupt, NotFound: it cannot be read any more.
+            Corrupt, NotFound: the message cannot be read any more.
         """
-        entry = self._describe(commit)
-        if entry is None:
+        document = self._describe(commit)
+        if document is None:
             raise NotFound(f"commit {commit.oid} has no message")
-        self._connection.execute(_DELETE_TEXT, (number, *map(searchable, entry.texts)))
-        gone = [(v, number) for v in self._touched(entry)]
+        self._connection.execute(_DELETE_TEXT, (number, *map(searchable, document.texts)))
+        gone = [(v, number) for v in self._touched(document)]
         self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
         self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
 
-    def _touched(self, entry: IndexDocument) -> set[int]:
-        tools = {self.value_number("tool", name) for name in entry.tools}
-        return tools | {self.value_number("file", path) for path in entry.files}
+    def _touched(self, document: IndexDocument) -> set[int]:
+        tools = {self.value_number("tool", name) for name in document.tools}
+        return tools | {self.value_number("file", path) for path in document.files}

@@ -18,14 +18,14 @@ from scopes.history.messages import (
 )
 from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
+from scopes.model.agent_tools import STEP_LISTS, STEP_TEXTS
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry, walk_blobs
 
 _AMENDED_DIRECTORY = f"{STATE_DIRECTORY}/messages"
-_STEP_LISTS = ("todos", "plan")
-_STEP_TEXTS = ("content", "step", "title")
+_STEP_TEXTS = (*STEP_TEXTS, "title")
 _DONE = frozenset({"completed", "done", "cancelled"})
 
 
@@ -95,14 +95,14 @@ def find_todo_list(message: Message) -> dict[str, bool] | None:
 
 
 def _walk_steps(tool_input: object) -> Iterator[tuple[str, bool]]:
-    if isinstance(tool_input, str) and any(f'"{name}"' in tool_input for name in _STEP_LISTS):
+    if isinstance(tool_input, str) and any(f'"{name}"' in tool_input for name in STEP_LISTS):
         try:
             tool_input = json.loads(tool_input)
         except (ValueError, RecursionError):
             return
     if not isinstance(tool_input, Mapping):
         return
-    steps = next((tool_input[name] for name in _STEP_LISTS if isinstance(tool_input.get(name), list | tuple)), ())
+    steps = next((tool_input[name] for name in STEP_LISTS if isinstance(tool_input.get(name), list | tuple)), ())
     for step in steps:
         if isinstance(step, Mapping) and isinstance(step.get("status"), str):
             text = next((step[name] for name in _STEP_TEXTS if isinstance(step.get(name), str)), "")

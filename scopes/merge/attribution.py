@@ -1,4 +1,4 @@
-"""Who says what: the message that gave a path of the state its value, and the positions of a conflict."""
+"""Name the authors of conflicting values: the message that set each path of the state, as positions of a conflict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scopes.history.messages import message_id_of, read_message
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import MESSAGES, group_of, value_field
 from scopes.merge.detection import Disagreement
-from scopes.merge.divergence import Divergence, Side, state_of
+from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
 from scopes.model import canonical
 from scopes.model.conflict import Conflict, Position, conflict_id
 from scopes.model.message import Message
@@ -22,9 +22,9 @@ _PROPOSAL_GROUPS = frozenset({"proposals", "entities"})
 
 
 def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> dict[str, Oid]:
-    """Return the newest commit that gave each path its value; `wanted` has the blob of each path.
+    """Return the newest commit that set each path to its blob; `wanted` maps paths to blobs.
 
-    A merge counts only for what differs from all its parents.
+    A merge commit counts only for paths that differ from all its parents.
     """
     found: dict[str, Oid] = {}
     missing = dict(wanted)
@@ -45,40 +45,40 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
     return found
 
 
-def describe(objects: Objects, divergence: Divergence, contests: Iterable[Disagreement]) -> list[Conflict]:
-    """Turn contests into conflicts with the positions of the base and of both sides."""
-    listed = list(contests)
-    setters = {
-        "target": _setters_of(objects, divergence.target, [contest.target for contest in listed]),
-        "source": _setters_of(objects, divergence.source, [contest.source for contest in listed]),
-        "base": _setters_of_base(objects, divergence, listed),
+def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> list[Conflict]:
+    """Return a conflict for each disagreement, with the positions of the base and of both sides."""
+    listed = list(disagreements)
+    authors = {
+        "target": _blame_side(objects, divergence.target, [each.target for each in listed]),
+        "source": _blame_side(objects, divergence.source, [each.source for each in listed]),
+        "base": _blame_base(objects, divergence, listed),
     }
-    originals = _originals(objects, divergence, [contest.key for contest in listed])
-    return [_conflict(objects, contest, setters, originals) for contest in listed]
+    originals = _find_original_messages(objects, divergence, [each.key for each in listed])
+    return [_conflict(objects, each, authors, originals) for each in listed]
 
 
-def _setters_of(objects: Objects, side: Side, moves: Iterable[Mapping[str, Any]]) -> dict[str, Oid]:
-    wanted = {path: move.new for each in moves for path, move in each.items() if move.new != move.old}
+def _blame_side(objects: Objects, side: Side, changes: Iterable[PathChanges]) -> dict[str, Oid]:
+    wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
     found = blame_paths(objects, reversed(side.commits), wanted)
     older = {path: blob for path, blob in wanted.items() if path not in found and blob is not None}
-    if older:  # a message that is put on an earlier place than its own finds there what was said before
+    if older:  # a replayed message may meet values that are older than the commits of its new base
         found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), older)
     return found
 
 
-def _setters_of_base(objects: Objects, divergence: Divergence, contests: Iterable[Disagreement]) -> dict[str, Oid]:
+def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> dict[str, Oid]:
     wanted = {
-        path: move.old
-        for contest in contests
-        for moves in (contest.target, contest.source)
-        for path, move in moves.items()
-        if move.old is not None
+        path: change.old
+        for each in disagreements
+        for changes in (each.target, each.source)
+        for path, change in changes.items()
+        if change.old is not None
     }
     return blame_paths(objects, walk_newest_first(objects, divergence.bases), wanted) if wanted else {}
 
 
-def _originals(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
-    """Return the messages below the bases that the keys are about."""
+def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
+    """Return the commits, in the history of the bases, of the messages that keys are about."""
     missing = {key.partition("/")[2]: key for key in keys if group_of(key) == MESSAGES}
     found: dict[str, Oid] = {}
     for commit in walk_newest_first(objects, divergence.bases) if missing else ():
@@ -91,23 +91,27 @@ def _originals(objects: Objects, divergence: Divergence, keys: Iterable[str]) ->
 
 
 def _conflict(
-    objects: Objects, contest: Disagreement, setters: Mapping[str, Mapping[str, Oid]], originals: Mapping[str, Oid]
+    objects: Objects,
+    disagreement: Disagreement,
+    authors: Mapping[str, Mapping[str, Oid]],
+    originals: Mapping[str, Oid],
 ) -> Conflict:
-    olds = {path: move.old for moves in (contest.target, contest.source) for path, move in moves.items()}
-    original = [originals[contest.key]] if contest.key in originals and not any(olds.values()) else []
-    base = _positions(objects, contest.key, olds, setters["base"], original)
+    key, sides = disagreement.key, (disagreement.target, disagreement.source)
+    old_blobs = {path: change.old for changes in sides for path, change in changes.items()}
+    original = [originals[key]] if key in originals and not any(old_blobs.values()) else []
+    base = _positions(objects, key, old_blobs, authors["base"], original)
     target, source = (
-        _positions(objects, contest.key, {p: m.new for p, m in moves.items() if m.new != m.old}, setters[name], answers)
-        for name, moves, answers in (
-            ("target", contest.target, contest.target_messages),
-            ("source", contest.source, contest.source_messages),
+        _positions(objects, key, {p: c.new for p, c in changes.items() if c.new != c.old}, authors[name], messages)
+        for name, changes, messages in (
+            ("target", disagreement.target, disagreement.target_messages),
+            ("source", disagreement.source, disagreement.source_messages),
         )
     )
-    said = [[position.value for position in side] for side in (base, source, target)]
+    values = [[position.value for position in positions] for positions in (base, source, target)]
     return Conflict(
-        id=conflict_id(contest.type, contest.key, *said),
-        type=contest.type,
-        key=contest.key,
+        id=conflict_id(disagreement.type, key, *values),
+        type=disagreement.type,
+        key=key,
         base=base,
         source=source,
         target=target,
@@ -115,32 +119,32 @@ def _conflict(
 
 
 def _positions(
-    objects: Objects, key: str, blobs: Mapping[str, Oid | None], setters: Mapping[str, Oid], answers: Iterable[Oid]
+    objects: Objects, key: str, blobs: Mapping[str, Oid | None], authors: Mapping[str, Oid], messages: Iterable[Oid]
 ) -> tuple[Position, ...]:
-    """Return what is said in those blobs, the last said last."""
-    age = {oid: rank for rank, oid in enumerate(dict.fromkeys(setters.values()))}  # the newest commit was found first
-    paths = sorted(blobs, key=lambda path: (-age.get(setters.get(path, Oid("")), len(age)), path))
-    said = ((blobs[path], setters.get(path)) for path in paths)
-    found = [_position(objects, key, blob, setter) for blob, setter in said if blob is not None]
-    for oid in answers:
+    """Return the positions in blobs, the newest last, then those of messages."""
+    age = {oid: rank for rank, oid in enumerate(dict.fromkeys(authors.values()))}  # blame finds the newest first
+    paths = sorted(blobs, key=lambda path: (-age.get(authors.get(path, Oid("")), len(age)), path))
+    pairs = ((blobs[path], authors.get(path)) for path in paths)
+    positions = [_position(objects, key, blob, author) for blob, author in pairs if blob is not None]
+    for oid in messages:
         message = read_message(objects, oid)
-        found.append(Position(message.text, message.id, message.author.name, _confidence(message)))
-    return tuple(found)
+        positions.append(Position(message.text, message.id, message.author.name, _confidence(message)))
+    return tuple(positions)
 
 
-def _position(objects: Objects, key: str, blob: Oid, setter: Oid | None) -> Position:
+def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
     claim: Any = canonical.load(read_blob(objects, blob))
-    message = None if setter is None else read_message(objects, setter)
     value = claim_value(key, claim)
-    if message is not None and group_of(key) == MESSAGES and message.amends is not None:
-        value = message.text
-    if message is None:
+    if author is None:
         return Position(value)
+    message = read_message(objects, author)
+    if group_of(key) == MESSAGES and message.amends is not None:
+        value = message.text
     return Position(value, message.id, message.author.name, _confidence(message))
 
 
 def claim_value(key: str, claim: Any) -> Any:
-    """Return what a claim says, without the frame it stands in."""
+    """Return the value of a claim: its value field if keys of that group have one, else the whole claim."""
     field = value_field(key)
     if isinstance(claim, dict) and field is not None and field in claim:
         return claim[field]

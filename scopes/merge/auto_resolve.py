@@ -1,4 +1,4 @@
-"""What becomes of each conflict before anybody is asked: the rules of the settings, then the strategy."""
+"""Resolve conflicts automatically: by the rules in the settings, then by the merge strategy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ RULES: Final = ("first", "second", "skip", "fail")
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
 _URGENCIES: Final = ("low", "normal", "high", "critical")
-_ACTOR: Final = "scopes"  # who runs the merge is in the operation: the merge itself is the same for everybody
+_ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same on every machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How conflicts are to be settled (S4-14, S4-15): `rules` by type, before the strategy."""
+    """How to resolve conflicts (S4-14, S4-15): `rules` by conflict type, which come before the strategy."""
 
     strategy: str = "automatic"
     rules: Mapping[str, str] = field(default_factory=dict)
@@ -31,26 +31,28 @@ class Policy:
 
 
 def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
-    """Read the rules of the settings, `scopes.merge.rule.<type>`, and check the strategy.
+    """Read the rules from the settings `scopes.merge.rule.<type>`, and check the strategy.
 
     Raises:
         Invalid: there is no such strategy or rule.
     """
     if strategy not in STRATEGIES:
-        raise Invalid(f"{strategy!a} is no merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
+        raise Invalid(f"{strategy!a} is not a merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
     rules = {kind: rule for kind in CONFLICT_TYPES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
     for kind, rule in rules.items():
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
-            raise Invalid(f"{rule!a} is no value of {key}", hint=f"it is one of: {', '.join(RULES)}")
+            raise Invalid(f"{rule!a} is not a value of {key}", hint=f"it is one of: {', '.join(RULES)}")
     return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
 
 
 def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
-    """Resolve what the rules or the strategy resolve, and leave the rest open.
+    """Resolve conflicts by the rules or by the strategy; return all of them, and notes.
+
+    The rules are used only if they cover the types of all conflicts.
 
     Raises:
-        Refused: a rule says that a conflict of this type must not be merged.
+        Refused: the rule for a conflict is `fail`.
     """
     proposed = [replace(conflict, automatic_resolution=_automatic(conflict, policy)) for conflict in conflicts]
     uncovered = sorted({conflict.type for conflict in proposed} - policy.rules.keys())
@@ -59,17 +61,17 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
     rules = {} if uncovered else policy.rules
-    return [_settled(conflict, rules.get(conflict.type), policy) for conflict in proposed], notes
+    return [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed], notes
 
 
 def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
-    """Return what could be taken without asking; nothing of high severity has that."""
+    """Return the choice of the automatic strategy; conflicts of high severity have none."""
     if conflict.type == "priority-disagreement" and policy.auto_priority:
-        return _higher(conflict)
+        return _higher_priority(conflict)
     return CONFLICT_TYPES[conflict.type].automatic
 
 
-def _higher(conflict: Conflict) -> Choice | None:
+def _higher_priority(conflict: Conflict) -> Choice | None:
     ranks = [_rank(side) for side in (conflict.target, conflict.source)]
     if None in ranks or group_of(conflict.key) != PRIORITIES:
         return None
@@ -83,10 +85,10 @@ def _rank(positions: Iterable[Position]) -> int | None:
     return max(_URGENCIES.index(value) for value in values)
 
 
-def _settled(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
+def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
     if rule == "fail":
         raise Refused(
-            f"a rule forbids to merge a conflict of type {conflict.type}",
+            f"a rule forbids merging conflicts of type {conflict.type}",
             hint=f"see it with --dry-run -c scopes.merge.rule.{conflict.type}=skip, or change the rule",
         )
     if rule is not None:
@@ -104,10 +106,10 @@ def _settled(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
 def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
     conflict: Conflict, choice: Choice, strategy: str, reason: str, actor: str, value: object = None
 ) -> Conflict:
-    """Return the conflict as resolved, with what was rejected."""
-    kept = {"target": conflict.target, "source": conflict.source, "base": conflict.base}.get(choice, ())
-    said = [position.value for position in (*conflict.target, *conflict.source)]
-    taken = said if choice == "both" else [position.value for position in kept]
-    rejected = [each for number, each in enumerate(said) if each not in taken and each not in said[:number]]
+    """Return the conflict as resolved, with the rejected values of both sides."""
+    positions = {"target": conflict.target, "source": conflict.source, "base": conflict.base}.get(choice, ())
+    values = [position.value for position in (*conflict.target, *conflict.source)]
+    kept = values if choice == "both" else [position.value for position in positions]
+    rejected = [value for number, value in enumerate(values) if value not in kept and value not in values[:number]]
     resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value)
     return replace(conflict, status="resolved", resolution=resolution)

@@ -1,7 +1,7 @@
-"""The messages that scopes itself writes into a history: the merge, and the notice that begins a resolution.
+"""Write the messages that scopes itself adds to a history: the merge, and the notice that begins a resolution.
 
-Their ids, times and bytes follow from the tips alone, so that the same merge is the same commit on every machine; who
-did it and when is in the operation.
+Their ids, times and bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who
+merged, and when, is in the operation log.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from scopes.model.message import Author, Message, text_parts
 from scopes.store.repository import Objects, read_commit
 
 SCOPES = Author("scopes", "system")
-DETECTED = "Conflict detected, creating resolution branch"
+NOTICE = "Conflict detected, creating resolution branch"
 
 
-def derived_id(*said: Any) -> MessageId:
-    """Hash the inputs of a message into its id."""
-    return MessageId(b32encode(sha256(canonical.dump(list(said))).digest()).decode("ascii").lower()[:ID_LENGTH])
+def derived_id(*values: Any) -> MessageId:
+    """Return a message id that is a hash of JSON values."""
+    return MessageId(b32encode(sha256(canonical.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
 
 
-def write_merge_commit(  # noqa: PLR0917 - what a merge is made of
+def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
     objects: Objects,
     parents: Sequence[Oid],
     state: Oid | None,
@@ -36,38 +36,38 @@ def write_merge_commit(  # noqa: PLR0917 - what a merge is made of
     conflicts: Iterable[Conflict],
     text: str,
 ) -> tuple[MessageId, Oid]:
-    """Write a merge: which messages it brings together, and what became of the conflicts that did not stop it."""
+    """Write a merge commit that lists the merged messages and the resolved conflicts."""
     resolved = [
         {"id": conflict.id, "type": conflict.type, "key": conflict.key, **resolution_document(conflict.resolution)}
         for conflict in conflicts
         if conflict.resolution is not None
     ]
-    identity = derived_id("merge", sorted(parents), sorted(canonical.dump(each).decode() for each in resolved), text)
+    message_id = derived_id("merge", sorted(parents), sorted(canonical.dump(each).decode() for each in resolved), text)
     document: dict[str, Any] = {"messages": list(merged)}
     if resolved:
         document["resolved"] = resolved
-    return _write(objects, parents, state, identity, "merge", text, {"merge": document})
+    times = [read_commit(objects, parent).time for parent in parents]
+    commit = _write(objects, parents, state, message_id, "merge", text, {"merge": document}, max(times))
+    return message_id, commit
 
 
-def write_notice(objects: Objects, parent: Oid, beside: Oid, state: Oid | None) -> tuple[MessageId, Oid]:
-    """Write the notice that a resolution begins with, on top of the target (S4-17); `beside` is the source's tip."""
-    identity = derived_id("conflict", parent, beside)
-    return _write(objects, (parent,), state, identity, "system", DETECTED, {}, beside)
+def write_notice(objects: Objects, target: Oid, source: Oid, state: Oid | None) -> Oid:
+    """Write the notice that begins a resolution, on top of the target (S4-17)."""
+    time = max(read_commit(objects, tip).time for tip in (target, source))
+    return _write(objects, (target,), state, derived_id("conflict", target, source), "system", NOTICE, {}, time)
 
 
-def _write(  # noqa: PLR0917
+def _write(  # noqa: PLR0917 - the parts of a commit
     objects: Objects,
     parents: Sequence[Oid],
     state: Oid | None,
-    identity: MessageId,
+    message_id: MessageId,
     kind: str,
     text: str,
     extra: Mapping[str, Any],
-    *beside: Oid,
-) -> tuple[MessageId, Oid]:
-    seconds = max(read_commit(objects, oid).time for oid in (*parents, *beside))
+    time_seconds: int,
+) -> Oid:
     message = Message(
-        id=identity, author=SCOPES, parts=text_parts(text), kind=kind, time=format_seconds(seconds), extra=extra
+        id=message_id, author=SCOPES, parts=text_parts(text), kind=kind, time=format_seconds(time_seconds), extra=extra
     )
-    blob = write_message_blob(objects, message)
-    return identity, write_commit_over(objects, parents, message, blob, state, time=seconds)
+    return write_commit_over(objects, parents, message, write_message_blob(objects, message), state, time=time_seconds)

@@ -1,6 +1,6 @@
-"""What two sides can disagree about: the subjects of `state/`, and the type of a disagreement on each.
+"""Keys: what two sides can disagree about, and the type of a conflict on each.
 
-A subject is the path of a claim without the agent: what two agents say of one aspect is one subject with two claims.
+A key is the path of a claim below `state/`, without the agent: claims of two agents about one thing have the same key.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from scopes.model.conflict import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component
 
 FILES, MESSAGES, PRIORITIES, CONFLICTS = "files", "messages", "priorities", "conflicts"
-PROPOSALS = "proposals"
+PROPOSALS, _ENTITIES = "proposals", "entities"
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
 
 def key_of_path(path: str) -> str:
-    """Return the key of the subject that a path below `state/` belongs to; accepted values go with their proposals."""
+    """Return the key of a path below `state/`; an accepted value has the key of its proposal."""
     names = path.removesuffix("=").split("/")
     if len(names) > 2 and per_agent(path):
         names.pop()
-    if names[0] == "entities":
+    if names[0] == _ENTITIES:
         names[0] = PROPOSALS
     return "/".join(names)
 
 
 def path_prefixes(key: str) -> tuple[str, ...]:
-    """Return where the paths of a subject begin; each is a claim itself, or a directory of claims."""
+    """Return the paths, without the `=` of a leaf, at and below which the claims of a key are."""
     group, _, rest = key.partition("/")
-    return (key, f"entities/{rest}") if group == PROPOSALS else (key,)
+    return (key, f"{_ENTITIES}/{rest}") if group == PROPOSALS else (key,)
 
 
 def group_of(key: str) -> str:
@@ -37,7 +37,7 @@ def group_of(key: str) -> str:
 
 
 def type_of(key: str, *, added: bool) -> str:
-    """Return the type of a disagreement on a subject; `added` tells that neither side found anything there."""
+    """Return the type of a conflict on a key; `added` is true if the base has no value."""
     return _TYPE_OF_GROUP.get(group_of(key), "add-add" if added else "unknown")
 
 
@@ -52,16 +52,16 @@ def per_agent(key: str) -> bool:
 
 
 def message_key(message: MessageId | str) -> str:
-    """Return the key of what is said about a message."""
+    """Return the key of the claims about a message."""
     return f"{MESSAGES}/{message}"
 
 
 def shown_key(key: str) -> str:
-    """Write a key for people: decoded, `decisions/auth`; what cannot be decoded stays as it is."""
-    return "/".join(map(_decoded, key.split("/")))
+    """Return a decoded key for display; a component that cannot be decoded is kept."""
+    return "/".join(map(_decode, key.split("/")))
 
 
-def _decoded(component: str) -> str:
+def _decode(component: str) -> str:
     try:
         return decode_component(component)
     except Invalid:
@@ -69,6 +69,6 @@ def _decoded(component: str) -> str:
 
 
 def agent_of(path: str) -> str | None:
-    """Return the agent whose claim a path is, where claims of that group go by agent."""
+    """Return the agent of a path below `state/`; None if claims of its group are not per agent."""
     names = path.removesuffix("=").split("/")
-    return _decoded(names[-1]) if len(names) > 2 and per_agent(path) else None
+    return _decode(names[-1]) if len(names) > 2 and per_agent(path) else None

@@ -1,7 +1,7 @@
-"""Where two sides disagree: one detector for every type of conflict (S4-13).
+"""Detect where two sides disagree, for every type of conflict (S4-13).
 
-Both sides going on is no conflict, and equal outcomes never are. Most disagreements show in what both sides did to one
-subject of the state; what is said about messages also concerns those that the other side has answered meanwhile.
+Sides that both have new messages do not conflict, and neither do equal values. Most conflicts show in what both sides
+did to one key of the state; retracting a message also conflicts with answers to it on the other side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import MESSAGES, group_of, message_key, type_of
-from scopes.merge.divergence import Divergence, Moves, PathChange, Side
+from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.model import canonical
 from scopes.model.claims import content_of
 from scopes.model.message import Message
@@ -24,142 +24,142 @@ from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import read_blob
 
 _RETRACTED = {"retracted": True}
-_BY_PLACE = frozenset({"answer", "tool-results"})
+_KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A subject that both sides have an own outcome for; the messages are those that say so where no claim does."""
+    """A key that both sides changed differently.
+
+    The messages are those that conflict without a claim of their own: answers, and copies with other content.
+    """
 
     key: str
     type: str
-    target: Moves
-    source: Moves
+    target: PathChanges
+    source: PathChanges
     target_messages: tuple[Oid, ...] = field(default=())
     source_messages: tuple[Oid, ...] = field(default=())
 
 
 def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagreement, ...]:
-    """Return everything that the two sides disagree on, sorted by key and type."""
+    """Return all disagreements of two sides, sorted by key and type."""
     target, source = divergence.target, divergence.source
-    found = list(_on_subjects(objects, target.subjects, source.subjects))
-    found += _on_answers(objects, divergence, target, source)
-    found += [_mirrored(contest) for contest in _on_answers(objects, divergence, source, target)]
-    found += _on_content(objects, target, source)
-    unique = {(contest.key, contest.type): contest for contest in reversed(found)}
-    return tuple(unique[place] for place in sorted(unique))
+    found = list(_compare_changes(objects, target.changes, source.changes))
+    found += _find_answers_to_retracted(objects, divergence, target, source)
+    found += [_swap_sides(each) for each in _find_answers_to_retracted(objects, divergence, source, target)]
+    found += _compare_content(objects, target, source)
+    unique = {(each.key, each.type): each for each in reversed(found)}
+    return tuple(unique[key] for key in sorted(unique))
 
 
-def _on_subjects(objects: Objects, ours: Mapping[str, Moves], theirs: Mapping[str, Moves]) -> Iterator[Disagreement]:
-    """Compare what both sides did to the subjects that both have touched."""
+def _compare_changes(
+    objects: Objects, ours: Mapping[str, PathChanges], theirs: Mapping[str, PathChanges]
+) -> Iterator[Disagreement]:
+    """Compare what both sides did to the keys that both changed."""
     for key in ours.keys() & theirs.keys():
         target, source = ours[key], theirs[key]
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif _agree(target, source):
+        elif _is_same_outcome(target, source):
             kind = None
         else:
-            added = all(move.old is None for moves in (target, source) for move in moves.values())
+            added = all(change.old is None for changes in (target, source) for change in changes.values())
             kind = type_of(key, added=added)
         if kind is not None:
             yield Disagreement(key, kind, target, source)
 
 
-def _agree(target: Moves, source: Moves) -> bool:
-    """Tell whether two sides say the same of a subject, whoever says it."""
+def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
+    """Return True if both sides have the same values, whichever agents set them."""
     same_paths = all(target[path].new == source[path].new for path in target.keys() & source.keys())
-    return same_paths and {move.new for move in target.values()} == {move.new for move in source.values()}
+    return same_paths and {change.new for change in target.values()} == {change.new for change in source.values()}
 
 
-def _type_on_message(objects: Objects, target: Moves, source: Moves) -> str | None:
-    said = [_claims(objects, moves) for moves in (target, source)]
-    retracted = [_RETRACTED in claims for claims in said]
+def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges) -> str | None:
+    retracted = [_RETRACTED in _read_claims(objects, changes) for changes in (target, source)]
     if all(retracted):
         return "delete-delete"
     if any(retracted):
         return "delete-edit"
-    return None if _agree(target, source) else "edit-edit"
+    return None if _is_same_outcome(target, source) else "edit-edit"
 
 
-def _claims(objects: Objects, moves: Moves) -> list[Any]:
-    return [canonical.load(read_blob(objects, move.new)) for move in moves.values() if move.new is not None]
+def _read_claims(objects: Objects, changes: PathChanges) -> list[Any]:
+    return [canonical.load(read_blob(objects, change.new)) for change in changes.values() if change.new is not None]
 
 
-def _on_answers(objects: Objects, divergence: Divergence, retracting: Side, answering: Side) -> Iterator[Disagreement]:
-    """Find what one side has answered and the other one taken back; the answering side stands as the source.
+def _find_answers_to_retracted(
+    objects: Objects, divergence: Divergence, retracting: Side, answering: Side
+) -> Iterator[Disagreement]:
+    """Find messages that one side retracted and the other one answered; the answering side becomes the source.
 
-    A tool result or an answer that stands right on the message depends on it by its place; an answer from further away
-    names it, by `reply_to` or by the id of a tool call.
+    An answer or a tool result directly after a message depends on it by position ("structural"); other answers name
+    the message, by `reply_to` or by the id of a tool call ("delete-edit").
     """
     retracted = {
-        key: moves
-        for key, moves in retracting.subjects.items()
-        if group_of(key) == MESSAGES and key not in answering.subjects and _RETRACTED in _claims(objects, moves)
+        key: changes
+        for key, changes in retracting.changes.items()
+        if group_of(key) == MESSAGES and key not in answering.changes and _RETRACTED in _read_claims(objects, changes)
     }
     if not retracted:
         return
     calls: dict[str, str] | None = None
-    by_place: dict[str, list[Oid]] = {}
+    by_position: dict[str, list[Oid]] = {}
     by_name: dict[str, list[Oid]] = {}
     for commit in answering.commits:
         if is_root(commit):
-            continue  # of an unrelated history
+            continue  # the root of an unrelated history
         message = read_message(objects, commit.oid)
-        below = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
-        if commit.trailers.get(KIND_TRAILER) in _BY_PLACE and below & retracted.keys():
-            by_place.setdefault(below.pop(), []).append(commit.oid)
+        parent_keys = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
+        if commit.trailers.get(KIND_TRAILER) in _KINDS_BY_POSITION and parent_keys & retracted.keys():
+            by_position.setdefault(parent_keys.pop(), []).append(commit.oid)
             continue
         if calls is None and any(part.type == "tool_result" for part in message.parts):
-            calls = _calls_of(objects, divergence.bases, {key.partition("/")[2] for key in retracted})
-        for key in _named_by(message, calls or {}) & retracted.keys():
+            calls = _read_tool_calls(objects, divergence.bases, {key.partition("/")[2] for key in retracted})
+        for key in _answered_keys(message, calls or {}) & retracted.keys():
             by_name.setdefault(key, []).append(commit.oid)
-    for kind, answers in (("structural", by_place), ("delete-edit", by_name)):
+    for kind, answers in (("structural", by_position), ("delete-edit", by_name)):
         for key, oids in answers.items():
-            kept = {path: PathChange(move.old, move.old) for path, move in retracted[key].items()}
-            yield Disagreement(key, kind, retracted[key], kept, source_messages=tuple(oids))
+            unchanged = {path: PathChange(change.old, change.old) for path, change in retracted[key].items()}
+            yield Disagreement(key, kind, retracted[key], unchanged, source_messages=tuple(oids))
 
 
-def _calls_of(objects: Objects, bases: tuple[Oid, ...], wanted: set[str]) -> dict[str, str]:
-    """Return the tool calls of the wanted messages below the bases: the message's key by the call's id."""
+def _read_tool_calls(objects: Objects, bases: tuple[Oid, ...], messages: set[str]) -> dict[str, str]:
+    """Return the tool calls of the given messages in the history of the bases: message keys by call id."""
     found: dict[str, str] = {}
-    missing = set(wanted)
+    missing = set(messages)
     for commit in walk_newest_first(objects, bases):
         if not missing:
             break
-        identity = message_id_of(commit)
-        if identity in missing:
-            missing.discard(identity)
+        message = message_id_of(commit)
+        if message in missing:
+            missing.discard(message)
             for part in read_message(objects, commit.oid).parts:
-                call = part.fields.get("call_id")
-                if part.type == "tool_call" and isinstance(call, str):
-                    found[call] = message_key(identity)
+                call_id = part.fields.get("call_id")
+                if part.type == "tool_call" and isinstance(call_id, str):
+                    found[call_id] = message_key(message)
     return found
 
 
-def _named_by(message: Message, calls: Mapping[str, str]) -> set[str]:
-    """Return the keys of the messages that a message answers explicitly."""
-    named = {message_key(message.reply_to)} if message.reply_to is not None else set()
-    answered = (part.fields.get("call_id") for part in message.parts if part.type == "tool_result")
-    return named | {calls[call] for call in answered if isinstance(call, str) and call in calls}
+def _answered_keys(message: Message, calls: Mapping[str, str]) -> set[str]:
+    """Return the keys of the messages that a message names as answered."""
+    keys = {message_key(message.reply_to)} if message.reply_to is not None else set()
+    call_ids = (part.fields.get("call_id") for part in message.parts if part.type == "tool_result")
+    return keys | {calls[call_id] for call_id in call_ids if isinstance(call_id, str) and call_id in calls}
 
 
-def _mirrored(contest: Disagreement) -> Disagreement:
-    return Disagreement(
-        contest.key, contest.type, contest.source, contest.target, contest.source_messages, contest.target_messages
-    )
+def _swap_sides(each: Disagreement) -> Disagreement:
+    return Disagreement(each.key, each.type, each.source, each.target, each.source_messages, each.target_messages)
 
 
-def _on_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
-    """Find messages that both sides have under one id and with different content."""
-    ours = _by_id(target.commits)
-    theirs = _by_id(source.commits)
-    for identity in ours.keys() & theirs.keys():
-        mine, other = (content_of(read_message(objects, side[identity].oid)) for side in (ours, theirs))
-        if mine != other:
-            nothing = {leaf(MESSAGES, identity): PathChange(None, None)}
-            places = (ours[identity].oid,), (theirs[identity].oid,)
-            yield Disagreement(message_key(identity), "add-add", nothing, nothing, *places)
-
-
-def _by_id(commits: tuple[Commit, ...]) -> dict[MessageId, Commit]:
-    return {message_id_of(commit): commit for commit in commits}
+def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
+    """Find messages that both sides have with the same id and different content."""
+    ours = {message_id_of(commit): commit for commit in target.commits}
+    theirs: dict[MessageId, Commit] = {message_id_of(commit): commit for commit in source.commits}
+    for message in ours.keys() & theirs.keys():
+        our_content, their_content = (content_of(read_message(objects, side[message].oid)) for side in (ours, theirs))
+        if our_content != their_content:
+            nothing = {leaf(MESSAGES, message): PathChange(None, None)}
+            commits = (ours[message].oid,), (theirs[message].oid,)
+            yield Disagreement(message_key(message), "add-add", nothing, nothing, *commits)

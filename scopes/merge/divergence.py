@@ -1,10 +1,14 @@
-"""State three ways: what each side changed since the base, by subject, and a base where there are several or none."""
+"""Three-way comparison of states: what each side changed since the merge base, by key.
+
+Several merge bases are merged into one state; histories without a common commit are compared over their last common
+message.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
@@ -14,31 +18,33 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import Change, diff_blobs, find_entry, update_tree
 
+_Value = TypeVar("_Value")
+
 
 class PathChange(NamedTuple):
-    """What became of one path: its former and its present blob, None for none."""
+    """The old and the new blob of a path; None if there is none."""
 
     old: Oid | None
     new: Oid | None
 
 
-Moves: TypeAlias = Mapping[str, PathChange]
-"""Moves by path below `state/`."""
+PathChanges: TypeAlias = Mapping[str, PathChange]
+"""Changes by path below `state/`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a merge: its tip, its state, its commits since the base (oldest first), its moves by subject."""
+    """One side of a merge: its tip, its state, its commits since the base (oldest first), its changes by key."""
 
     tip: Oid
     state: Oid | None
     commits: tuple[Commit, ...]
-    subjects: Mapping[str, Moves]
+    changes: Mapping[str, PathChanges]
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two sides and where they come from; without a common commit `bases` holds the last common message of each."""
+    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side."""
 
     target: Side
     source: Side
@@ -46,8 +52,19 @@ class Divergence:
     base_state: Oid | None
 
 
+def merge3(base: _Value, ours: _Value, theirs: _Value, conflict: _Value) -> _Value:
+    """Merge three values; return `conflict` if both sides changed the base differently."""
+    if ours == theirs:  # unchanged, or both sides made the same change
+        return ours
+    if theirs == base:  # only ours changed
+        return ours
+    if ours == base:  # only theirs changed
+        return theirs
+    return conflict
+
+
 def state_of(objects: Objects, commit: Oid) -> Oid | None:
-    """Return the tree below `state/` of a commit, or None while there is none."""
+    """Return the tree below `state/` of a commit; None if it has none."""
     entry = read_tree(objects, read_commit(objects, commit).tree).get(STATE_DIRECTORY)
     return entry.oid if entry is not None and entry.is_tree else None
 
@@ -55,25 +72,25 @@ def state_of(objects: Objects, commit: Oid) -> Oid | None:
 def find_divergence(
     repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
 ) -> Divergence | None:
-    """Compare two tips; None where they have neither a commit nor a message in common, and `unrelated` is not given.
+    """Compare two tips; None if they have neither a commit nor a message in common, unless `unrelated` is given.
 
-    Trees of a base that is merged of several are written to `objects`.
+    The trees of merged bases are written to `objects`.
     """
     bases, ours, theirs = split_histories(repository, target, source)
     if bases:
-        return compare_sides(objects, target, source, ours, theirs, bases, _merged_base(repository, objects, bases))
-    common = _last_common_message(repository, target, source)
+        return compare_sides(objects, target, source, ours, theirs, bases, _merge_bases(repository, objects, bases))
+    common = _find_last_common_message(repository, target, source)
     if common is None:
         ours, theirs = (list_new_commits(repository, tip, None) for tip in (target, source))
         return compare_sides(objects, target, source, ours, theirs, (), None) if unrelated else None
     ours = list_new_commits(repository, target, common[0])
     theirs = list_new_commits(repository, source, common[1])
     states = [state_of(objects, base) for base in common]
-    base_state = _agreed(objects, None, states[0], states[1])
+    base_state = _merge_states(objects, None, states[0], states[1])
     return compare_sides(objects, target, source, ours, theirs, common, base_state)
 
 
-def compare_sides(  # noqa: PLR0917 - both sides, then what is below them
+def compare_sides(  # noqa: PLR0917 - both sides, then their base
     objects: Objects,
     target: Oid,
     source: Oid,
@@ -82,7 +99,7 @@ def compare_sides(  # noqa: PLR0917 - both sides, then what is below them
     bases: tuple[Oid, ...],
     base_state: Oid | None,
 ) -> Divergence:
-    """Compare two tips over a base that is known."""
+    """Compare two tips over a known base; `ours` and `theirs` are their commits since then."""
     sides = [
         Side(tip, state, tuple(commits), changes_by_key(objects, base_state, state))
         for tip, commits in ((target, ours), (source, theirs))
@@ -92,7 +109,7 @@ def compare_sides(  # noqa: PLR0917 - both sides, then what is below them
 
 
 def changes_by_key(objects: Objects, before: Oid | None, after: Oid | None) -> dict[str, dict[str, PathChange]]:
-    """Return what differs between two states, by subject and path."""
+    """Return the differences between two states, by key and path."""
     found: dict[str, dict[str, PathChange]] = {}
     for path, old, new in diff_blobs(objects, before, after):
         found.setdefault(key_of_path(path), {})[path] = PathChange(old, new)
@@ -102,13 +119,13 @@ def changes_by_key(objects: Objects, before: Oid | None, after: Oid | None) -> d
 def changes_on(
     objects: Objects, before: Oid | None, after: Oid | None, keys: Iterable[str]
 ) -> dict[str, dict[str, PathChange]]:
-    """Return what differs on some subjects only, and on all messages: in two states that may differ in very much."""
+    """Return the differences between two states on the given keys and on all messages; other keys are not read."""
     found: dict[str, dict[str, PathChange]] = {}
     if before == after:
         return found
     wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
-    for place in dict.fromkeys((MESSAGES, *(place for key in wanted for place in path_prefixes(key)))):
-        for path, old, new in _diff_at(objects, before, after, place):
+    for prefix in dict.fromkeys((MESSAGES, *(prefix for key in wanted for prefix in path_prefixes(key)))):
+        for path, old, new in _diff_at(objects, before, after, prefix):
             key = key_of_path(path)
             if key in wanted or group_of(key) == MESSAGES:
                 found.setdefault(key, {})[path] = PathChange(old, new)
@@ -116,46 +133,47 @@ def changes_on(
 
 
 def _diff_at(
-    objects: Objects, before: Oid | None, after: Oid | None, place: str
+    objects: Objects, before: Oid | None, after: Oid | None, prefix: str
 ) -> Iterator[tuple[str, Oid | None, Oid | None]]:
-    """Yield the claims at a place and below it that differ."""
-    old, new = (None if state is None else find_entry(objects, state, f"{place}=") for state in (before, after))
+    """Yield the differences at the leaf of a prefix and below it."""
+    old, new = (None if state is None else find_entry(objects, state, f"{prefix}=") for state in (before, after))
     if old != new:
         blobs = [None if entry is None or entry.is_tree else entry.oid for entry in (old, new)]
-        yield f"{place}=", blobs[0], blobs[1]
-    old, new = (None if state is None else find_entry(objects, state, place) for state in (before, after))
+        yield f"{prefix}=", blobs[0], blobs[1]
+    old, new = (None if state is None else find_entry(objects, state, prefix) for state in (before, after))
     if old != new:
         trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (old, new)]
         for path, left, right in diff_blobs(objects, trees[0], trees[1]):
-            yield f"{place}/{path}", left, right
+            yield f"{prefix}/{path}", left, right
 
 
-def _merged_base(repository: Repository, objects: Objects, bases: tuple[Oid, ...]) -> Oid | None:
-    """Return the state of the merge base; of several, taken by id, they are merged into one that nobody committed."""
+def _merge_bases(repository: Repository, objects: Objects, bases: tuple[Oid, ...]) -> Oid | None:
+    """Return the state of the merge base; several are merged in order, recursively over their own bases."""
     state = state_of(objects, bases[0])
     for count, base in enumerate(bases[1:], 1):
-        below = [found for known in bases[:count] for found in list_merge_bases(repository, known, base)]
-        lower = drop_ancestors(repository, below)
-        lower_state = _merged_base(repository, objects, lower) if lower else None
-        state = _agreed(objects, lower_state, state, state_of(objects, base))
+        shared = [found for known in bases[:count] for found in list_merge_bases(repository, known, base)]
+        lower_bases = drop_ancestors(repository, shared)
+        lower_state = _merge_bases(repository, objects, lower_bases) if lower_bases else None
+        state = _merge_states(objects, lower_state, state, state_of(objects, base))
     return state
 
 
-def _agreed(objects: Objects, base: Oid | None, one: Oid | None, two: Oid | None) -> Oid | None:
-    """Merge two states; a path that both changed differently is left out, as if it had no base."""
-    if one == two:
-        return one
-    ours = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, one)}
+def _merge_states(objects: Objects, base: Oid | None, ours: Oid | None, theirs: Oid | None) -> Oid | None:
+    """Merge two states; a path that both changed differently is left out, as if the base did not have it."""
+    if ours == theirs:
+        return ours
+    our_changes = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, ours)}
     changes: dict[str, Change] = {}
-    for path, old, new in diff_blobs(objects, base, two):
-        mine = ours.get(path, PathChange(old, old)).new
-        if mine != new:
-            changes[path] = new if mine == old else None
-    return update_tree(objects, one, changes) if changes else one
+    for path, old, new in diff_blobs(objects, base, theirs):
+        our_blob = our_changes.get(path, PathChange(old, old)).new
+        merged = merge3(old, our_blob, new, None)
+        if merged != our_blob:
+            changes[path] = merged
+    return update_tree(objects, ours, changes) if changes else ours
 
 
-def _last_common_message(repository: Repository, target: Oid, source: Oid) -> tuple[Oid, Oid] | None:
-    """Find the newest message of the target that the source has too, at a commit of its own."""
+def _find_last_common_message(repository: Repository, target: Oid, source: Oid) -> tuple[Oid, Oid] | None:
+    """Return the commits, in target and source, of the newest message of the target that the source has too."""
     theirs: dict[MessageId, Oid] = {}
     for commit in walk_newest_first(repository, [source]):
         theirs.setdefault(message_id_of(commit), commit.oid)

@@ -1,9 +1,8 @@
-"""Carrying a decision about a conflict into the state: one side's claims, both, or a value that nobody had said."""
+"""Apply the manual resolution of a conflict to the state: one side's claims, both, or a new value."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from scopes.errors import Invalid, Refused
@@ -26,16 +25,15 @@ _URGENCIES = ("low", "normal", "high", "critical")
 
 
 def find_disagreement(repository: Repository, pending: InProgress, conflict: Conflict) -> Disagreement:
-    """Find what a recorded conflict is about, from the tips that were to be joined.
+    """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
 
     Raises:
-        Refused: those tips disagree on nothing of that kind, so that the record was written by somebody else.
+        Refused: there is none, so the record was written by another program.
     """
     divergence = _divergence(repository, pending)
-    contests = () if divergence is None else find_disagreements(repository, divergence)
-    for contest in contests:
-        if (contest.key, contest.type) == (conflict.key, conflict.type):
-            return contest
+    for disagreement in () if divergence is None else find_disagreements(repository, divergence):
+        if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
+            return disagreement
     raise Refused(
         f"conflict {conflict.id} does not come from the {pending.kind} that waits on {pending.branch}",
         hint=f"take that {pending.kind} back: scopes conv {pending.kind} {pending.conversation} --abort",
@@ -46,43 +44,42 @@ def _divergence(repository: Repository, pending: InProgress) -> Divergence | Non
     if pending.kind == "merge":
         return find_divergence(repository, repository, pending.target_tip, pending.source_tip, unrelated=True)
     stopped = read_commit(repository, pending.source_tip)
-    beside = list_new_commits(repository, pending.target_tip, stopped.oid)
-    return divergence_of(repository, pending.target_tip, stopped, beside)
+    new_in_target = list_new_commits(repository, pending.target_tip, stopped.oid)
+    return divergence_of(repository, pending.target_tip, stopped, new_in_target)
 
 
 def resolved_changes(
-    repository: Repository, contest: Disagreement, choice: Choice, value: Any, actor: str
+    repository: Repository, disagreement: Disagreement, choice: Choice, value: Any, actor: str
 ) -> dict[str, Change]:
-    """Return what a resolution makes of the paths of a subject, as changes of the target's state.
+    """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
 
     Raises:
-        Invalid: the subject has no place for such a value.
+        Invalid: the key cannot hold both values, or not this one.
     """
-    if choice == "both" and group_of(contest.key) == MESSAGES:
-        raise Invalid("a message cannot say two things", hint="take a side, or write what it says: --value TEXT")
-    shared = contest.target.keys() & contest.source.keys() if choice == "both" else ()
-    if _holds_one_value(contest.key) and any(contest.target[path].new != contest.source[path].new for path in shared):
-        raise Invalid(
-            f"{shown_key(contest.key)} holds one value", hint="take a side, or say it anew: --value 'as we agreed'"
-        )
+    key, target, source = disagreement.key, disagreement.target, disagreement.source
+    if choice == "both" and group_of(key) == MESSAGES:
+        raise Invalid("a message cannot have two texts", hint="take a side, or give it a new text: --value TEXT")
+    shared = target.keys() & source.keys() if choice == "both" else ()
+    if _has_single_value(key) and any(target[path].new != source[path].new for path in shared):
+        hint = "take a side, or give a new value: --value 'as we agreed'"
+        raise Invalid(f"{shown_key(key)} holds one value", hint=hint)
     if choice != "value":
-        return apply_choice(repository, contest.target, contest.source, choice)
-    paths: Mapping[str, Any] = {**contest.target, **contest.source}
-    path, claim = _claim_of_value(contest.key, value, actor)
-    changes: dict[str, Change] = dict.fromkeys(paths)
+        return apply_choice(repository, target, source, choice)
+    path, claim = _claim_of_value(key, value, actor)
+    changes: dict[str, Change] = dict.fromkeys([*target, *source])
     changes[path] = canonical.dump(claim)
     return changes
 
 
-def _holds_one_value(key: str) -> bool:
+def _has_single_value(key: str) -> bool:
     return value_field(key) is not None or group_of(key) == PROPOSALS
 
 
 def read_value(key: str, text: str) -> Any:
-    """Read a value as somebody types it: JSON where a subject takes any value and the text is that, else the text.
+    """Parse a value from the command line: as JSON if the key can hold any value and the text is JSON, else as text.
 
     Raises:
-        Invalid: it is JSON that cannot be stored.
+        Invalid: the JSON cannot be stored.
     """
     if value_field(key) is not None or group_of(key) == MESSAGES:
         return text
@@ -95,12 +92,12 @@ def read_value(key: str, text: str) -> Any:
 
 
 def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
-    """Make the claim that holds a value of one's own, and the path that it stands at."""
+    """Return the path and the claim that set a key to a value."""
     group, field = group_of(key), value_field(key)
     if group == "priorities" and value not in _URGENCIES:
-        raise Invalid(f"{value!a} is no urgency", hint="one of: " + ", ".join(_URGENCIES))
+        raise Invalid(f"{value!a} is not an urgency", hint="one of: " + ", ".join(_URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
-        what = f"the {field} of {shown_key(key)}" if field is not None else "what a message says instead"
+        what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
         raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")
     if field is not None:
         agent = f"/{encode_component(actor)}" if per_agent(key) else ""
@@ -109,4 +106,4 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}
     if group == PROPOSALS:
         return f"entities/{key.partition('/')[2]}=", {"value": value}
-    raise Invalid(f"{shown_key(key)} takes no value of its own", hint="take a side: --take source or --take target")
+    raise Invalid(f"{shown_key(key)} cannot be set to a value", hint="take a side: --take source or --take target")

@@ -1,1 +1,1 @@
-"""What is stored: messages, parts, typed payloads, claims, and their one encoding. No input or output here."""
+"""The stored data: messages, claims, conflicts, metadata, operations, and their encoding. Nothing here does I/O."""

@@ -1,10 +1,10 @@
-r"""The bytes of stored JSON: equal values are equal blobs on every machine, so equal histories get equal object ids.
+r"""Canonical JSON: equal values are equal blobs on every machine, so equal histories get equal object ids.
 
-A stored document is one line of UTF-8 and exactly one newline at its end, without blanks. Keys of our own documents are
-sorted by code point; a subtree from outside (`Foreign`) keeps the order its author gave it. Text is stored as it came,
-never normalised. A half of a surrogate pair, which UTF-8 cannot hold, is written as the escape `\udXXX`; two halves
-beside each other are one character. Numbers are written as Python's `repr` has them, the shortest text that reads back
-as the same number. JSON text that this would change is stored as text instead (`exact_or_text`).
+A stored document is one line of UTF-8 without blanks, ending in one newline. The keys of our own documents are sorted
+by code point; a subtree from a foreign source (`Foreign`) keeps its key order. Text is stored unchanged, never
+normalized. A lone surrogate, which UTF-8 cannot encode, is written as the escape `\udXXX`; two halves of a pair are one
+character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Foreign JSON
+that these rules would change is stored as text (`exact_or_text`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final, TypeAlias
 from scopes.errors import Corrupt, Invalid
 
 MAX_DEPTH: Final = 200
-MAX_DIGITS: Final = 4300  # what Python converts by default; fixed here, since a process may set it otherwise
+MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a process may change it
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A JSON subtree that came from outside and keeps its key order; its depth counts from its own root."""
+    """A JSON subtree from a foreign source; it keeps its key order, and its depth counts from its own root."""
 
     value: Json
 
@@ -36,11 +36,11 @@ _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_ci
 
 
 def dump(value: Json) -> bytes:
-    """Write a value as canonical JSON, ending in one newline.
+    """Encode a value as canonical JSON, ending in one newline.
 
     Raises:
-        Invalid: a key that is no text, a value that is no JSON, NaN, an infinity, an integer of more than 4300 digits,
-            nesting deeper than 200 levels, two keys that differ only in how they spell a surrogate pair.
+        Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, nesting
+            is deeper than 200 levels, or two keys are equal except that one splits a surrogate pair.
     """
     text = _write(value)
     try:
@@ -50,17 +50,18 @@ def dump(value: Json) -> bytes:
 
 
 def load(data: bytes) -> Json:
-    """Read a stored document; a foreign subtree comes back in its own key order, but as a plain value.
+    """Decode a stored document; foreign subtrees keep their key order, but are plain values.
 
     Raises:
-        Corrupt: the bytes are no JSON in UTF-8, or hold a number that `dump` refuses. Order and blanks are not checked.
+        Corrupt: the bytes are not JSON in UTF-8, or contain a number that `dump` refuses. Key order and blanks are not
+            checked.
     """
     try:
         document: Json = _STORED.decode(data.decode())
     except json.JSONDecodeError as error:
-        raise _damaged(f"no JSON at character {error.pos}") from error
+        raise _damaged(f"invalid JSON at character {error.pos}") from error
     except UnicodeDecodeError as error:
-        raise _damaged(f"no UTF-8 at byte {error.start}") from error
+        raise _damaged(f"invalid UTF-8 at byte {error.start}") from error
     except RecursionError as error:
         raise _damaged("nested too deeply") from error
     except ValueError as error:
@@ -69,11 +70,11 @@ def load(data: bytes) -> Json:
 
 
 def parse_foreign(text: str) -> Foreign | None:
-    """Read JSON from outside; None where writing it again would not give the same tokens.
+    """Parse foreign JSON; return None if encoding it again would not give the same tokens.
 
-    That is so for duplicate keys, floats that are integral, have an exponent or are not the shortest spelling, `-0`,
-    NaN, infinities, integers of more than 4300 digits, nesting deeper than 200 levels, text that UTF-8 cannot hold, and
-    what is no JSON. Blanks between tokens and the spelling of escapes inside strings are not kept.
+    That is the case for duplicate keys, floats that are integral, have an exponent or are not in the shortest form,
+    `-0`, NaN, infinities, integers of more than 4300 digits, nesting deeper than 200 levels, text that UTF-8 cannot
+    encode, and invalid JSON. Blanks between tokens and the form of escapes in strings are not preserved.
     """
     try:
         value = _read_exactly(text)
@@ -83,7 +84,7 @@ def parse_foreign(text: str) -> Foreign | None:
 
 
 def exact_or_text(name: str, text: str) -> dict[str, Json]:
-    """Make the field that holds JSON from outside: `name` with its value, or `<name>_text` with the text itself."""
+    """Return the field that stores foreign JSON: `name` with the value, or `<name>_text` with the unparsed text."""
     foreign = parse_foreign(text)
     return {f"{name}_text": text} if foreign is None else {name: foreign}
 
@@ -93,9 +94,9 @@ def _write(value: Json) -> str:
 
 
 def _arrange(value: Json, levels_left: int, order: _Order) -> Json:
-    """Copy a value with its keys in order, checking what the encoder would let through.
+    """Copy a value with its keys in order, and check what the encoder does not check.
 
-    Loops, not comprehensions: each of those would be a second Python frame on every level.
+    This uses loops: a comprehension would be a second Python frame on every level.
     """
     match value:
         case dict() | list() if levels_left == 0:
@@ -120,9 +121,9 @@ def _arrange(value: Json, levels_left: int, order: _Order) -> Json:
 
 def _keys(members: dict[str, Json], order: _Order) -> list[str]:
     try:
-        "".join(members)  # the fastest test that every key is text
+        "".join(members)  # the fastest way to check that every key is text
     except TypeError as error:
-        raise Invalid("an object has a key that is no text") from error
+        raise Invalid("an object has a key that is not text") from error
     return order(members)
 
 
@@ -140,7 +141,7 @@ def _number(value: object) -> float:
 
 
 def _join_surrogates(value: Json) -> Json:
-    """Copy a value with the two halves of a surrogate pair joined wherever they stand side by side."""
+    """Copy a value and join the halves of each surrogate pair."""
     match value:
         case str():
             return _joined(value)
@@ -151,7 +152,7 @@ def _join_surrogates(value: Json) -> Json:
         case dict():
             members = dict(zip(map(_joined, value), map(_join_surrogates, value.values()), strict=True))
             if len(members) < len(value):
-                raise Invalid("two keys of an object are the same text, once with a surrogate pair in two halves")
+                raise Invalid("two keys of an object are the same text, one of them with a split surrogate pair")
             return members
     return value
 
@@ -161,7 +162,7 @@ def _joined(text: str) -> str:
 
 
 def _read_exactly(text: str) -> Json:
-    text.encode()  # refuses surrogates: halves from the text and from escapes could meet
+    text.encode()  # raises on surrogates: halves from the text and from escapes could form a pair
     return _arrange(_FOREIGN.decode(text), MAX_DEPTH, list)
 
 

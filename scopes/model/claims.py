@@ -1,8 +1,8 @@
-"""What a message claims: the blobs that it writes into `state/`, which is the part that git merges.
+"""The claims of a message: the blobs that it writes into the state, the tree that is merged.
 
-A blob holds the claim alone, so that equal claims of two agents are equal blobs; who said it and when is what history
-knows. Claims go by subject (`decisions/<topic>=`), and by agent below the subject where several may stand beside each
-other (`analyses/<subject>/<aspect>/<agent>=`).
+A blob contains the claim alone, so that equal claims of two agents are equal blobs; author and time are in the message.
+The path is the key (`decisions/<topic>=`), followed by the agent if each agent may have a claim of its own
+(`analyses/<subject>/<aspect>/<agent>=`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Previous = Callable[[str], bytes | None]
 
 
 def claims_of(message: Message, previous: Previous, base: str | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield every path below `state/` that the message writes, with its blob.
+    """Yield path (below `state/`) and blob of every claim of a message.
 
-    `previous` reads a path as it was before the message; `base` is the conversation's first working directory.
+    `previous` returns the blob of a path before the message; `base` is the first working directory of the conversation.
     """
     author = message.author
     if author.kind in PARTICIPANT_KINDS:
@@ -42,28 +42,28 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
 
 
 def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
-    """Return path and blob that make somebody a participant."""
+    """Return path and blob of the claim that makes an author a participant."""
     return leaf("participants", name), canonical.dump({"kind": kind})
 
 
 def content_hash(message: Message) -> str:
-    """Hash what a message says, without who, when and under which id; equal amendments are equal claims."""
+    """Hash the parts of a message, without author, time and id, so that equal amendments are equal claims."""
     return parts_hash(message.parts)
 
 
 def parts_hash(parts: Iterable[Part]) -> str:
-    """Hash the parts of a message."""
-    said: list[Any] = [{**part.fields, "type": part.type} for part in parts]
-    return "sha256:" + hashlib.sha256(canonical.dump(said)).hexdigest()
+    """Hash parts of a message."""
+    documents: list[Any] = [{**part.fields, "type": part.type} for part in parts]
+    return "sha256:" + hashlib.sha256(canonical.dump(documents)).hexdigest()
 
 
 def content_of(message: Message) -> tuple[Any, ...]:
-    """Return everything by which two messages of one id may differ and be told apart: who, what kind, and what."""
+    """Return the fields that must be equal in two messages with the same id: hash of parts, author, kind, payload."""
     return content_hash(message), message.author, message.kind, message.payload
 
 
 def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Claim what a payload says; one from elsewhere that is not as `schema` wants it claims nothing."""
+    """Yield the claims of a payload; none if it does not have the form that `validation` requires."""
     match kind, payload:
         case "proposal", {"entity_type": str(entity), "entity_id": str(name), "changes": list(changes)}:
             for change in changes:
@@ -86,7 +86,7 @@ def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[t
 
 
 def _find_touch(part: Part) -> FileTouch | None:
-    """Return what a part says about a file; None for every other part."""
+    """Return the file touch of a `file_ref` part; None for any other part."""
     fields = {key: part.fields.get(key) for key in ("path", "op", "content_hash", "from")}
     texts = {key: value for key, value in fields.items() if isinstance(value, str)}
     if part.type != "file_ref" or not {"path", "op"} <= texts.keys():
@@ -97,7 +97,7 @@ def _find_touch(part: Part) -> FileTouch | None:
 def _file_claims(
     touch: FileTouch, message: Message, previous: Previous, base: str | None, patch: object = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Claim the outcome of a write: its content, or what it was made from where the content is unknown."""
+    """Yield the claim of a file write: the hash of its content, or of its patch and base if the content is unknown."""
     if touch.op not in FILE_WRITES:
         return
     path = file_leaf(touch.path, base)
@@ -110,7 +110,7 @@ def _file_claims(
             "sha256:" + hashlib.sha256(before + b"\0" + patch.encode("utf-8", "surrogatepass")).hexdigest()
         )
     elif touch.op != "delete":
-        claim["unknown"] = message.id  # an outcome that nobody can compare differs from every other
+        claim["unknown"] = message.id  # unknown content differs from any other content
     yield "files/" + path, canonical.dump(claim)
     if touch.op == "rename" and touch.source is not None:
         yield "files/" + file_leaf(touch.source, base), canonical.dump({"operation": "delete"})

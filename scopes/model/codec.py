@@ -1,7 +1,7 @@
-"""The one place where messages become bytes and bytes become messages.
+"""Encode and decode stored messages.
 
-Reading is tolerant: what an older or newer version wrote differently is kept in `extra` and written back untouched.
-Checking what comes from outside is `schema`'s work.
+Decoding is tolerant: fields that another version wrote differently are kept in `extra` and written back unchanged.
+Messages from users and programs are checked by `validation`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
 
 
 def encode(message: Message) -> bytes:
-    """Write a message as one line of canonical JSON.
+    """Encode a message as one line of canonical JSON.
 
     Raises:
-        Invalid: it is larger than 64 MiB, or nested deeper than 200 levels.
+        Invalid: the message is larger than 64 MiB or nested deeper than 200 levels.
     """
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
@@ -49,7 +49,7 @@ def encode(message: Message) -> bytes:
         document["files"] = [_file_document(touch) for touch in message.files]
     if message.payload is not None:
         document[payload_key(message.kind)] = message.payload
-    document |= message.extra  # last: what could not be understood stands there under its own name
+    document |= message.extra  # last: it overrides fields that could not be decoded
     data = canonical.dump(document)
     if len(data) > MAX_MESSAGE_BYTES:
         raise Invalid(
@@ -60,21 +60,21 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes) -> Message:
-    """Read a stored message.
+    """Decode a stored message.
 
     Raises:
-        Corrupt: the bytes are no message at all.
+        Corrupt: the bytes are not a message.
     """
     document: Any = canonical.load(data)
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    named = isinstance(document.get("kind"), str) and document["kind"]
-    kind = document.pop("kind") if named else "plain"
+    has_kind = isinstance(document.get("kind"), str) and document["kind"]
+    kind = document.pop("kind") if has_kind else "plain"
     message_id = MessageId(document.pop("id"))
     author = _take_author(document)
     parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
-    typed = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
-    payload = document.pop(payload_key(kind)) if typed else None
+    has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
+    payload = document.pop(payload_key(kind)) if has_payload else None
     texts = {name: document.pop(name) for name in _TEXTS & document.keys() if isinstance(document[name], str)}
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
@@ -92,7 +92,7 @@ def decode(data: bytes) -> Message:
 
 
 def _part_document(part: Part) -> dict[str, Any]:
-    """Lay out a part; what a tool was given and gave back is foreign and keeps its key order."""
+    """Return a part as a JSON object; input and output of tools are foreign and keep their key order."""
     fields = {key: canonical.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
     return {**fields, "type": part.type}
 

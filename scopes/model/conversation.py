@@ -1,4 +1,4 @@
-"""What a conversation is beside its messages: the root that never changes, and the metadata that may."""
+"""The root of a conversation, which never changes, and the metadata of a branch, which may."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration",
 
 
 class Root(NamedTuple):
-    """The identity of a conversation on every machine; `cwd` is as written in an imported source."""
+    """The content of a root commit, which identifies a conversation; `cwd` is as in the imported source."""
 
     uuid: str
     created: str
@@ -26,7 +26,7 @@ class Root(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchEntry:
-    """What is known of a branch beside its messages; `fork` is the commit it began at."""
+    """The metadata of a branch; `fork` is the commit at which it began."""
 
     purpose: str | None = None
     agent: AgentName | None = None
@@ -38,29 +38,29 @@ class BranchEntry:
 
 
 def parse_purpose(text: str) -> str:
-    """Accept one of the five purposes, in any case, with `_` or `-` (S4-3).
+    """Parse one of the five purposes, in any case, with `_` or `-` (S4-3).
 
     Raises:
-        Invalid: lists the purposes.
+        Invalid: there is no such purpose; the hint lists them.
     """
     purpose = text.strip().lower().replace("_", "-")
     if purpose not in PURPOSES:
-        raise Invalid(f"{text!a} is no purpose of a branch", hint="purposes: " + ", ".join(PURPOSES))
+        raise Invalid(f"{text!a} is not a purpose of a branch", hint="purposes: " + ", ".join(PURPOSES))
     return purpose
 
 
 def encode_root(root: Root) -> bytes:
-    """Write the document of a root commit."""
+    """Encode the document of a root commit."""
     known = {"uuid": root.uuid, "created": root.created, "format": root.format, "native_id": root.native_id}
     document: dict[str, Any] = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
     return canonical.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
 
 
 def decode_root(data: bytes) -> Root:
-    """Read the document of a root commit.
+    """Decode the document of a root commit.
 
     Raises:
-        Corrupt: it is none.
+        Corrupt: the data is not the document of a root.
     """
     match canonical.load(data):
         case {"kind": "root", "conversation": {"uuid": str(uuid), "created": str(created), **rest}}:
@@ -70,7 +70,7 @@ def decode_root(data: bytes) -> Root:
 
 
 def encode_branch_entry(entry: BranchEntry) -> bytes:
-    """Write a branch's metadata."""
+    """Encode the metadata of a branch."""
     known = {
         "purpose": entry.purpose,
         "agent": entry.agent,
@@ -83,10 +83,10 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
-    """Read a branch's metadata; what is missing or unknown stays so.
+    """Decode the metadata of a branch; unknown fields are kept in `extra`.
 
     Raises:
-        Corrupt: it is no JSON object.
+        Corrupt: the data is not a JSON object.
     """
     document: Any = canonical.load(data)
     if not isinstance(document, dict):

@@ -1,7 +1,7 @@
-"""A message: what one author said, called, or reported, at one moment. One message is one commit.
+"""A message of one author, with its parts. One message is one commit.
 
-Only what is known is present: None and empty mean unknown, and an unknown field or part of a newer version stays in
-`extra` or in the part's fields and is written back as it was.
+None and empty mean unknown. Unknown fields and parts of a newer version are kept, in `extra` or in the fields of the
+part, and written back unchanged.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")
 FILE_WRITES = frozenset({"create", "edit", "delete", "rename"})
 ACTIVITIES = ("agent_action", "file_edit", "decision", "blocker_resolved")
-FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # of parts: keep the key order they came with
+FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # fields of parts that keep their key order
 PART_TYPES = ("text", "reasoning", "tool_call", "tool_result", "image", "file", "file_ref", "raw")
 
 
 class Author(NamedTuple):
-    """Who speaks; `kind` is one of AUTHOR_KINDS or a newer one."""
+    """The author of a message; `kind` is one of AUTHOR_KINDS or of a newer version."""
 
     name: str
     kind: str = "agent"
 
 
 class Part(NamedTuple):
-    """One piece of a message's content; `fields` holds everything of it but the type.
+    """One part of the content of a message; `fields` are all its fields except the type.
 
     text         text
     reasoning    text, opaque (a provider's signature)
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     tool_result  call_id, output | output_text, is_error, exit_code
     image, file  media_type, path or data (base64)
     file_ref     path, op, content_hash, patch
-    raw          whatever a newer or foreign format had
+    raw          a record of a newer or foreign format
     """
 
     type: str
@@ -51,33 +51,33 @@ class Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The part's text, or nothing."""
+        """The text of the part; empty if it has none."""
         text = self.fields.get("text")
         return text if isinstance(text, str) else ""
 
 
 class FileTouch(NamedTuple):
-    """One file that the message read or changed; `content_hash` is `<algorithm>:<hex>` of the outcome, where known."""
+    """One file that a message read or changed; `content_hash` is `<algorithm>:<hex>` of the new content, if known."""
 
     path: str
     op: str
     content_hash: str | None = None
-    source: str | None = None  # the former path of a rename
+    source: str | None = None  # the old path of a rename
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message as it is stored; conversation and branch are where it is shown, not what it is."""
+    """A message as it is stored. It does not contain its conversation and branch."""
 
     id: MessageId
     author: Author
     parts: tuple[Part, ...]
     kind: str = "plain"
-    time: str | None = None  # RFC 3339, exact and with its zone, as the author's clock gave it
+    time: str | None = None  # RFC 3339 with time zone, unchanged from the source
     to: tuple[str, ...] = ()
     reply_to: str | None = None
     files: tuple[FileTouch, ...] = ()
-    payload: Mapping[str, Any] | None = None  # of a typed kind: the document under the kind's own name
+    payload: Mapping[str, Any] | None = None  # of a typed kind: the document in the field named like the kind
     amends: str | None = None
     retracts: str | None = None
     work_item: str | None = None
@@ -91,15 +91,15 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All text of the message, one part after the other."""
+        """The text of all text parts, joined by newlines."""
         return "\n".join(part.text for part in self.parts if part.type == "text")
 
 
 def text_parts(text: str) -> tuple[Part, ...]:
-    """Make the parts of a message that is one plain text."""
+    """Return the parts of a plain text message."""
     return (Part("text", {"text": text}),)
 
 
 def payload_key(kind: str) -> str:
-    """Name the field that holds a typed kind's document: `collaboration-request` stands as `collaboration_request`."""
+    """Return the field of the document of a typed kind, for example `collaboration_request`."""
     return kind.replace("-", "_")

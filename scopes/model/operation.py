@@ -1,4 +1,4 @@
-"""What the operation log holds: one record for every command that moved a ref other than by appending."""
+"""The records of the operation log: one for every command that moved refs, except appends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXTS = ("id", "kind", "summary", "command", "actor", "time")
 
 
 class RefChange(NamedTuple):
-    """One ref's move; a value is an object id, `ref: <name>` for a symbolic ref, or None where the ref is absent."""
+    """The move of one ref. A value is an object id, `ref: <name>` for a symbolic ref, or None for a missing ref."""
 
     ref: str
     old: str | None
@@ -24,7 +24,7 @@ class RefChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A finished or committed operation; `undoes` names the operation that an undo or redo takes back."""
+    """One operation; `undoes` is the operation that an undo or redo reverts."""
 
     id: OperationId
     kind: str
@@ -38,7 +38,7 @@ class Operation:
 
 
 def encode_operation(operation: Operation) -> bytes:
-    """Write an operation as one line of canonical JSON."""
+    """Encode an operation as one line of canonical JSON."""
     document: dict[str, Any] = {
         "v": VERSION,
         "id": operation.id,
@@ -57,10 +57,10 @@ def encode_operation(operation: Operation) -> bytes:
 
 
 def decode_operation(data: bytes) -> Operation:
-    """Read an operation.
+    """Decode an operation.
 
     Raises:
-        Corrupt: the record is no operation.
+        Corrupt: the data is not an operation record.
     """
     document: Any = canonical.load(data)
     if not _is_operation(document):
@@ -77,8 +77,8 @@ def _is_operation(document: object) -> bool:
     match document:
         case {"id": str(), "kind": str(), "summary": str(), "command": str(), "actor": str(), "time": str(), **rest}:
             refs, undoes, details = rest.get("refs"), rest.get("undoes"), rest.get("details", {})
-            known = isinstance(undoes, str | None) and isinstance(details, dict)
-            return known and isinstance(refs, list) and all(map(_is_change, refs))
+            valid = isinstance(undoes, str | None) and isinstance(details, dict)
+            return valid and isinstance(refs, list) and all(map(_is_change, refs))
     return False
 
 

@@ -1,8 +1,8 @@
-"""Keys of the trees that scopes writes: any text becomes a path that git takes, also under `git fsck --strict`.
+"""Encode names as paths of trees: any text becomes a path that git accepts, also under `git fsck --strict`.
 
-A component is percent-encoded: every byte outside `[A-Za-z0-9_-]` is `%XX`, only a `.` inside the name stays. That
-leaves nothing that git refuses or another system reads as something else (`.git`, `git~1`, `..`, a backslash). The last
-component, the leaf, ends in `=`, which no encoded name holds, so that a key is never a file and a directory at once.
+A component is percent-encoded: every byte outside `[A-Za-z0-9_-]` is `%XX`, except a `.` inside the name. The result
+contains nothing that git refuses or another system interprets (`.git`, `git~1`, `..`, a backslash). The last component,
+the leaf, ends in `=`, which no encoded name contains, so a path is never a file and a directory at once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 
 from scopes.errors import Invalid
 
-MAX_KEY_BYTES: Final = 4095  # one component and its `=` are then still a tree entry that `git fsck --strict` accepts
-MAX_FILE_LEVELS: Final = 200  # git refuses trees of some thousand levels, and recursion in Python ends before
+MAX_KEY_BYTES: Final = 4095  # `git fsck --strict` still accepts one component of this length with its `=`
+MAX_FILE_LEVELS: Final = 200  # git refuses trees of some thousand levels; Python's recursion limit is lower
 EMPTY: Final = "%"
 
 _UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_.-]|\A\.|\.\Z")
@@ -24,7 +24,7 @@ _WINDOWS_ROOT: Final = re.compile(r"\A(?:[A-Za-z]:|//[^/]+(?:/+[^/]+)?)?/*")
 
 
 def encode_component(name: str) -> str:
-    """Encode any text as one path component; the empty text is `%` alone. Distinct names stay distinct."""
+    """Encode any text as one path component; the empty text becomes `%`. Different texts stay different."""
     if not name:
         return EMPTY
     data = name.encode("utf-8", "surrogatepass")
@@ -32,10 +32,10 @@ def encode_component(name: str) -> str:
 
 
 def decode_component(text: str) -> str:
-    """Undo `encode_component`.
+    """Decode the result of `encode_component`.
 
     Raises:
-        Invalid: the text is nothing that `encode_component` returns.
+        Invalid: the text is not a result of `encode_component`.
     """
     if text == EMPTY:
         return ""
@@ -43,14 +43,14 @@ def decode_component(text: str) -> str:
     try:
         name = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise Invalid(f"{text!a} is no part of a key") from error
+        raise Invalid(f"{text!a} is not a component of a key") from error
     if encode_component(name) != text:
-        raise Invalid(f"{text!a} is no part of a key")
+        raise Invalid(f"{text!a} is not a component of a key")
     return name
 
 
 def leaf(*components: str) -> str:
-    """Make the path of a key from its names, of which there is at least one: `a/b/c=`.
+    """Return the path of a key from one or more names: `a/b/c=`.
 
     Raises:
         Invalid: the key would be longer than 4095 bytes.
@@ -62,30 +62,30 @@ def leaf(*components: str) -> str:
 
 
 def split_leaf(path: str) -> tuple[str, ...]:
-    """Undo `leaf`.
+    """Return the names of a path that `leaf` returned.
 
     Raises:
-        Invalid: the path is no key.
+        Invalid: the path is not a key.
     """
     if not path.endswith("="):
-        raise Invalid(f"{path!a} is no key: it does not end in '='")
+        raise Invalid(f"{path!a} is not a key: it does not end in '='")
     return tuple(map(decode_component, path[:-1].split("/")))
 
 
 def file_leaf(path: str, base: str | None) -> str:
-    r"""Make the key of a file below `files/` from text alone: links are not followed, letters not folded.
+    r"""Return the key of a file below `files/`. The file system is not read; links and letter case are ignored.
 
-    Inside `base`, an absolute directory, the path's directories are kept: `src/app.py=`; `base` itself is `.`. Outside
-    it, or absolute without a base, the whole name is one component. A relative path begins at `base`; a relative `base`
-    is none. `.` and empty components vanish, `..` takes away the component before it; without a base it stays where it
-    has none.
+    Below `base`, an absolute directory, the directories of the path are kept: `src/app.py=`; `base` itself is `.`.
+    Outside of `base`, or for an absolute path without a base, the whole path is one component. A relative path begins
+    at `base`; a relative `base` counts as none. `.` and empty components are removed. `..` removes the component before
+    it; without a base it stays if there is none.
 
-    Windows rules hold where the path or `base` begins with a drive or with `\\`: `/` and `\` both separate, the drive
-    is made upper-case, a leading `\\?\` is dropped, a leading single separator means the root of the base, and a name
-    outside the base is spelled with `/`. Everywhere else a backslash is a character like any other.
+    Windows rules apply if the path or `base` begins with a drive or with `\\`: `/` and `\` are both separators, the
+    drive is converted to upper case, a leading `\\?\` is removed, a leading single separator means the root of the
+    base, and a path outside the base is written with `/`. Otherwise a backslash is an ordinary character.
 
-    A key that would be longer than 4095 bytes or deeper than 200 levels is the hash of itself instead, one component
-    `sha256:<hex>`; so every text has a key.
+    A key that would be longer than 4095 bytes or deeper than 200 levels is replaced by its hash, one component
+    `sha256:<hex>`, so every text has a key.
     """
     windows = any(_WINDOWS.match(text) for text in (path, base or ""))
     base_root, base_names = _split(base or "", windows=windows)
@@ -108,7 +108,7 @@ def file_leaf(path: str, base: str | None) -> str:
 
 
 def _split(path: str, *, windows: bool) -> tuple[str, list[str]]:
-    """Split a path into its root, which ends in `/` or is empty for a relative path, and its names."""
+    """Split a path into its root (ending in `/`, or empty for a relative path) and its names."""
     if not windows:
         return "/" if path.startswith("/") else "", path.split("/")
     path = path.replace("\\", "/").removeprefix("//?/")
@@ -119,7 +119,7 @@ def _split(path: str, *, windows: bool) -> tuple[str, list[str]]:
 
 
 def _resolve(names: list[str], root: str) -> list[str]:
-    """Drop what names nothing and apply `..`; above the root is the root."""
+    """Remove empty and `.` components and apply `..`; above the root is the root."""
     resolved: list[str] = []
     for name in names:
         if name == ".." and resolved and resolved[-1] != "..":

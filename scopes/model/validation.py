@@ -1,7 +1,7 @@
-"""What a message from outside must look like: the checked form of `append --jsonl` and of every option.
+"""Validate messages from users and programs: the documents of `append --jsonl`, and options.
 
-The only module that imports pydantic, which costs more than all the rest of an append; a plain text message needs no
-check beyond its author's name and never comes here.
+The only module that imports pydantic, which takes longer than a whole append; a plain text message needs no check
+except of its author's name and does not use this module.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from scopes.errors import Invalid
 from scopes.ids import MessageId, parse_agent_name
 from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payload_key
 
-# What a message is, where it stands and what it says of others is not for its author to say; exports carry it.
+# fields that an export contains and an author must not set
 RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at")
 Checked = TypeVar("Checked", bound=BaseModel)
 NonEmpty = Annotated[str, Field(min_length=1)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
-_FIRST_MOMENT = -62_135_596_800_000_000_000  # the years 1 to 9999 in UTC: what RFC 3339 can write
-_BEYOND_LAST_MOMENT = 253_402_300_800_000_000_000
+_FIRST_TIME = -62_135_596_800_000_000_000  # the years 1 to 9999 in UTC, the range of RFC 3339
+_END_TIME = 253_402_300_800_000_000_000
 
 
 def _readable_time(text: str) -> str:
-    moment = parse_time(text)
-    if moment is None or not _FIRST_MOMENT <= moment < _BEYOND_LAST_MOMENT:
-        raise ValueError("is no RFC 3339 time, such as 2026-01-31T09:30:00Z")
+    nanoseconds = parse_time(text)
+    if nanoseconds is None or not _FIRST_TIME <= nanoseconds < _END_TIME:
+        raise ValueError("is not an RFC 3339 time, such as 2026-01-31T09:30:00Z")
     return text
 
 
@@ -44,13 +44,13 @@ Name = Annotated[str, AfterValidator(_agent_name)]
 
 
 class Document(BaseModel):
-    """Base: frozen, and unknown fields are kept."""
+    """Base class: frozen, keeps unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
 class EntityChange(Document):
-    """One field of one entity, from one value to another."""
+    """The change of one field of an entity."""
 
     field_path: NonEmpty
     operation: Literal["create", "update", "delete", "append"] = "update"
@@ -59,7 +59,7 @@ class EntityChange(Document):
 
 
 class Proposal(Document):
-    """What to change, and what is asked of the reader (S4-24)."""
+    """A proposal of changes, and the request to the reader (S4-24)."""
 
     entity_type: NonEmpty
     entity_id: NonEmpty
@@ -81,7 +81,7 @@ class Analysis(Document):
 
 
 class CollaborationRequest(Document):
-    """A call for help of one kind (S4-26)."""
+    """A request for help (S4-26)."""
 
     type: Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"]
     context: str
@@ -89,21 +89,21 @@ class CollaborationRequest(Document):
 
 
 class Decision(Document):
-    """What was decided about a topic."""
+    """A decision about a topic."""
 
     topic: NonEmpty
     decision: NonEmpty
 
 
 class Priority(Document):
-    """How urgent a task is."""
+    """The urgency of a task."""
 
     task: NonEmpty
     urgency: Literal["low", "normal", "high", "critical"]
 
 
 class Method(Document):
-    """Which approach leads to a goal."""
+    """The approach to a goal."""
 
     goal: NonEmpty
     approach: NonEmpty
@@ -120,7 +120,7 @@ PAYLOADS: dict[str, type[Document]] = {
 
 
 class AuthorInput(Document):
-    """An author by name and kind."""
+    """Name and kind of an author."""
 
     name: Name
     kind: Literal["human", "agent", "tool", "system", "injected"] = "agent"
@@ -137,13 +137,13 @@ class FileInput(Document):
 
 
 class PartInput(Document):
-    """A part; its fields depend on its type and are kept as they are."""
+    """A part; its fields depend on its type and are not checked."""
 
     type: NonEmpty
 
 
 class MessageInput(Document):
-    """One message from outside; author and text or parts are required."""
+    """One message; author is required, and text or parts."""
 
     author: AuthorInput
     kind: NonEmpty = "plain"
@@ -174,7 +174,7 @@ class MessageInput(Document):
     @model_validator(mode="after")
     def _has_content_and_payload(self) -> MessageInput:
         if self.kind == "root" or self.kind not in KINDS:
-            raise ValueError(f"kind {self.kind!a} is none of: {', '.join(KINDS[1:])}")
+            raise ValueError(f"kind {self.kind!a} is not one of: {', '.join(KINDS[1:])}")
         if self.text is None and self.parts is None:
             raise ValueError("text or parts is required")
         if self.kind in PAYLOADS and not isinstance((self.model_extra or {}).get(payload_key(self.kind)), dict):
@@ -183,38 +183,40 @@ class MessageInput(Document):
 
 
 def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
-    """Turn a document from outside into a message; `now` stands in for a missing time.
+    """Validate a document and return it as a message; `now` is used if it has no time.
 
     Raises:
-        Invalid: names the first field that is wrong.
+        Invalid: a field is wrong; the message names the first one.
     """
-    given = _validate(MessageInput, document, "message")
-    extra = dict(given.model_extra or {})
+    validated = _validate(MessageInput, document, "message")
+    extra = dict(validated.model_extra or {})
     for reserved in RESERVED:
         extra.pop(reserved, None)
-    payload = check_payload(given.kind, extra.pop(payload_key(given.kind))) if given.kind in PAYLOADS else None
-    parts = [Part("text", {"text": given.text})] if given.text is not None else []
-    parts += [Part(part.type, dict(part.model_extra or {})) for part in given.parts or []]
+    payload = (
+        check_payload(validated.kind, extra.pop(payload_key(validated.kind))) if validated.kind in PAYLOADS else None
+    )
+    parts = [Part("text", {"text": validated.text})] if validated.text is not None else []
+    parts += [Part(part.type, dict(part.model_extra or {})) for part in validated.parts or []]
     names = ("reply_to", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
     return Message(
         id=message_id,
-        author=Author(given.author.name, given.author.kind),
+        author=Author(validated.author.name, validated.author.kind),
         parts=tuple(parts),
-        kind=given.kind,
-        time=given.time or now,
-        to=tuple(dict.fromkeys(given.to)),
-        files=tuple(FileTouch(f.path, f.op, f.content_hash, f.from_) for f in given.files),
+        kind=validated.kind,
+        time=validated.time or now,
+        to=tuple(dict.fromkeys(validated.to)),
+        files=tuple(FileTouch(f.path, f.op, f.content_hash, f.from_) for f in validated.files),
         payload=payload,
         extra=extra,
-        **{name: getattr(given, name) for name in names},
+        **{name: getattr(validated, name) for name in names},
     )
 
 
 def check_payload(kind: str, document: Any) -> dict[str, Any]:
-    """Check the document of a typed kind and fill in its defaults; unknown fields stay (S4-23).
+    """Validate the document of a typed kind and fill in defaults; unknown fields are kept (S4-23).
 
     Raises:
-        Invalid: names the first field that is wrong.
+        Invalid: a field is wrong; the message names the first one.
     """
     return _validate(PAYLOADS[kind], document, kind).model_dump(exclude_none=True)
 
@@ -225,8 +227,8 @@ def _validate(model: type[Checked], document: Any, what: str) -> Checked:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        trouble = first["msg"].removeprefix("Value error, ")
+        problem = first["msg"].removeprefix("Value error, ")
         raise Invalid(
-            f"the {what} is not well-formed: {where + ': ' if where else ''}{trouble}",
+            f"the {what} is not valid: {where + ': ' if where else ''}{problem}",
             hint="see: scopes help append",
         ) from error

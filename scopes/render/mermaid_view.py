@@ -34,8 +34,8 @@ def as_mermaid(view: ConversationView) -> Diagram:
         if commit.oid in shown:
             head = head_of(commit)
             body = view.without_subject.get(commit.oid)
-            words = head.subject if body is None else summary_text(head, body)
-            label = words if is_root(commit) else f"{author(head.author, head.author_kind).text}: {words}"
+            summary = head.subject if body is None else summary_text(head, body)
+            label = summary if is_root(commit) else f"{author(head.author, head.author_kind).text}: {summary}"
             commits.append(Commit(commit.oid, commit.parents, label))
     branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
     title = view.id if view.title is None else f"{view.id}: {view.title}"

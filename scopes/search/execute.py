@@ -87,7 +87,7 @@ def can_rank(index: Index, plan: Plan, matching: int) -> bool:
 
     With alternatives (OR), one of the words may still be rare. `matching` is the number of rows that match.
     """
-    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.standing.messages
+    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages
 
 
 def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:

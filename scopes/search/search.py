@@ -119,9 +119,9 @@ def search(
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
     """Run a search on the index; if that turns out to be damaged, on a rebuilt one."""
-    for distrust in (False, True):
+    for rebuild in (False, True):
         try:
-            with open_index(directory, repository, describe, distrust=distrust) as index:
+            with open_index(directory, repository, describe, rebuild=rebuild) as index:
                 return run(index)
         except IndexDamaged as error:
             damage = error
@@ -159,7 +159,7 @@ def _suggest_any(repository: Repository, index: Index, request: _Request) -> Ite
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:
-    status = index.standing
+    status = index.status
     conversations, branches, messages = status.conversations, status.branches, status.messages
     if request.conversation is not None:
         conversations, (branches, messages) = 1, count_conversation(index, request.conversation)

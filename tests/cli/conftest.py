@@ -1,4 +1,4 @@
-"""What the tests of completion share: a store with names in it, and an options file of the sample table."""
+"""Fixtures of the command line tests: a store with names, completion rows of the sample table, a conversation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from scopes import clock
 from scopes.cli import completion
 from scopes.cli.generate import generate
+from tests.cli.conversation import Conversation
 from tests.cli.sample import TABLE
-from tests.cli.talking import Talk
 from tests.support.random_ids import hashed_counter
 
 SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whether to hint"}
@@ -18,7 +18,7 @@ SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whethe
 
 @pytest.fixture
 def store(tmp_path):
-    """Make what completion looks at of a store: ref files."""
+    """Create the files of a store that completion reads: refs."""
     path = tmp_path / "store.git"
     for branch in ("conv-001/main", "conv-001/analysis/security", "conv-002/main", "login-bug/main"):
         file = path / "refs" / "heads" / branch
@@ -29,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def sample_options(tmp_path, monkeypatch):
-    """Let completion read the options of the sample table instead of the product's."""
+    """Make completion read the rows of the sample table."""
     files = generate(TABLE, SETTINGS)
     path = tmp_path / os.path.basename(completion.OPTIONS_FILE)
     path.write_text(files["scopes/cli/" + path.name])
@@ -38,9 +38,9 @@ def sample_options(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def talk(tmp_path, monkeypatch):
-    """Begin a conversation with the branches main and fix, whose ids differ from the first letter on."""
+def conversation(tmp_path, monkeypatch):
+    """A conversation with the branches main and fix; ids differ in their first letter."""
     monkeypatch.setattr(clock, "random_bytes", hashed_counter())
-    made = Talk(tmp_path)
-    made.first = made.part()
+    made = Conversation(tmp_path)
+    made.first = made.fork()
     return made

@@ -1,4 +1,4 @@
-"""Running the whole command in a process of its own, with the sample table or the product's."""
+"""Run scopes in a new process, with the sample table or the product's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAM = "import sys; from scopes.cli.main import main; from scopes.loading imp
 
 
 def with_options(path):
-    """Return the program that completes from another options file than the product's."""
+    """Return a program that reads the completion rows from another file."""
     return f"import scopes.cli.completion; scopes.cli.completion.OPTIONS_FILE = {path!r}; {PROGRAM}"
 
 
@@ -23,7 +23,7 @@ def command_line(*words, table=SAMPLE, options=(), program=PROGRAM):
 
 
 def environment(**extra):
-    """Return this process's environment with our checkout importable."""
+    """Return the environment of this process, with this checkout on the Python path."""
     path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     return {**os.environ, "PYTHONPATH": path, **extra}
 
@@ -36,7 +36,7 @@ def scopes(*words, table=SAMPLE, options=(), program=PROGRAM, env=None, **keywor
 
 
 def imported(*words, table=PRODUCT):
-    """Return the names of all modules that a run imports, also when it ends the process itself."""
+    """Return the names of all modules that a run imports, even if it ends with `os._exit`."""
     done = scopes(*words, table=table, options=("-X", "importtime"))
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip() for line in lines}

@@ -1,12 +1,12 @@
-"""A small command table with verbs that do what the machinery must survive; the product's own verbs are not needed."""
+"""A small command table whose commands fail or misbehave in every way that the command line must handle."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import signal
 import sys
+import time
 from typing import Annotated, Literal
 
 import typer
@@ -88,7 +88,7 @@ def many(context: typer.Context) -> None:
 
 
 class FakeRepository:
-    """What the machinery knows of an open store: what was recorded, and a configuration (here an empty one)."""
+    """The parts of an open store that the command line uses: what was recorded, and an empty configuration."""
 
     def __init__(self, committed):
         self.committed = committed
@@ -103,7 +103,8 @@ def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument
     if committed is not None:
         context.obj._repository = FakeRepository(committed)
     print("ready", flush=True)
-    signal.pause()
+    while True:  # signal.pause() would wait for ever if the signal came just before the call
+        time.sleep(0.05)
 
 
 def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(help="Fail after it")] = None) -> int:
@@ -133,9 +134,9 @@ def read(context: typer.Context, path: Annotated[str, typer.Argument(metavar="FI
 
 
 def fill_error_stream(context: typer.Context) -> None:
-    """Fail while nobody can be told."""
+    """Fail while standard error cannot be written."""
     os.dup2(os.open("/dev/full", os.O_WRONLY), sys.stderr.fileno())
-    raise errors.NotFound("nobody hears this")
+    raise errors.NotFound("this cannot be printed")
 
 
 def _sample(name: str, summary: str, function: str | None = None) -> Command:
@@ -152,7 +153,7 @@ TABLE = Table(
         _sample("reply", "Record something and reply"),
         _sample("confirm", "Ask first"),
         _sample("read", "Count the bytes of a file"),
-        _sample("deaf", "Fail while nobody can be told", "fill_error_stream"),
+        _sample("deaf", "Fail while standard error cannot be written", "fill_error_stream"),
         *(PRODUCT.commands[(name,)] for name in ("completion", "help", "version")),
     ),
     groups=(Group(("conversations",), "Everything about conversations", short="conv"),),

@@ -1,4 +1,4 @@
-"""`scopes conv cat`, the whole command."""
+"""`scopes conv cat`: output and exit codes."""
 
 from __future__ import annotations
 

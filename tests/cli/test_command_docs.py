@@ -1,4 +1,4 @@
-"""A verb taken to pieces."""
+"""The documentation of a command, built from its function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splitting a command line into options, verb and rest."""
+"""Splitting a command line into options, command and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion: what may stand in the place of the last word."""
+"""The candidates of completion for the last word of a command line."""
 
 from __future__ import annotations
 

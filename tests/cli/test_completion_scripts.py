@@ -1,4 +1,4 @@
-"""The completion scripts in real shells, where these are installed."""
+"""The completion scripts, run in real shells if they are installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where completion finds its words."""
+"""The values that completion offers: choices, settings and names from the store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.sample import TABLE as SAMPLE
 
 @pytest.fixture
 def parsed(store):
-    """Stand behind no argument, in an environment that names the store."""
+    """A command line without arguments, in an environment that selects the store."""
     return ParsedWords({"SCOPES_STORE": store})
 
 

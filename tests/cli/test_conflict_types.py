@@ -1,105 +1,105 @@
-"""A tutorial: every type of conflict made, seen, resolved and finished from the command line alone."""
+"""Every conflict type, created, listed, resolved and merged through the command line only."""
 
 from __future__ import annotations
 
 import json
 
 
-def stopped(talk, kind, severity, *words):
+def stopped(conversation, kind, severity, *words):
     """Merge, expect one conflict of a type, and find it in the list again."""
-    stop = talk.merge(*words, code=3)
+    stop = conversation.merge(*words, code=3)
     (conflict,) = [each for each in stop["conflicts"] if each["status"] == "open"]
-    (listed,) = talk.listed()
+    (listed,) = conversation.list_conflicts()
     assert (conflict["type"], conflict["severity"]) == (kind, severity)
     assert listed == conflict | {name: listed[name] for name in listed.keys() - conflict.keys()}
-    assert (listed["conversation"], listed["status"], listed["number"]) == (talk.id, "open", 1)
+    assert (listed["conversation"], listed["status"], listed["number"]) == (conversation.id, "open", 1)
     return conflict
 
 
 def values(conflict):
-    """What the base, the target and the source say."""
+    """The values of the base, the target and the source."""
     return [side and side["value"] for side in (conflict["base"], conflict["target"], conflict["source"])]
 
 
 def people(conflict):
-    """Who says what the target and the source say."""
+    """The agents of the target and the source."""
     return [conflict[side]["agent"] for side in ("target", "source")]
 
 
-def finished(talk, conflict, *words):
+def finished(conversation, conflict, *words):
     """Resolve a conflict, continue the merge, and see that nothing is left."""
-    done = talk.resolve(conflict, *words)
+    done = conversation.resolve(conflict, *words)
     assert (done["conflict"]["status"], done["remaining"]) == ("resolved", 0)
-    assert talk.finish()["result"] == "fast-forward"
-    assert talk.listed("--all") == []
+    assert conversation.continue_merge()["result"] == "fast-forward"
+    assert conversation.list_conflicts("--all") == []
     return done["conflict"]["resolution"]
 
 
-def test_edit_edit_one_message_amended_in_two_ways(talk):
+def test_edit_edit_one_message_amended_in_two_ways(conversation):
     for branch, who, text in (("main", "alice", "port 8080"), ("fix", "bob", "port 443")):
-        talk.run("conv", "amend", talk.id, talk.first, text, "--branch", branch, "--as", who)
-    conflict = stopped(talk, "edit-edit", "medium")
+        conversation.run("conv", "amend", conversation.id, conversation.first, text, "--branch", branch, "--as", who)
+    conflict = stopped(conversation, "edit-edit", "medium")
     assert values(conflict) == ["How shall we do it?", "port 8080", "port 443"]
     assert people(conflict) == ["alice", "bob"]
-    assert finished(talk, conflict, "--take", "source")["rejected"] == ["port 8080"]
-    assert "port 443" in talk.run("conv", "export", talk.id)
+    assert finished(conversation, conflict, "--take", "source")["rejected"] == ["port 8080"]
+    assert "port 443" in conversation.run("conv", "export", conversation.id)
 
 
-def test_edit_edit_may_end_with_a_third_text(talk):
+def test_edit_edit_may_end_with_a_third_text(conversation):
     for branch, text in (("main", "port 8080"), ("fix", "port 443")):
-        talk.run("conv", "amend", talk.id, talk.first, text, "--branch", branch)
-    finished(talk, stopped(talk, "edit-edit", "medium"), "--value", "port 8443")
-    assert "port 8443" in talk.run("conv", "export", talk.id)
+        conversation.run("conv", "amend", conversation.id, conversation.first, text, "--branch", branch)
+    finished(conversation, stopped(conversation, "edit-edit", "medium"), "--value", "port 8443")
+    assert "port 8443" in conversation.run("conv", "export", conversation.id)
 
 
-def test_delete_edit_one_side_retracts_what_the_other_amends(talk):
-    talk.run("conv", "retract", talk.id, talk.first, "--branch", "main", "--as", "alice")
-    talk.run("conv", "amend", talk.id, talk.first, "better", "--branch", "fix", "--as", "bob")
-    conflict = stopped(talk, "delete-edit", "high")
+def test_delete_edit_one_side_retracts_what_the_other_amends(conversation):
+    conversation.run("conv", "retract", conversation.id, conversation.first, "--branch", "main", "--as", "alice")
+    conversation.run("conv", "amend", conversation.id, conversation.first, "better", "--branch", "fix", "--as", "bob")
+    conflict = stopped(conversation, "delete-edit", "high")
     assert values(conflict) == ["How shall we do it?", {"retracted": True}, "better"]
-    finished(talk, conflict, "--take", "target")
+    finished(conversation, conflict, "--take", "target")
 
 
-def test_delete_edit_one_side_retracts_what_the_other_answers_by_name(talk):
-    talk.run("conv", "retract", talk.id, talk.first, "--branch", "main", "--as", "alice")
-    talk.say("fix", "something else", author="bob")
-    talk.say("fix", "with SQLite", "--reply-to", talk.first, author="bob")
-    conflict = stopped(talk, "delete-edit", "high")
+def test_delete_edit_one_side_retracts_what_the_other_answers_by_name(conversation):
+    conversation.run("conv", "retract", conversation.id, conversation.first, "--branch", "main", "--as", "alice")
+    conversation.append("fix", "something else", author="bob")
+    conversation.append("fix", "with SQLite", "--reply-to", conversation.first, author="bob")
+    conflict = stopped(conversation, "delete-edit", "high")
     assert conflict["source"]["value"] == "with SQLite"
-    finished(talk, conflict, "--take", "source")
+    finished(conversation, conflict, "--take", "source")
 
 
-def test_delete_delete_both_sides_retract(talk):
+def test_delete_delete_both_sides_retract(conversation):
     for branch in ("main", "fix"):
-        talk.run("conv", "retract", talk.id, talk.first, "--branch", branch)
-    done = talk.merge()
+        conversation.run("conv", "retract", conversation.id, conversation.first, "--branch", branch)
+    done = conversation.merge()
     (conflict,) = done["conflicts"]
     assert (done["result"], conflict["type"], conflict["severity"]) == ("merged", "delete-delete", "low")
     assert conflict["resolution"]["strategy"] == "automatic"
 
 
-def test_delete_delete_is_a_conflict_with_the_manual_strategy(talk):
+def test_delete_delete_is_a_conflict_with_the_manual_strategy(conversation):
     for branch in ("main", "fix"):
-        talk.run("conv", "retract", talk.id, talk.first, "--branch", branch)
-    finished(talk, stopped(talk, "delete-delete", "low", "--strategy", "manual"), "--take", "target")
+        conversation.run("conv", "retract", conversation.id, conversation.first, "--branch", branch)
+    finished(conversation, stopped(conversation, "delete-delete", "low", "--strategy", "manual"), "--take", "target")
 
 
-def test_add_add_one_key_with_different_content(talk):
+def test_add_add_one_key_with_different_content(conversation):
     """An entity that both sides begin to describe; nothing of it was there before."""
     for branch, who, kind in (("main", "x", "human"), ("fix", "x", "agent")):
-        talk.say(branch, "hello", "--author-kind", kind, author=who)
-    conflict = stopped(talk, "add-add", "low")
+        conversation.append(branch, "hello", "--author-kind", kind, author=who)
+    conflict = stopped(conversation, "add-add", "low")
     assert conflict["key"] == "participants/x"
     assert values(conflict) == [None, {"kind": "human"}, {"kind": "agent"}]
-    finished(talk, conflict, "--take", "source")
+    finished(conversation, conflict, "--take", "source")
 
 
-def test_structural_a_reply_to_a_message_that_the_other_side_retracted(talk):
-    talk.run("conv", "retract", talk.id, talk.first, "--branch", "main", "--as", "alice")
-    talk.say("fix", "With SQLite.", "--kind", "answer", author="bob")
-    conflict = stopped(talk, "structural", "high")
+def test_structural_a_reply_to_a_message_that_the_other_side_retracted(conversation):
+    conversation.run("conv", "retract", conversation.id, conversation.first, "--branch", "main", "--as", "alice")
+    conversation.append("fix", "With SQLite.", "--kind", "answer", author="bob")
+    conflict = stopped(conversation, "structural", "high")
     assert conflict["source"]["value"] == "With SQLite."
-    finished(talk, conflict, "--take", "source")
+    finished(conversation, conflict, "--take", "source")
 
 
 def proposal(after, **more):
@@ -108,66 +108,70 @@ def proposal(after, **more):
     return {"entity_type": "service", "entity_id": "auth", "changes": [change], **more}
 
 
-def test_competing_proposals_one_field_with_two_values(talk):
-    talk.both_say("proposal", proposal(30, confidence=0.85), proposal(5, confidence=0.5))
-    conflict = stopped(talk, "competing-proposals", "high")
+def test_competing_proposals_one_field_with_two_values(conversation):
+    conversation.append_on_both("proposal", proposal(30, confidence=0.85), proposal(5, confidence=0.5))
+    conflict = stopped(conversation, "competing-proposals", "high")
     assert conflict["key"] == "proposals/service/auth/timeout"
     assert values(conflict) == [None, 30, 5]
     assert [conflict[side]["confidence"] for side in ("target", "source")] == [0.85, 0.5]
-    assert finished(talk, conflict, "--value", '{"seconds": 12}')["value"] == {"seconds": 12}
+    assert finished(conversation, conflict, "--value", '{"seconds": 12}')["value"] == {"seconds": 12}
 
 
-def test_contradictory_analysis_two_findings_on_one_aspect(talk):
+def test_contradictory_analysis_two_findings_on_one_aspect(conversation):
     ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
-    talk.both_say("analysis", ours, theirs)
-    conflict = stopped(talk, "contradictory-analysis", "high")
+    conversation.append_on_both("analysis", ours, theirs)
+    conflict = stopped(conversation, "contradictory-analysis", "high")
     assert (conflict["key"], values(conflict)) == ("analyses/login/security", [None, "safe", "leaky"])
-    finished(talk, conflict, "--take", "both", "--reason", "two threat models")
+    finished(conversation, conflict, "--take", "both", "--reason", "two threat models")
 
 
-def test_decision_disagreement_two_decisions_on_one_topic(talk):
-    talk.both_say("decision", *({"topic": "data base", "decision": word} for word in ("SQLite", "PostgreSQL")))
-    conflict = stopped(talk, "decision-disagreement", "high")
+def test_decision_disagreement_two_decisions_on_one_topic(conversation):
+    conversation.append_on_both(
+        "decision", *({"topic": "data base", "decision": word} for word in ("SQLite", "PostgreSQL"))
+    )
+    conflict = stopped(conversation, "decision-disagreement", "high")
     assert values(conflict) == [None, "SQLite", "PostgreSQL"]
-    ending = finished(talk, conflict, "--take", "source", "--reason", "two writers", "--as", "erin")
+    ending = finished(conversation, conflict, "--take", "source", "--reason", "two writers", "--as", "erin")
     assert ending == {
         "strategy": "manual", "choice": "source", "reason": "two writers", "actor": "erin", "rejected": ["SQLite"],
     }  # fmt: skip
-    rows = talk.run("conv", "decisions", talk.id, "--json")["decisions"]
+    rows = conversation.run("conv", "decisions", conversation.id, "--json")["decisions"]
     assert [row["decision"] for row in rows if row["stands"]] == ["PostgreSQL"]
 
 
-def test_decision_disagreement_may_end_with_a_third_decision(talk):
-    talk.both_say("decision", *({"topic": "db", "decision": word} for word in ("SQLite", "PostgreSQL")))
-    finished(talk, stopped(talk, "decision-disagreement", "high"), "--value", "files", "--as", "erin")
-    rows = talk.run("conv", "decisions", talk.id, "--json")["decisions"]
+def test_decision_disagreement_may_end_with_a_third_decision(conversation):
+    conversation.append_on_both("decision", *({"topic": "db", "decision": word} for word in ("SQLite", "PostgreSQL")))
+    finished(conversation, stopped(conversation, "decision-disagreement", "high"), "--value", "files", "--as", "erin")
+    rows = conversation.run("conv", "decisions", conversation.id, "--json")["decisions"]
     assert [(row["decision"], row["message"]["author"]) for row in rows if row["stands"]] == [("files", "erin")]
 
 
-def test_methodology_dispute_two_approaches_to_one_goal(talk):
-    talk.both_say("method", *({"goal": "fast tests", "approach": word} for word in ("mock less", "run less")))
-    conflict = stopped(talk, "methodology-dispute", "high")
+def test_methodology_dispute_two_approaches_to_one_goal(conversation):
+    conversation.append_on_both(
+        "method", *({"goal": "fast tests", "approach": word} for word in ("mock less", "run less"))
+    )
+    conflict = stopped(conversation, "methodology-dispute", "high")
     assert values(conflict) == [None, "mock less", "run less"]
-    finished(talk, conflict, "--take", "base")
+    finished(conversation, conflict, "--take", "base")
 
 
-def test_priority_disagreement_two_urgencies_of_one_task(talk):
-    talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
-    conflict = stopped(talk, "priority-disagreement", "medium")
+def test_priority_disagreement_two_urgencies_of_one_task(conversation):
+    conversation.append_on_both("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
+    conflict = stopped(conversation, "priority-disagreement", "medium")
     assert values(conflict) == [None, "low", "critical"]
-    finished(talk, conflict, "--value", "high")
+    finished(conversation, conflict, "--value", "high")
 
 
-def test_priority_disagreement_takes_the_higher_one_with_auto_priority(talk):
-    talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
-    done = talk.merge("--auto-priority")
+def test_priority_disagreement_takes_the_higher_one_with_auto_priority(conversation):
+    conversation.append_on_both("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
+    done = conversation.merge("--auto-priority")
     assert (done["result"], done["conflicts"][0]["automatic_resolution"]) == ("merged", "source")
 
 
-def test_resource_contention_is_listed_and_stops_nothing(talk):
+def test_resource_contention_is_listed_and_stops_nothing(conversation):
     for branch in ("main", "fix"):
-        talk.say(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
-    done = talk.merge()
+        conversation.append(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
+    done = conversation.merge()
     (conflict,) = done["conflicts"]
     assert (done["result"], conflict["type"], conflict["automatic_resolution"]) == (
         "merged",
@@ -176,29 +180,29 @@ def test_resource_contention_is_listed_and_stops_nothing(talk):
     )
 
 
-def test_resource_contention_stops_the_merge_with_strict(talk):
+def test_resource_contention_stops_the_merge_with_strict(conversation):
     for branch in ("main", "fix"):
-        talk.say(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
-    conflict = stopped(talk, "resource-contention", "low", "--strict")
+        conversation.append(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
+    conflict = stopped(conversation, "resource-contention", "low", "--strict")
     assert conflict["key"] == "files/src/app.py"
-    finished(talk, conflict, "--take", "both")
+    finished(conversation, conflict, "--take", "both")
 
 
-def test_unknown_is_a_git_conflict_that_no_detector_reports(talk):
+def test_unknown_is_a_git_conflict_that_no_detector_reports(conversation):
     """Who x is was left open by both sides; then each decides it in its own way."""
     for branch, kind in (("main", "human"), ("fix", "agent")):
-        talk.say(branch, "hello", "--author-kind", kind, author="x")
-    finished(talk, stopped(talk, "add-add", "low"), "--take", "both")
-    talk.run("conv", "merge", talk.id, "--source", "main", "--target", "fix")
+        conversation.append(branch, "hello", "--author-kind", kind, author="x")
+    finished(conversation, stopped(conversation, "add-add", "low"), "--take", "both")
+    conversation.run("conv", "merge", conversation.id, "--source", "main", "--target", "fix")
     for branch, kind in (("main", "human"), ("fix", "agent")):
-        talk.say(branch, "that is me", "--author-kind", kind, author="x")
-    conflict = stopped(talk, "unknown", "medium")
+        conversation.append(branch, "that is me", "--author-kind", kind, author="x")
+    conflict = stopped(conversation, "unknown", "medium")
     assert values(conflict) == [{"both": [{"kind": "agent"}, {"kind": "human"}]}, {"kind": "human"}, {"kind": "agent"}]
-    finished(talk, conflict, "--take", "source")
+    finished(conversation, conflict, "--take", "source")
 
 
-def test_json_lines_conflict_like_options(talk):
+def test_json_lines_conflict_like_options(conversation):
     for branch, word in (("main", "SQLite"), ("fix", "files")):
         line = {"author": branch, "kind": "decision", "text": word, "decision": {"topic": "db", "decision": word}}
-        talk.run("conv", "append", f"{talk.id}/{branch}", "--jsonl", "-", given=json.dumps(line))
-    assert values(stopped(talk, "decision-disagreement", "high")) == [None, "SQLite", "files"]
+        conversation.run("conv", "append", f"{conversation.id}/{branch}", "--jsonl", "-", given=json.dumps(line))
+    assert values(stopped(conversation, "decision-disagreement", "high")) == [None, "SQLite", "files"]

@@ -1,4 +1,4 @@
-"""`scopes conflicts`, the whole commands: under every name, with every way to decide, and what goes wrong."""
+"""`scopes conflicts`: every name of the group, every kind of resolution, and errors."""
 
 from __future__ import annotations
 
@@ -11,90 +11,90 @@ from tests.cli.running import environment
 
 
 @pytest.fixture
-def waiting(talk):
-    """The conversation with a merge that waits for two resolutions."""
-    talk.both_say("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+def stopped(conversation):
+    """A conversation with a merge that stopped on two conflicts."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
     ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
-    talk.both_say("analysis", ours | {"confidence": 0.85}, theirs)
-    talk.merge(code=3)
-    talk.analysis, talk.decision = talk.listed()
-    return talk
+    conversation.append_on_both("analysis", ours | {"confidence": 0.85}, theirs)
+    conversation.merge(code=3)
+    conversation.analysis, conversation.decision = conversation.list_conflicts()
+    return conversation
 
 
 @pytest.mark.parametrize(
     "group", [("ai", "conflicts"), ("conflicts",), ("conv", "conflicts"), ("ai", "conversations", "conflicts")]
 )
-def test_every_name_of_the_group_works(waiting, group):
-    assert len(waiting.run(*group, "list", "--json")["conflicts"]) == 2
+def test_every_name_of_the_group_works(stopped, group):
+    assert len(stopped.run(*group, "list", "--json")["conflicts"]) == 2
 
 
-def test_a_row_in_a_pipe_has_every_column(waiting):
-    rows = [row.split("\t") for row in waiting.run("conflicts", "list").splitlines()]
+def test_a_row_in_a_pipe_has_every_column(stopped):
+    rows = [row.split("\t") for row in stopped.run("conflicts", "list").splitlines()]
     assert [row[1] for row in rows] == ["1", "2"]
     assert rows[0][:1] + rows[0][2:8] == [
-        waiting.id, waiting.analysis["id"], "contradictory-analysis", "high", "analyses/login/security", "alice, bob", "open",
+        stopped.id, stopped.analysis["id"], "contradictory-analysis", "high", "analyses/login/security", "alice, bob", "open",
     ]  # fmt: skip
     assert (
-        waiting.run("conflicts", "list", "--format", "{number}:{about}")
+        stopped.run("conflicts", "list", "--format", "{number}:{about}")
         == "1:analyses/login/security\n2:decisions/db\n"
     )
 
 
-def test_a_message_on_the_branch_makes_it_a_debate_and_resolves_nothing(waiting):
+def test_a_message_on_the_branch_makes_it_a_debate_and_resolves_nothing(stopped):
     """S4-56."""
-    waiting.say(waiting.decision["branch"], "I would take files", author="bob")
-    assert [each["status"] for each in waiting.listed()] == ["debate", "debate"]
-    assert len(waiting.listed("--status", "debate")) == 2
-    assert waiting.listed("--status", "open") == []
-    (said,) = waiting.run("conflicts", "show", waiting.id, "2", "--json")["talk"]
+    stopped.append(stopped.decision["branch"], "I would take files", author="bob")
+    assert [each["status"] for each in stopped.list_conflicts()] == ["debate", "debate"]
+    assert len(stopped.list_conflicts("--status", "debate")) == 2
+    assert stopped.list_conflicts("--status", "open") == []
+    (said,) = stopped.run("conflicts", "show", stopped.id, "2", "--json")["talk"]
     assert (said["author"], said["subject"]) == ("bob", "I would take files")
 
 
-def test_a_resolved_conflict_is_only_listed_when_asked_for(waiting):
-    waiting.resolve(waiting.decision, "--take", "source")
-    assert [each["number"] for each in waiting.listed()] == [1]
-    assert [each["status"] for each in waiting.listed("--all")] == ["open", "resolved"]
-    assert [each["id"] for each in waiting.listed("--status", "resolved")] == [waiting.decision["id"]]
+def test_a_resolved_conflict_is_only_listed_when_asked_for(stopped):
+    stopped.resolve(stopped.decision, "--take", "source")
+    assert [each["number"] for each in stopped.list_conflicts()] == [1]
+    assert [each["status"] for each in stopped.list_conflicts("--all")] == ["open", "resolved"]
+    assert [each["id"] for each in stopped.list_conflicts("--status", "resolved")] == [stopped.decision["id"]]
 
 
-def test_a_conflict_is_shown_with_its_messages(waiting):
-    shown = waiting.run("conflicts", "show", waiting.id, waiting.analysis["id"][:5], "--json")
+def test_a_conflict_is_shown_with_its_messages(stopped):
+    shown = stopped.run("conflicts", "show", stopped.id, stopped.analysis["id"][:5], "--json")
     assert (shown["kind"], shown["source_branch"], shown["target_branch"]) == ("conflict", "fix", "main")
     assert (shown["target"]["text"], shown["target"]["confidence"]) == ("my analysis", 0.85)
-    text = waiting.run("conflicts", "show", waiting.id, "1")
+    text = stopped.run("conflicts", "show", stopped.id, "1")
     assert "— alice, Very High (0.85), message " in text
 
 
-def test_an_escalated_conflict_names_its_assignee(waiting):
-    done = waiting.run("conflicts", "escalate", waiting.id, "1", "--to", "carol", "--reason", "the budget", "--json")
+def test_an_escalated_conflict_names_its_assignee(stopped):
+    done = stopped.run("conflicts", "escalate", stopped.id, "1", "--to", "carol", "--reason", "the budget", "--json")
     assert (done["kind"], done["conflict"]["status"], done["remaining"]) == ("escalation", "escalated", 2)
-    assert [each["id"] for each in waiting.listed("--status", "escalated")] == [waiting.analysis["id"]]
-    assert waiting.texts(waiting.analysis["branch"])[-1] == "Escalated analyses/login/security to carol: the budget"
-    assert waiting.resolve(waiting.analysis, "--take", "both")["remaining"] == 1
+    assert [each["id"] for each in stopped.list_conflicts("--status", "escalated")] == [stopped.analysis["id"]]
+    assert stopped.texts(stopped.analysis["branch"])[-1] == "Escalated analyses/login/security to carol: the budget"
+    assert stopped.resolve(stopped.analysis, "--take", "both")["remaining"] == 1
 
 
-def test_an_intervention_is_a_human_decision_with_a_reason(waiting):
-    words = ("conflicts", "intervene", waiting.id, "2", "--take", "target")
-    assert waiting.refused(*words, code=2)["message"] == "an intervention needs a reason"
-    done = waiting.run(*words, "--reason", "the audit is next week", "--json")
+def test_an_intervention_is_a_human_decision_with_a_reason(stopped):
+    words = ("conflicts", "intervene", stopped.id, "2", "--take", "target")
+    assert stopped.run_refused(*words, code=2)["message"] == "an intervention needs a reason"
+    done = stopped.run(*words, "--reason", "the audit is next week", "--json")
     assert done["conflict"]["resolution"] == {
         "strategy": "intervention", "choice": "target", "reason": "the audit is next week", "actor": "user", "rejected": ["files"],
     }  # fmt: skip
-    (message,) = [waiting.run("conv", "log", f"{waiting.id}/{waiting.decision['branch']}", "-n", "1", "--json")]
+    (message,) = [stopped.run("conv", "log", f"{stopped.id}/{stopped.decision['branch']}", "-n", "1", "--json")]
     assert (message["author_kind"], message["id"]) == ("human", done["message"])
 
 
-def test_an_agent_resolves_under_its_own_name(waiting):
-    done = waiting.resolve(waiting.decision, "--take", "source", "--as", "judge")
+def test_an_agent_resolves_under_its_own_name(stopped):
+    done = stopped.resolve(stopped.decision, "--take", "source", "--as", "judge")
     assert done["conflict"]["resolution"]["actor"] == "judge"
-    log = waiting.run("conv", "log", f"{waiting.id}/{waiting.decision['branch']}", "-n", "1", "--json")
+    log = stopped.run("conv", "log", f"{stopped.id}/{stopped.decision['branch']}", "-n", "1", "--json")
     assert (log["author"], log["author_kind"]) == ("judge", "agent")
 
 
-def test_undo_reverts_a_resolution(waiting):
-    waiting.resolve(waiting.decision, "--take", "source")
-    waiting.run("undo")
-    assert len(waiting.listed()) == 2
+def test_undo_reverts_a_resolution(stopped):
+    stopped.resolve(stopped.decision, "--take", "source")
+    stopped.run("undo")
+    assert len(stopped.list_conflicts()) == 2
 
 
 REFUSED = {
@@ -109,102 +109,102 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_an_invalid_resolution_changes_nothing(waiting, case):
+def test_an_invalid_resolution_changes_nothing(stopped, case):
     words, code = REFUSED[case]
-    waiting.refused("conflicts", "resolve", waiting.id, "2", *words, code=code)
-    assert len(waiting.listed()) == 2
+    stopped.run_refused("conflicts", "resolve", stopped.id, "2", *words, code=code)
+    assert len(stopped.list_conflicts()) == 2
 
 
-def test_a_resolved_conflict_is_not_resolved_again(waiting):
-    waiting.resolve(waiting.decision, "--take", "source")
-    for words in (("resolve", waiting.id, "2", "--take", "target"), ("escalate", waiting.id, "2", "--to", "x")):
-        error = waiting.refused("conflicts", *words, code=1)
+def test_a_resolved_conflict_is_not_resolved_again(stopped):
+    stopped.resolve(stopped.decision, "--take", "source")
+    for words in (("resolve", stopped.id, "2", "--take", "target"), ("escalate", stopped.id, "2", "--to", "x")):
+        error = stopped.run_refused("conflicts", *words, code=1)
         assert "is resolved already" in error["message"]
         assert "scopes undo" in error["hint"]
 
 
-def test_unknown_and_ambiguous_names_have_their_exit_codes(waiting):
-    assert waiting.refused("conflicts", "show", waiting.id, "zzz", code=4)["hint"]
-    assert waiting.refused("conflicts", "show", waiting.id, "3", code=4)["hint"]
-    assert waiting.refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"
-    assert "debate" in waiting.refused("conflicts", "list", "--status", "closed", code=2)["hint"]
+def test_unknown_and_ambiguous_names_have_their_exit_codes(stopped):
+    assert stopped.run_refused("conflicts", "show", stopped.id, "zzz", code=4)["hint"]
+    assert stopped.run_refused("conflicts", "show", stopped.id, "3", code=4)["hint"]
+    assert stopped.run_refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"
+    assert "debate" in stopped.run_refused("conflicts", "list", "--status", "closed", code=2)["hint"]
 
 
-def test_the_same_conflict_on_two_branches_is_named_by_its_number(waiting):
-    waiting.run("conv", "branch", waiting.id, "other", "--from", "main", "--no-switch")
-    waiting.run("conv", "merge", waiting.id, "--source", "fix", "--target", "other", "--json", code=3)
-    rows = waiting.run("conflicts", "list", waiting.id, "--json")["conflicts"]
+def test_the_same_conflict_on_two_branches_is_named_by_its_number(stopped):
+    stopped.run("conv", "branch", stopped.id, "other", "--from", "main", "--no-switch")
+    stopped.run("conv", "merge", stopped.id, "--source", "fix", "--target", "other", "--json", code=3)
+    rows = stopped.run("conflicts", "list", stopped.id, "--json")["conflicts"]
     assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
-    hint = waiting.refused("conflicts", "show", waiting.id, waiting.decision["id"], code=5)["hint"]
+    hint = stopped.run_refused("conflicts", "show", stopped.id, stopped.decision["id"], code=5)["hint"]
     assert hint.startswith("name one by its number: ")
-    last = waiting.run("conflicts", "show", waiting.id, str(len(rows)), "--json")
+    last = stopped.run("conflicts", "show", stopped.id, str(len(rows)), "--json")
     assert last["branch"] == "conflict-resolution/fix-into-other"
 
 
-def test_a_value_of_the_wrong_type_is_refused(talk):
-    talk.both_say("priority", *({"task": "login", "urgency": word} for word in ("low", "high")))
-    talk.merge(code=3)
-    error = talk.refused("conflicts", "resolve", talk.id, "1", "--value", "soon", code=2)
-    assert (error["message"], error["hint"]) == ("'soon' is no urgency", "one of: low, normal, high, critical")
+def test_a_value_of_the_wrong_type_is_refused(conversation):
+    conversation.append_on_both("priority", *({"task": "login", "urgency": word} for word in ("low", "high")))
+    conversation.merge(code=3)
+    error = conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--value", "soon", code=2)
+    assert (error["message"], error["hint"]) == ("'soon' is not an urgency", "one of: low, normal, high, critical")
 
 
 @pytest.mark.parametrize("text", ["NaN", "[" * 300 + "]" * 300, "1" * 5000])
-def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(talk, text):
+def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(conversation, text):
     change = {"field_path": "f", "operation": "update"}
     sides = ({"entity_type": "e", "entity_id": "x", "changes": [change | {"after": after}]} for after in (1, 2))
-    talk.both_say("proposal", *sides)
-    talk.merge(code=3)
-    done = talk.within("conflicts", "resolve", talk.id, "1", "--value", text, "--json")
+    conversation.append_on_both("proposal", *sides)
+    conversation.merge(code=3)
+    done = conversation.run_main("conflicts", "resolve", conversation.id, "1", "--value", text, "--json")
     assert done.returncode in {0, 2}
     assert "bug" not in done.stderr
-    assert talk.run("verify", "--json")["sound"]
+    assert conversation.run("verify", "--json")["sound"]
 
 
 def editor(path, script):
-    """Write an editor that does what a script says with the file `$1`."""
+    """Write an editor program that runs a script with the file as `$1`."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 
 
-def edited(talk, name, program):
+def edited(conversation, name, program):
     """Resolve the second conflict with an editor, in a process of its own."""
-    words = ("conflicts", "resolve", talk.id, "2", "--edit")
-    return talk.process(*words, env={name: program})
+    words = ("conflicts", "resolve", conversation.id, "2", "--edit")
+    return conversation.run_process(*words, env={name: program})
 
 
 @pytest.mark.parametrize("name", ["GIT_EDITOR", "VISUAL", "EDITOR"])
-def test_a_resolution_is_written_in_the_users_editor(waiting, tmp_path, name):
+def test_a_resolution_is_written_in_the_users_editor(stopped, tmp_path, name):
     script = 'cp "$1" "$0.seen"; { printf "# a heading\\nPostgreSQL\\n"; cat "$1"; } > "$0.new"; cat "$0.new" > "$1"'
     program = editor(tmp_path / "ed", script)
-    done = edited(waiting, name, program)
+    done = edited(stopped, name, program)
     assert done.returncode == 0, done.stderr
-    (resolved,) = waiting.listed("--status", "resolved")
+    (resolved,) = stopped.list_conflicts("--status", "resolved")
     assert resolved["resolution"]["value"] == "# a heading\nPostgreSQL"
     seen = (tmp_path / "ed.seen").read_text()
     assert "# Target: main (alice)\n# SQLite\n#\n# Source: fix (bob)\n# files\n" in seen
 
 
 @pytest.mark.parametrize(("script", "trouble"), [("true", "the text is empty"), ("exit 3", "exited with code 3")])
-def test_an_editor_that_writes_nothing_or_fails_changes_nothing(waiting, tmp_path, script, trouble):
-    done = edited(waiting, "EDITOR", editor(tmp_path / "ed", script))
+def test_an_editor_that_writes_nothing_or_fails_changes_nothing(stopped, tmp_path, script, trouble):
+    done = edited(stopped, "EDITOR", editor(tmp_path / "ed", script))
     assert done.returncode == 1
     assert trouble in done.stderr
-    assert len(waiting.listed()) == 2
+    assert len(stopped.list_conflicts()) == 2
 
 
-def test_an_editor_command_with_arguments_is_run_by_the_shell(waiting, tmp_path):
+def test_an_editor_command_with_arguments_is_run_by_the_shell(stopped, tmp_path):
     program = editor(tmp_path / "ed", 'printf "%s" "$1" > "$2"')
-    assert edited(waiting, "EDITOR", f"{program} 'two words'").returncode == 0
-    assert waiting.listed("--status", "resolved")[0]["resolution"]["value"] == "two words"
+    assert edited(stopped, "EDITOR", f"{program} 'two words'").returncode == 0
+    assert stopped.list_conflicts("--status", "resolved")[0]["resolution"]["value"] == "two words"
 
 
-def test_the_settings_of_a_store_cannot_name_an_editor(waiting, tmp_path):
-    """A store may come from somebody else: what its settings name is never run."""
+def test_the_settings_of_a_store_cannot_name_an_editor(stopped, tmp_path):
+    """A store may come from someone else, so programs named in its settings are never run."""
     program = editor(tmp_path / "ed", f"touch {tmp_path}/ran")
-    with open(os.path.join(waiting.store, "config"), "a", encoding="utf-8") as file:
+    with open(os.path.join(stopped.store, "config"), "a", encoding="utf-8") as file:
         file.write(f"[core]\n\teditor = {program}\n[scopes]\n\teditor = {program}\n")
     environ = {name: value for name, value in environment().items() if name not in {"EDITOR", "VISUAL", "GIT_EDITOR"}}
-    done = waiting.process("conflicts", "resolve", waiting.id, "2", "--edit", env=environ | {"EDITOR": ""})
+    done = stopped.run_process("conflicts", "resolve", stopped.id, "2", "--edit", env=environ | {"EDITOR": ""})
     assert (done.returncode, (tmp_path / "ran").exists()) == (1, False)
     assert "no editor is set" in done.stderr

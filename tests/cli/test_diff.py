@@ -1,4 +1,4 @@
-"""`scopes conv diff` and `scopes conv blame`, the whole commands."""
+"""`scopes conv diff` and `scopes conv blame`: output and exit codes."""
 
 from __future__ import annotations
 

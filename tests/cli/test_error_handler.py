@@ -1,4 +1,4 @@
-"""The last resort: every way a command can stop has its line, its exit code and no traceback."""
+"""Every way in which a command can fail has an error line, an exit code and no traceback."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_closed_pipe_ends_the_command_silently():
 
 
 def test_a_result_that_cannot_be_written_prints_what_was_recorded():
-    """Promise 2: nobody should record a message twice because its reply was lost."""
+    """Promise 2: users must not append a message twice because its result could not be printed."""
     with open("/dev/full", "w") as full:
         done = scopes("conv", "reply", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 8

@@ -1,4 +1,4 @@
-"""`scopes gc`, the whole command: what was let go is in no cache any more."""
+"""`scopes gc`: expired text is in no cache any more."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def cache(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def told(talk, cache):
-    """A conversation with a secret, of which every cache has heard."""
-    talk.secret = talk.run("conv", "new", "--json")["id"]
-    talk.run("conv", "append", talk.secret, "--as", "carol", f"the password is {SECRET}", "--json")
-    talk.run("conv", "search", SECRET, "--json")
-    talk.run("conv", "list", "--json")
-    talk.within("conv", "context", talk.secret, "--max-tokens", "100")
-    return talk
+def cached(conversation, cache):
+    """A conversation with a secret that every cache contains."""
+    conversation.secret = conversation.run("conv", "new", "--json")["id"]
+    conversation.run("conv", "append", conversation.secret, "--as", "carol", f"the password is {SECRET}", "--json")
+    conversation.run("conv", "search", SECRET, "--json")
+    conversation.run("conv", "list", "--json")
+    conversation.run_main("conv", "context", conversation.secret, "--max-tokens", "100")
+    return conversation
 
 
 def files(cache):
@@ -41,23 +41,23 @@ def holds_secret(cache):
     return [name for name, data in files(cache).items() if SECRET.encode() in data or name.endswith(".z")]
 
 
-def test_expired_text_is_in_no_cache(told, cache):
+def test_expired_text_is_in_no_cache(cached, cache):
     assert "index.sqlite" in {name.removesuffix("-wal") for name in holds_secret(cache)}
     assert any(name.endswith(".z") for name in files(cache))
-    told.run("conv", "delete", told.secret, "--yes", "--json")
-    told.run("gc", "--expire", "now", "--yes", "--json")
+    cached.run("conv", "delete", cached.secret, "--yes", "--json")
+    cached.run("gc", "--expire", "now", "--yes", "--json")
     assert holds_secret(cache) == []
-    told.run("conv", "search", "password", "--json", code=1)
-    told.run("conv", "list", "--json")
+    cached.run("conv", "search", "password", "--json", code=1)
+    cached.run("conv", "list", "--json")
     assert holds_secret(cache) == []
 
 
-def test_without_expire_the_caches_are_kept(told, cache):
+def test_without_expire_the_caches_are_kept(cached, cache):
     before = files(cache).keys()
-    told.run("gc", "--json")
+    cached.run("gc", "--json")
     assert files(cache).keys() == before
 
 
-def test_no_cache_directory_is_created(talk, cache):
-    talk.run("gc", "--expire", "now", "--yes", "--json")
+def test_no_cache_directory_is_created(conversation, cache):
+    conversation.run("gc", "--expire", "now", "--yes", "--json")
     assert not cache.exists()

@@ -1,4 +1,4 @@
-"""What is derived from the table, and that the committed files are what it gives."""
+"""The files generated from the command table, and that the committed files are up to date."""
 
 from __future__ import annotations
 

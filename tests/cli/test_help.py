@@ -1,4 +1,4 @@
-"""Help texts: the table's for root and groups, the function's own words for a verb."""
+"""Help texts of the program, of groups and of commands."""
 
 from __future__ import annotations
 

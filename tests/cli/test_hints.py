@@ -21,8 +21,13 @@ GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the co
 
 
 def strings(path):
-    """Yield the string literals of a module, docstrings included; placeholders of f-strings are `{}`."""
+    """Yield the string literals of a module; placeholders of f-strings are `{}`.
+
+    Of docstrings only the parts in backticks count, because "Invalid: scopes has no such setting" is prose.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            node.value.value = " ".join(re.findall(r"`[^`]*`", node.value.value))
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(v.value) if isinstance(v, ast.Constant) else PLACEHOLDER for v in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

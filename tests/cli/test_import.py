@@ -1,4 +1,4 @@
-"""`scopes conv import`, the whole command."""
+"""`scopes conv import`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORD = '{"messages": [{"role": "user", "content": "How much is tea?"}, {"role"
 
 
 @pytest.fixture
-def place(tmp_path):
+def folder(tmp_path):
     """A home whose histories hold a transcript and a link to one elsewhere."""
     projects = tmp_path / ".claude" / "projects"
     projects.mkdir(parents=True)
@@ -24,70 +24,70 @@ def place(tmp_path):
     return tmp_path
 
 
-def warnings(place, *words):
+def warnings(folder, *words):
     """Import and return the warnings of the answer."""
-    home = {"HOME": str(place), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
-    line = ("--store", str(place / "store.git"), "conv", "import", *words, "--json")
+    home = {"HOME": str(folder), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    line = ("--store", str(folder / "store.git"), "conv", "import", *words, "--json")
     return json.loads(scopes(*line, table=PRODUCT, env=home).stdout)["warnings"]
 
 
-def test_a_link_out_of_a_folder_is_a_note(place):
+def test_a_link_out_of_a_folder_is_a_note(folder):
     """Architecture: what was left out is part of the result."""
-    (found,) = warnings(place, str(place / ".claude"))
-    assert found == f"{place}/.claude/projects/link.jsonl points out of the folder and was not followed"
+    (found,) = warnings(folder, str(folder / ".claude"))
+    assert found == f"{folder}/.claude/projects/link.jsonl points out of the folder and was not followed"
 
 
-def test_a_link_out_of_a_standard_folder_is_a_note(place):
-    (found,) = warnings(place, "--dry-run")
+def test_a_link_out_of_a_standard_folder_is_a_note(folder):
+    (found,) = warnings(folder, "--dry-run")
     assert "link.jsonl points out of" in found
 
 
-def run(place, *words):
+def run(folder, *words):
     """Import in a home of its own; returns the finished process."""
-    home = {"HOME": str(place), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
-    return scopes("--store", str(place / "store.git"), "conv", "import", *words, table=PRODUCT, env=home)
+    home = {"HOME": str(folder), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    return scopes("--store", str(folder / "store.git"), "conv", "import", *words, table=PRODUCT, env=home)
 
 
-def test_a_dry_run_makes_no_store(place):
-    done = run(place, "--dry-run", str(place / "elsewhere.jsonl"))
-    assert (done.returncode, done.stdout.split()[0], (place / "store.git").exists()) == (0, "conv-001", False)
+def test_a_dry_run_makes_no_store(folder):
+    done = run(folder, "--dry-run", str(folder / "elsewhere.jsonl"))
+    assert (done.returncode, done.stdout.split()[0], (folder / "store.git").exists()) == (0, "conv-001", False)
 
 
 @pytest.mark.parametrize("words", [["--strict"], []])
-def test_a_refused_import_creates_no_store(place, words):
+def test_a_refused_import_creates_no_store(folder, words):
     name = "broken.jsonl" if words else "alien.jsonl"
-    (place / name).write_text(RECORD + "{broken\n" if words else "no transcript\n")
-    done = run(place, *words, str(place / name))
-    assert (done.returncode, (place / "store.git").exists()) == (7, False)
+    (folder / name).write_text(RECORD + "{broken\n" if words else "no transcript\n")
+    done = run(folder, *words, str(folder / name))
+    assert (done.returncode, (folder / "store.git").exists()) == (7, False)
 
 
-def test_a_dry_run_works_on_a_store_that_cannot_be_written(place):
-    assert run(place, str(place / "elsewhere.jsonl")).returncode == 0
-    store = place / "store.git"
+def test_a_dry_run_works_on_a_store_that_cannot_be_written(folder):
+    assert run(folder, str(folder / "elsewhere.jsonl")).returncode == 0
+    store = folder / "store.git"
     folders = [store, *(path for path in store.rglob("*") if path.is_dir())]
-    for folder in folders:
-        folder.chmod(0o500)
+    for directory in folders:
+        directory.chmod(0o500)
     try:
-        done = run(place, "--dry-run", str(place / ".claude"))
+        done = run(folder, "--dry-run", str(folder / ".claude"))
         assert (done.returncode, done.stdout.split()[0], done.stderr.count("error")) == (0, "conv-002", 0)
     finally:
-        for folder in folders:
-            folder.chmod(0o700)
+        for directory in folders:
+            directory.chmod(0o700)
 
 
 @pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"]])
-def test_the_sample_cannot_be_combined_with_other_options(place, words):
-    done = run(place, "--sample", *words)
-    assert (done.returncode, (place / "store.git").exists()) == (2, False)
+def test_the_sample_cannot_be_combined_with_other_options(folder, words):
+    done = run(folder, "--sample", *words)
+    assert (done.returncode, (folder / "store.git").exists()) == (2, False)
 
 
-def test_given_files_that_are_not_transcripts_exit_with_7(place):
-    """Also several of them; beside others they are a warning."""
+def test_given_files_that_are_not_transcripts_exit_with_7(folder):
+    """Also several of them; together with transcripts they are a warning."""
     for name in ("x.jsonl", "y.jsonl"):
-        (place / name).write_text("no transcript\n")
-    done = run(place, str(place / "x.jsonl"), str(place / "y.jsonl"))
+        (folder / name).write_text("no transcript\n")
+    done = run(folder, str(folder / "x.jsonl"), str(folder / "y.jsonl"))
     assert (done.returncode, "unknown format" in done.stderr) == (7, True)
-    done = run(place, str(place / "x.jsonl"), str(place / "elsewhere.jsonl"))
+    done = run(folder, str(folder / "x.jsonl"), str(folder / "elsewhere.jsonl"))
     assert (done.returncode, "x.jsonl: unknown format" in done.stderr) == (0, True)
 
 

@@ -1,4 +1,4 @@
-"""Opening what a command reads."""
+"""Opening the input of a command: files, standard input, and what is refused."""
 
 from __future__ import annotations
 

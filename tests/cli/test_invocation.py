@@ -1,4 +1,4 @@
-"""What a command gets: settings of the run, directories, the store that is meant, questions."""
+"""Invocation: global options, directories, the selected store, confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way in: what is answered without a parser, what is refused before one, and what is imported for it."""
+"""The entry point: what is printed or refused without a parser, and which modules are imported."""
 
 from __future__ import annotations
 
@@ -164,4 +164,5 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.cli.command_line",
         "scopes.store",
         "scopes.store.discovery",
+        "scopes.store.packed_refs",
     }

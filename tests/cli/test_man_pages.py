@@ -1,4 +1,4 @@
-"""Manual pages: the same words as the help texts, and man has nothing to complain about."""
+"""Manual pages have the texts of the help, and are valid roff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv merge`, the whole command: its forms, its exit codes, and what goes wrong."""
+"""`scopes conv merge`: options, exit codes and errors."""
 
 from __future__ import annotations
 
@@ -11,104 +11,104 @@ from tests.cli.running import PRODUCT, command_line, environment
 
 
 @pytest.fixture
-def torn(talk):
-    """The conversation with a disagreement between main and fix."""
-    talk.both_say("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
-    return talk
+def conflicting(conversation):
+    """A conversation with different decisions on main and fix."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    return conversation
 
 
 @pytest.fixture
-def waiting(torn):
-    """The conversation with a merge that waits for one resolution."""
-    torn.stop = torn.merge(code=3)
-    torn.conflict = torn.stop["conflicts"][0]
-    return torn
+def stopped(conflicting):
+    """A conversation with a merge that stopped on one conflict."""
+    conflicting.stop = conflicting.merge(code=3)
+    conflicting.conflict = conflicting.stop["conflicts"][0]
+    return conflicting
 
 
-def test_the_command_line_of_the_specification_merges(talk):
+def test_the_command_line_of_the_specification_merges(conversation):
     """S4-9, S4-11: what came in is what the source has and the target has not, oldest first."""
-    talk.say("main", "on main")
-    came = [talk.say("fix", word) for word in ("one", "two")]
-    command = ("ai", "conversations", "merge", talk.id, "--source", "fix", "--target", "main", "--json")
-    done = talk.run(*command)
+    conversation.append("main", "on main")
+    came = [conversation.append("fix", word) for word in ("one", "two")]
+    command = ("ai", "conversations", "merge", conversation.id, "--source", "fix", "--target", "main", "--json")
+    done = conversation.run(*command)
     assert (done["kind"], done["result"], done["branch"]) == ("merge", "merged", "main")
     assert (done["merged_messages"], done["conflicts"]) == (came, [])
-    assert talk.texts()[-1] == "Merge fix into main"
+    assert conversation.texts()[-1] == "Merge fix into main"
 
 
-def test_a_fast_forward_is_made_unless_no_ff_is_given(talk):
+def test_a_fast_forward_is_made_unless_no_ff_is_given(conversation):
     """S4-10."""
-    talk.say("fix", "one")
-    assert talk.merge("--dry-run")["result"] == "fast-forward"
-    assert talk.merge("--no-ff", "--message", "joined")["result"] == "merged"
-    assert talk.texts()[-1] == "joined"
-    assert talk.merge()["result"] == "up-to-date"
+    conversation.append("fix", "one")
+    assert conversation.merge("--dry-run")["result"] == "fast-forward"
+    assert conversation.merge("--no-ff", "--message", "joined")["result"] == "merged"
+    assert conversation.texts()[-1] == "joined"
+    assert conversation.merge()["result"] == "up-to-date"
 
 
-def test_undo_reverts_a_merge(talk):
-    talk.say("main", "on main")
-    talk.say("fix", "one")
-    before = talk.branches()["main"]["tip"]
-    assert "undo with" not in talk.run("conv", "merge", talk.id, "--source", "fix")
-    talk.run("undo")
-    assert talk.branches()["main"]["tip"] == before
+def test_undo_reverts_a_merge(conversation):
+    conversation.append("main", "on main")
+    conversation.append("fix", "one")
+    before = conversation.branches()["main"]["tip"]
+    assert "undo with" not in conversation.run("conv", "merge", conversation.id, "--source", "fix")
+    conversation.run("undo")
+    assert conversation.branches()["main"]["tip"] == before
 
 
-def test_the_default_target_is_the_active_branch(talk):
-    talk.say("fix", "one")
-    assert talk.run("conv", "merge", talk.id, "--source", "fix", "--json")["target"] == "main"
+def test_the_default_target_is_the_active_branch(conversation):
+    conversation.append("fix", "one")
+    assert conversation.run("conv", "merge", conversation.id, "--source", "fix", "--json")["target"] == "main"
 
 
-def test_a_conflict_exits_with_3_and_creates_a_branch(torn):
+def test_a_conflict_exits_with_3_and_creates_a_branch(conflicting):
     """S4-16, S4-17: the target stays, the new branch is active, and the merge comes from another process."""
-    before = torn.branches()["main"]["tip"]
-    stop = torn.merge(code=3)
-    after = torn.branches()
+    before = conflicting.branches()["main"]["tip"]
+    stop = conflicting.merge(code=3)
+    after = conflicting.branches()
     assert (stop["result"], stop["resolution_required"]) == ("conflict", True)
     assert after["main"]["tip"] == before
     assert after[stop["branch"]]["active"]
     assert after[stop["branch"]]["purpose"] == "conflict-resolution"
-    assert "Conflict detected, creating resolution branch" in torn.texts(stop["branch"])
+    assert "Conflict detected, creating resolution branch" in conflicting.texts(stop["branch"])
 
 
-def test_in_a_pipe_a_stopped_merge_prints_the_name_of_its_branch(torn):
-    words = ("conv", "merge", torn.id, "--source", "fix", "--target", "main")
-    assert torn.run(*words, code=3) == "conflict-resolution/fix-into-main\n"
+def test_in_a_pipe_a_stopped_merge_prints_the_name_of_its_branch(conflicting):
+    words = ("conv", "merge", conflicting.id, "--source", "fix", "--target", "main")
+    assert conflicting.run(*words, code=3) == "conflict-resolution/fix-into-main\n"
 
 
-def test_a_dry_run_shows_the_conflicts_and_changes_nothing(torn):
+def test_a_dry_run_shows_the_conflicts_and_changes_nothing(conflicting):
     """S4-18."""
-    before = torn.branches()
-    seen = torn.merge("--dry-run", code=3)
+    before = conflicting.branches()
+    seen = conflicting.merge("--dry-run", code=3)
     assert (seen["result"], seen["dry_run"], seen["conflicts"][0]["key"]) == ("conflict", True, "decisions/db")
-    assert torn.branches() == before
-    assert torn.listed() == []
+    assert conflicting.branches() == before
+    assert conflicting.list_conflicts() == []
 
 
 @pytest.mark.parametrize(("strategy", "stands"), [("ours", "SQLite"), ("theirs", "files")])
-def test_a_strategy_takes_a_side(torn, strategy, stands):
+def test_a_strategy_takes_a_side(conflicting, strategy, stands):
     """S4-14."""
-    done = torn.merge("--strategy", strategy)
+    done = conflicting.merge("--strategy", strategy)
     assert (done["result"], done["conflicts"][0]["resolution"]["strategy"]) == ("merged", strategy)
-    rows = torn.run("conv", "decisions", torn.id, "--json")["decisions"]
+    rows = conflicting.run("conv", "decisions", conflicting.id, "--json")["decisions"]
     assert [row["decision"] for row in rows if row["stands"]] == [stands]
 
 
-def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(torn):
+def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(conflicting):
     """S4-15."""
-    torn.run("config", "set", "scopes.merge.rule.decision-disagreement", "second")
-    assert torn.merge("--strategy", "ours")["conflicts"][0]["resolution"]["choice"] == "source"
+    conflicting.run("config", "set", "scopes.merge.rule.decision-disagreement", "second")
+    assert conflicting.merge("--strategy", "ours")["conflicts"][0]["resolution"]["choice"] == "source"
 
 
-def test_incomplete_rules_are_ignored_with_a_note(torn):
-    torn.run("config", "set", "scopes.merge.rule.edit-edit", "first")
-    (note,) = torn.merge(code=3)["notes"]
+def test_incomplete_rules_are_ignored_with_a_note(conflicting):
+    conflicting.run("config", "set", "scopes.merge.rule.edit-edit", "first")
+    (note,) = conflicting.merge(code=3)["notes"]
     assert "they do not cover decision-disagreement" in note["text"]
 
 
-def test_a_rule_may_forbid_the_merge(torn):
-    torn.run("config", "set", "scopes.merge.rule.decision-disagreement", "fail")
-    error = torn.refused("conv", "merge", torn.id, "--source", "fix", code=1)
+def test_a_rule_may_forbid_the_merge(conflicting):
+    conflicting.run("config", "set", "scopes.merge.rule.decision-disagreement", "fail")
+    error = conflicting.run_refused("conv", "merge", conflicting.id, "--source", "fix", code=1)
     assert "decision-disagreement" in error["message"]
 
 
@@ -124,9 +124,9 @@ MIXTURES = {
 
 
 @pytest.mark.parametrize("mixture", MIXTURES)
-def test_options_that_cannot_be_combined_are_refused_with_a_hint(talk, mixture):
+def test_options_that_cannot_be_combined_are_refused_with_a_hint(conversation, mixture):
     words, trouble, cure = MIXTURES[mixture]
-    error = talk.refused("conv", "merge", talk.id, *words, code=2)
+    error = conversation.run_refused("conv", "merge", conversation.id, *words, code=2)
     assert trouble in error["message"]
     assert cure in error["hint"]
 
@@ -144,97 +144,101 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_has_its_exit_code(talk, case):
+def test_bad_input_has_its_exit_code(conversation, case):
     words, code = BAD[case]
-    talk.say("main", "more")
+    conversation.append("main", "more")
     for name in ("try-a", "try-b"):
-        talk.run("conv", "branch", talk.id, name, "--no-switch")
-    assert talk.within("conv", "merge", talk.id, *words).returncode == code
+        conversation.run("conv", "branch", conversation.id, name, "--no-switch")
+    assert conversation.run_main("conv", "merge", conversation.id, *words).returncode == code
 
 
-def test_an_empty_branch_is_up_to_date(talk):
-    other = talk.run("conv", "new", "--json")["id"]
-    assert talk.merge()["result"] == "up-to-date"
-    error = talk.refused("conv", "merge", talk.id, "--source", other, code=1)
+def test_an_empty_branch_is_up_to_date(conversation):
+    other = conversation.run("conv", "new", "--json")["id"]
+    assert conversation.merge()["result"] == "up-to-date"
+    error = conversation.run_refused("conv", "merge", conversation.id, "--source", other, code=1)
     assert "no message in common" in error["message"]
-    assert talk.run("conv", "merge", talk.id, "--source", other, "--allow-unrelated", "--json")["result"] == "merged"
+    assert (
+        conversation.run("conv", "merge", conversation.id, "--source", other, "--allow-unrelated", "--json")["result"]
+        == "merged"
+    )
 
 
-def test_a_merge_does_not_continue_with_an_open_conflict(waiting):
-    error = waiting.refused("conv", "merge", waiting.id, "--continue", code=3)
+def test_a_merge_does_not_continue_with_an_open_conflict(stopped):
+    error = stopped.run_refused("conv", "merge", stopped.id, "--continue", code=3)
     assert error["message"].startswith("1 conflict is still open")
 
 
-def test_a_branch_with_conflicts_is_neither_source_nor_target(waiting):
-    waiting.say("main", "more")
-    for words in (("--source", waiting.stop["branch"], "--target", "main"), ("--source", "fix")):
-        error = waiting.refused("conv", "merge", waiting.id, *words, code=3)
+def test_a_branch_with_conflicts_is_neither_source_nor_target(stopped):
+    stopped.append("main", "more")
+    for words in (("--source", stopped.stop["branch"], "--target", "main"), ("--source", "fix")):
+        error = stopped.run_refused("conv", "merge", stopped.id, *words, code=3)
         assert "open conflict" in error["message"]
 
 
-def test_an_aborted_merge_leaves_nothing_and_undo_restores_it(waiting):
-    done = waiting.run("conv", "merge", waiting.id, "--abort", "--json")
-    assert (done["kind"], done["branch"], done["active_branch"]) == ("merge-abort", waiting.stop["branch"], "main")
-    assert set(waiting.branches()) == {"main", "fix"}
-    waiting.run("undo")
-    assert len(waiting.listed()) == 1
+def test_an_aborted_merge_leaves_nothing_and_undo_restores_it(stopped):
+    done = stopped.run("conv", "merge", stopped.id, "--abort", "--json")
+    assert (done["kind"], done["branch"], done["active_branch"]) == ("merge-abort", stopped.stop["branch"], "main")
+    assert set(stopped.branches()) == {"main", "fix"}
+    stopped.run("undo")
+    assert len(stopped.list_conflicts()) == 1
 
 
-def test_a_target_that_moved_in_the_meantime_is_merged_again(waiting):
-    waiting.say("main", "meanwhile")
-    waiting.resolve(waiting.conflict, "--take", "source")
-    assert waiting.finish()["result"] == "merged"
-    assert {"meanwhile", "my decision"} <= set(waiting.texts())
+def test_a_target_that_moved_in_the_meantime_is_merged_again(stopped):
+    stopped.append("main", "meanwhile")
+    stopped.resolve(stopped.conflict, "--take", "source")
+    assert stopped.continue_merge()["result"] == "merged"
+    assert {"meanwhile", "my decision"} <= set(stopped.texts())
 
 
-def test_a_target_that_moved_into_another_conflict_stops_again_on_the_same_branch(waiting):
-    waiting.resolve(waiting.conflict, "--take", "source")
-    waiting.state("main", "decision", {"topic": "db", "decision": "PostgreSQL"}, "alice")
-    again = waiting.finish(code=3)
-    assert (again["result"], again["branch"]) == ("conflict", waiting.stop["branch"])
-    (conflict,) = waiting.listed()
+def test_a_target_that_moved_into_another_conflict_stops_again_on_the_same_branch(stopped):
+    stopped.resolve(stopped.conflict, "--take", "source")
+    stopped.append_typed("main", "decision", {"topic": "db", "decision": "PostgreSQL"}, "alice")
+    again = stopped.continue_merge(code=3)
+    assert (again["result"], again["branch"]) == ("conflict", stopped.stop["branch"])
+    (conflict,) = stopped.list_conflicts()
     assert [conflict[side]["value"] for side in ("target", "source")] == ["PostgreSQL", "files"]
     assert conflict["number"] == next(each["number"] for each in again["conflicts"] if each["id"] == conflict["id"])
-    waiting.run("conflicts", "resolve", waiting.id, str(conflict["number"]), "--take", "target")
-    assert waiting.finish()["result"] == "fast-forward"
-    assert [row["decision"] for row in waiting.run("conv", "decisions", waiting.id, "--json")["decisions"] if row["stands"]] == [
+    stopped.run("conflicts", "resolve", stopped.id, str(conflict["number"]), "--take", "target")
+    assert stopped.continue_merge()["result"] == "fast-forward"
+    assert [row["decision"] for row in stopped.run("conv", "decisions", stopped.id, "--json")["decisions"] if row["stands"]] == [
         "PostgreSQL"
     ]  # fmt: skip
 
 
-def test_a_deleted_resolution_branch_ends_the_merge(waiting):
-    waiting.run("conv", "switch", waiting.id, "main")
-    waiting.run("conv", "delete-branch", waiting.id, waiting.stop["branch"], "--force")
-    assert waiting.refused("conv", "merge", waiting.id, "--continue", code=4)["hint"]
-    assert waiting.listed() == []
-    assert waiting.merge(code=3)["branch"] == waiting.stop["branch"]
+def test_a_deleted_resolution_branch_ends_the_merge(stopped):
+    stopped.run("conv", "switch", stopped.id, "main")
+    stopped.run("conv", "delete-branch", stopped.id, stopped.stop["branch"], "--force")
+    assert stopped.run_refused("conv", "merge", stopped.id, "--continue", code=4)["hint"]
+    assert stopped.list_conflicts() == []
+    assert stopped.merge(code=3)["branch"] == stopped.stop["branch"]
 
 
-def test_several_stopped_merges_are_distinguished_by_branch(waiting):
+def test_several_stopped_merges_are_distinguished_by_branch(stopped):
     assert (
-        "--abort" in waiting.refused("conv", "merge", waiting.id, "--source", "fix", "--target", "main", code=1)["hint"]
+        "--abort"
+        in stopped.run_refused("conv", "merge", stopped.id, "--source", "fix", "--target", "main", code=1)["hint"]
     )
-    waiting.run("conv", "branch", waiting.id, "other", "--from", "main", "--no-switch")
-    again = waiting.run("conv", "merge", waiting.id, "--source", "fix", "--target", "other", "--json", code=3)["branch"]
-    error = waiting.refused("conv", "merge", waiting.id, "--abort", code=5)
+    stopped.run("conv", "branch", stopped.id, "other", "--from", "main", "--no-switch")
+    again = stopped.run("conv", "merge", stopped.id, "--source", "fix", "--target", "other", "--json", code=3)["branch"]
+    error = stopped.run_refused("conv", "merge", stopped.id, "--abort", code=5)
     assert again in error["hint"]
-    assert waiting.run("conv", "merge", waiting.id, "--abort", "--branch", again, "--json")["branch"] == again
-    assert waiting.resolve(waiting.conflict, "--take", "source")["remaining"] == 0
+    assert stopped.run("conv", "merge", stopped.id, "--abort", "--branch", again, "--json")["branch"] == again
+    assert stopped.resolve(stopped.conflict, "--take", "source")["remaining"] == 0
 
 
-def test_two_concurrent_merges_into_one_target_both_succeed(talk):
+def test_two_concurrent_merges_into_one_target_both_succeed(conversation):
     """Neither loses the other's messages, whichever comes first."""
-    talk.say("main", "on main")
+    conversation.append("main", "on main")
     for name in ("left", "right"):
-        talk.run("conv", "branch", talk.id, name, "--from", talk.first, "--no-switch")
-        talk.say(name, f"from {name}")
+        conversation.run("conv", "branch", conversation.id, name, "--from", conversation.first, "--no-switch")
+        conversation.append(name, f"from {name}")
     lines = [
         command_line(
             "--store",
-            talk.store,
+            conversation.store,
             "conv",
             "merge",
-            talk.id,
+            conversation.id,
             "--source",
             name,
             "--target",
@@ -250,39 +254,39 @@ def test_two_concurrent_merges_into_one_target_both_succeed(talk):
     outputs = [process.communicate(timeout=60)[0] for process in running]
     assert [process.returncode for process in running] == [0, 0]
     assert [json.loads(output)["result"] for output in outputs] == ["merged", "merged"]
-    assert {"on main", "from left", "from right"} <= set(talk.texts())
-    assert talk.run("verify", "--json")["sound"]
+    assert {"on main", "from left", "from right"} <= set(conversation.texts())
+    assert conversation.run("verify", "--json")["sound"]
 
 
-def test_changes_lists_a_merge_its_conflicts_and_their_resolution(waiting):
+def test_changes_lists_a_merge_its_conflicts_and_their_resolution(stopped):
     """S4-50: with the actor as the cause."""
-    waiting.resolve(waiting.conflict, "--take", "source", "--as", "erin", "--reason", "simpler")
-    waiting.finish()
-    rows = waiting.run("conv", "changes", waiting.id, "--json")
-    told = [(row["operation"], row["field_path"], row["cause"]) for row in rows]
-    name = f"conflicts.{waiting.conflict['id']}"
-    assert ("CREATE", name, "user:user") in told
-    assert ("UPDATE", name, "agent:erin") in told
-    assert ("CREATE", f"branches.{waiting.stop['branch']}", "user:user") in told
-    assert ("MERGE", "branches.main", "user:user") in told
+    stopped.resolve(stopped.conflict, "--take", "source", "--as", "erin", "--reason", "simpler")
+    stopped.continue_merge()
+    rows = stopped.run("conv", "changes", stopped.id, "--json")
+    changes = [(row["operation"], row["field_path"], row["cause"]) for row in rows]
+    name = f"conflicts.{stopped.conflict['id']}"
+    assert ("CREATE", name, "user:user") in changes
+    assert ("UPDATE", name, "agent:erin") in changes
+    assert ("CREATE", f"branches.{stopped.stop['branch']}", "user:user") in changes
+    assert ("MERGE", "branches.main", "user:user") in changes
     update = next(row for row in rows if (row["operation"], row["field_path"]) == ("UPDATE", name))
     assert (update["after"]["choice"], update["after"]["reason"]) == ("source", "simpler")
 
 
-def test_operations_name_the_merged_branches(waiting):
-    kinds = [row["kind"] for row in waiting.run("operations", "list", "--json")["operations"]]
+def test_operations_name_the_merged_branches(stopped):
+    kinds = [row["kind"] for row in stopped.run("operations", "list", "--json")["operations"]]
     assert kinds[0] == "merge-conflict"
-    waiting.resolve(waiting.conflict, "--take", "source")
-    waiting.finish()
-    rows = waiting.run("operations", "list", "-n", "2", "--json")["operations"]
+    stopped.resolve(stopped.conflict, "--take", "source")
+    stopped.continue_merge()
+    rows = stopped.run("operations", "list", "-n", "2", "--json")["operations"]
     assert [row["kind"] for row in rows] == ["merge", "resolve"]
 
 
-def test_a_rewound_resolution_branch_is_not_a_finished_merge(waiting):
+def test_a_rewound_resolution_branch_is_not_a_finished_merge(stopped):
     """Without its merge it has no open conflict, and nothing of the source either."""
-    waiting.run("conv", "rewind", f"{waiting.id}/{waiting.stop['branch']}")
-    error = waiting.refused("conv", "merge", waiting.id, "--continue", code=1)
+    stopped.run("conv", "rewind", f"{stopped.id}/{stopped.stop['branch']}")
+    error = stopped.run_refused("conv", "merge", stopped.id, "--continue", code=1)
     assert "does not hold its merge any more" in error["message"]
-    waiting.run("undo")
-    waiting.resolve(waiting.conflict, "--take", "target")
-    assert waiting.finish()["result"] == "fast-forward"
+    stopped.run("undo")
+    stopped.resolve(stopped.conflict, "--take", "target")
+    assert stopped.continue_merge()["result"] == "fast-forward"

@@ -1,4 +1,4 @@
-"""One verb from its words to its function: options everywhere, usage errors in our words, exit codes."""
+"""Parsing and running one command: option positions, usage errors, exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cli.running import SAMPLE
 
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
-    """Run a sample verb in this process; return exit code, standard output, standard error."""
+    """Run a sample command in this process; return exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):

@@ -1,4 +1,4 @@
-"""`rebase` and `cherry-pick` as whole commands: JSON, exit codes, help, and a resolution across commands."""
+"""`rebase` and `cherry-pick`: JSON, exit codes, help, and a resolution by later commands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(capsys, sealed_world, monkeypatch):
 
 @pytest.fixture
 def drawn(answer):
-    """Main says a and b, fix begins at a and says c, which has the id that is returned."""
+    """A conversation with a and b on main, and c on fix, which forks at a; return the id of c."""
     answer("conv", "new")
     append = ("conv", "append", "conv-001", "--as", "carol", "--branch")
     answer(*append, "main", "a")

@@ -1,4 +1,4 @@
-"""What is said to hold for every command, against what does."""
+"""The texts about exit codes, environment and files agree with the program."""
 
 from __future__ import annotations
 

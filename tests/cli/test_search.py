@@ -1,4 +1,4 @@
-"""`scopes conv search`, the whole command."""
+"""`scopes conv search`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from tests.cli.running import PRODUCT, imported, scopes
 
 
 @pytest.fixture
-def told(talk, monkeypatch, tmp_path):
+def searchable(conversation, monkeypatch, tmp_path):
     """A conversation with something to find on two branches."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    talk.reply = talk.say("fix", "The parser overflows its stack.", author="planner")
-    talk.other = talk.say("main", "Nothing to see here.")
-    return talk
+    conversation.reply = conversation.append("fix", "The parser overflows its stack.", author="planner")
+    conversation.other = conversation.append("main", "Nothing to see here.")
+    return conversation
 
 
-def found(told, *words, code=0):
+def found(searchable, *words, code=0):
     """Search, and return the hits and the coverage."""
-    done = told.within("conv", "search", "--json", *words)
+    done = searchable.run_main("conv", "search", "--json", *words)
     assert (done.returncode, done.stderr) == (code, "")
     *hits, coverage = map(json.loads, done.stdout.splitlines())
     return hits, coverage
 
 
-def test_with_json_each_hit_is_a_line_and_the_coverage_the_last(told):
-    hits, coverage = found(told, "parser stack")
-    assert [hit["message"]["id"] for hit in hits] == [told.reply]
-    assert (hits[0]["conversation"], hits[0]["branch"], hits[0]["part"]) == (told.id, "fix", "text")
+def test_with_json_each_hit_is_a_line_and_the_coverage_the_last(searchable):
+    hits, coverage = found(searchable, "parser stack")
+    assert [hit["message"]["id"] for hit in hits] == [searchable.reply]
+    assert (hits[0]["conversation"], hits[0]["branch"], hits[0]["part"]) == (searchable.id, "fix", "text")
     assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["parser", "stack"]
     assert (
         coverage.items()
@@ -37,97 +37,103 @@ def test_with_json_each_hit_is_a_line_and_the_coverage_the_last(told):
     )
 
 
-def test_a_second_search_indexes_nothing(told):
-    found(told, "parser")
-    assert found(told, "parser")[1].items() >= {"index": "fresh", "commits_read": 0}.items()
+def test_a_second_search_indexes_nothing(searchable):
+    found(searchable, "parser")
+    assert found(searchable, "parser")[1].items() >= {"index": "fresh", "commits_read": 0}.items()
 
 
-def test_the_name_of_a_hit_works_in_cat_and_branch(told):
-    name = told.within("conv", "search", "overflows", "--format", "{id}").stdout.strip()
-    assert told.run("conv", "cat", name, "--json")["text"] == "The parser overflows its stack."
-    assert told.run("conv", "branch", told.id, "again", "--from", name, "--json")["name"] == "again"
+def test_the_name_of_a_hit_works_in_cat_and_branch(searchable):
+    name = searchable.run_main("conv", "search", "overflows", "--format", "{id}").stdout.strip()
+    assert searchable.run("conv", "cat", name, "--json")["text"] == "The parser overflows its stack."
+    assert searchable.run("conv", "branch", searchable.id, "again", "--from", name, "--json")["name"] == "again"
 
 
-def test_in_a_pipe_each_hit_is_a_row(told):
-    done = told.process("conv", "search", "parser")
-    assert done.stdout.split("\t")[:3] == [told.id, "fix", told.reply]
+def test_in_a_pipe_each_hit_is_a_row(searchable):
+    done = searchable.run_process("conv", "search", "parser")
+    assert done.stdout.split("\t")[:3] == [searchable.id, "fix", searchable.reply]
     assert done.stdout.rstrip("\n").endswith("\tThe parser overflows its stack.")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_nothing_found_is_exit_code_1(told):
-    hits, coverage = found(told, "xyzzy", code=1)
+def test_nothing_found_is_exit_code_1(searchable):
+    hits, coverage = found(searchable, "xyzzy", code=1)
     assert (hits, coverage["hits"]) == ([], 0)
 
 
-def test_one_conversation_can_be_searched(told):
-    elsewhere = told.run("conv", "new", "--json")["id"]
-    told.run("conv", "append", elsewhere, "--as", "carol", "parser again", "--json")
-    assert found(told, "parser")[1]["hits"] == 2
-    hits, coverage = found(told, "parser", elsewhere)
+def test_one_conversation_can_be_searched(searchable):
+    elsewhere = searchable.run("conv", "new", "--json")["id"]
+    searchable.run("conv", "append", elsewhere, "--as", "carol", "parser again", "--json")
+    assert found(searchable, "parser")[1]["hits"] == 2
+    hits, coverage = found(searchable, "parser", elsewhere)
     assert [hit["conversation"] for hit in hits] == [elsewhere]
     assert (coverage["conversation"], coverage["messages"]) == (elsewhere, 1)
 
 
-def test_messages_around_a_hit_are_shown(told):
-    hits, _ = found(told, "overflows", "--context", "1")
-    assert [head["id"] for head in hits[0]["before"]] == [told.first]
+def test_messages_around_a_hit_are_shown(searchable):
+    hits, _ = found(searchable, "overflows", "--context", "1")
+    assert [head["id"] for head in hits[0]["before"]] == [searchable.first]
     assert "after" not in hits[0]
 
 
-def test_in_a_pipe_the_coverage_is_on_standard_error(told):
+def test_in_a_pipe_the_coverage_is_on_standard_error(searchable):
     for words, note in ((("parser", "-n", "0"), "1 found, 0 shown; searched 3"), (("xyzzy",), "0 found; searched 3")):
-        done = told.process("conv", "search", *words)
+        done = searchable.run_process("conv", "search", *words)
         assert (done.returncode, done.stdout) == (1, "")
         assert f"note: {note} messages on 2 branches of 1 conversation" in done.stderr
-        assert told.process("conv", "search", *words, "--quiet").stderr == ""
+        assert searchable.run_process("conv", "search", *words, "--quiet").stderr == ""
 
 
-def test_in_a_pipe_messages_around_a_hit_are_rows(told):
-    rows = told.process("conv", "search", "overflows", "--context", "1").stdout.splitlines()
-    assert [row.split("\t")[:1] + row.split("\t")[3:4] for row in rows] == [["-1", told.first], ["0", told.reply]]
+def test_in_a_pipe_messages_around_a_hit_are_rows(searchable):
+    rows = searchable.run_process("conv", "search", "overflows", "--context", "1").stdout.splitlines()
+    assert [row.split("\t")[:1] + row.split("\t")[3:4] for row in rows] == [
+        ["-1", searchable.first],
+        ["0", searchable.reply],
+    ]
 
 
-def test_tool_calls_around_a_hit_are_shown(told):
+def test_tool_calls_around_a_hit_are_shown(searchable):
     """A message without text is read for it."""
     call = {"type": "tool_call", "call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}
     line = json.dumps({"author": {"name": "planner", "kind": "agent"}, "parts": [call]})
-    told.run("conv", "append", told.id, "--branch", "fix", "--jsonl", "-", "--json", given=line + "\n")
-    assert "pytest -q" in told.process("conv", "search", "overflows", "--context", "1").stdout
+    searchable.run("conv", "append", searchable.id, "--branch", "fix", "--jsonl", "-", "--json", given=line + "\n")
+    assert "pytest -q" in searchable.run_process("conv", "search", "overflows", "--context", "1").stdout
 
 
 @pytest.mark.parametrize(
     "query", ["", "AND", "( )", "-", '"', '""', "***", "a OR", "in:text", "kind:nonsense", "after:nonsense"]
 )
-def test_an_invalid_query_is_refused_with_its_position(told, query):
-    error = told.refused("conv", "search", query, code=2)
+def test_an_invalid_query_is_refused_with_its_position(searchable, query):
+    error = searchable.run_refused("conv", "search", query, code=2)
     assert "at character" in error["message"]
 
 
-def test_a_query_may_begin_with_a_minus(told):
-    assert "scopes conv search -- -parser" in told.refused("conv", "search", "-parser", code=2)["hint"]
-    assert "scopes conv search -- -nothing" in told.refused("conv", "search", "-nothing", code=2)["hint"]
-    assert "-- -n" not in told.refused("conv", "search", "x", "-n", "many", code=2)["hint"]
-    assert {hit["message"]["id"] for hit in found(told, "--", "-overflows")[0]} == {told.first, told.other}
+def test_a_query_may_begin_with_a_minus(searchable):
+    assert "scopes conv search -- -parser" in searchable.run_refused("conv", "search", "-parser", code=2)["hint"]
+    assert "scopes conv search -- -nothing" in searchable.run_refused("conv", "search", "-nothing", code=2)["hint"]
+    assert "-- -n" not in searchable.run_refused("conv", "search", "x", "-n", "many", code=2)["hint"]
+    assert {hit["message"]["id"] for hit in found(searchable, "--", "-overflows")[0]} == {
+        searchable.first,
+        searchable.other,
+    }
 
 
-def test_one_word_can_be_enough(told):
-    assert "find them with --any" in told.within("conv", "search", "parser nothing").stderr
-    hits, _ = found(told, "parser nothing overflows", "--any")
-    assert [hit["message"]["id"] for hit in hits][:2] == [told.reply, told.other]
-    assert "leave out" in told.refused("conv", "search", "--any", "--regex", "x", code=2)["hint"]
+def test_one_word_can_be_enough(searchable):
+    assert "find them with --any" in searchable.run_main("conv", "search", "parser nothing").stderr
+    hits, _ = found(searchable, "parser nothing overflows", "--any")
+    assert [hit["message"]["id"] for hit in hits][:2] == [searchable.reply, searchable.other]
+    assert "leave out" in searchable.run_refused("conv", "search", "--any", "--regex", "x", code=2)["hint"]
 
 
-def test_a_regular_expression_takes_the_whole_query(told):
-    hits, coverage = found(told, r"over\w+s its", "--regex")
+def test_a_regular_expression_takes_the_whole_query(searchable):
+    hits, coverage = found(searchable, r"over\w+s its", "--regex")
     assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["overflows its"]
     assert (coverage["hits"], coverage["query"]) == (1, r"over\w+s its")
-    assert "regular expression" in told.refused("conv", "search", "--regex", "(", code=2)["message"]
+    assert "regular expression" in searchable.run_refused("conv", "search", "--regex", "(", code=2)["message"]
 
 
-def test_a_cache_that_cannot_be_written_is_a_note(told, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_written_is_a_note(searchable, monkeypatch, tmp_path):
     (tmp_path / "cache").write_text("in the way")
-    done = told.within("conv", "search", "parser", "--json")
+    done = searchable.run_main("conv", "search", "parser", "--json")
     assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["index"]) == (0, "in-memory")
     assert "the search index cannot be kept" in done.stderr
 

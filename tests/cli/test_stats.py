@@ -1,4 +1,4 @@
-"""`scopes conv stats`, the whole command."""
+"""`scopes conv stats`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody may have did_you_mean."""
+"""Suggestions for misspelled words."""
 
 from __future__ import annotations
 

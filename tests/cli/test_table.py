@@ -1,4 +1,4 @@
-"""The command table: complete, consistent, and what the commands say of themselves."""
+"""The command table is complete and consistent with the docstrings of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting help texts."""
+"""Wrapping help texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes tokens`, the whole commands."""
+"""`scopes tokens`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def turn(number, words, session="conv-001"):
 
 def collected(*lengths, summary=None, files=()):
     turns = [turn(number, words) for number, words in enumerate(lengths, start=1)]
-    return Collected(turns=turns, messages=len(turns), summary=summary, files=list(files), sessions=["conv-001"])
+    return Collected(turns=turns, messages=len(turns), summary=summary, files=list(files))
 
 
 def file(name, words):

@@ -44,7 +44,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.said = []
         self.done = []
         self.undone = []
-        self.told = {}
+        self.change_log = {}
         self.death = None
 
     def teardown(self):

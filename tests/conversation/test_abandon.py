@@ -24,8 +24,8 @@ def shown(repository):
 def test_an_abandoned_branch_is_hidden_and_its_history_is_kept(repository):
     """S4-8."""
     drawn = history(repository, "main: a", "fix: b")
-    done = abandon(repository, "conv", "fi")
-    assert (done.branch, done.status, done.active_branch) == ("fix", "abandoned", "main")
+    result = abandon(repository, "conv", "fi")
+    assert (result.branch, result.status, result.active_branch) == ("fix", "abandoned", "main")
     assert shown(repository) == ["main"]
     assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
     assert texts(repository, "conv-001/fix") == ["a", "b"]

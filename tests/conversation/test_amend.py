@@ -23,11 +23,11 @@ def test_amending_adds_a_message_and_does_not_change_the_old_one(repository):
     """S4-27."""
     drawn = history(repository, "main: a b c")
     before = git(repository, "cat-file", "-p", drawn.oids["b"])
-    done = amend(repository, "conv", "main~1", "better", author="dave")
-    assert (done.branch, done.target, done.retracted) == ("main", drawn.ids["b"], False)
+    result = amend(repository, "conv", "main~1", "better", author="dave")
+    assert (result.branch, result.target, result.retracted) == ("main", drawn.ids["b"], False)
     assert texts(repository, "conv-001") == ["a", "b", "c", "better"]
     assert git(repository, "cat-file", "-p", drawn.oids["b"]) == before
-    message = cat(repository, done.id).message
+    message = cat(repository, result.id).message
     assert (message.amends, message.author.name, message.kind) == (drawn.ids["b"], "dave", "plain")
     assert state(repository, drawn.ids["b"])["amended"].startswith("sha256:")
 
@@ -35,8 +35,8 @@ def test_amending_adds_a_message_and_does_not_change_the_old_one(repository):
 def test_retracting_adds_a_notice(repository):
     """S4-27."""
     drawn = history(repository, "main: a b")
-    done = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
-    assert (done.target, done.retracted) == (drawn.ids["a"], True)
+    result = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
+    assert (result.target, result.retracted) == (drawn.ids["a"], True)
     message = cat(repository, "conv-001").message
     assert (message.retracts, message.kind, message.text) == (drawn.ids["a"], "notice", "wrong file")
     assert message.author.kind == "human"
@@ -56,8 +56,8 @@ def test_a_message_can_be_amended_twice(repository):
     drawn = history(repository, "main: a")
     amend(repository, "conv-001", "main", "second", author="dave")
     first = state(repository, drawn.ids["a"])
-    done = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
-    assert done.target == drawn.ids["a"]
+    result = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
+    assert result.target == drawn.ids["a"]
     assert state(repository, drawn.ids["a"]) != first
     assert texts(repository, "conv-001") == ["a", "second", "third"]
 
@@ -106,8 +106,8 @@ def test_an_amendment_keeps_the_kind_but_not_the_typed_document(repository):
         ("decision", {"decision": {"topic": "t", "decision": "d"}}, "plain"),
     ):
         say(repository, "conv-001", "x", kind=kind, **fields)
-        done = amend(repository, "conv-001", "main", "better", author="dave")
-        message = cat(repository, done.id).message
+        result = amend(repository, "conv-001", "main", "better", author="dave")
+        message = cat(repository, result.id).message
         assert (message.kind, message.payload) == (kept, None)
 
 

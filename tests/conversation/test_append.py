@@ -34,9 +34,9 @@ def test_a_message_goes_to_the_active_branch_or_to_the_named_one(repository):
 def test_a_message_has_id_author_recipients_conversation_branch_and_time(repository):
     """S4-22."""
     new(repository)
-    said = say(repository, "conv-001", "hello", author="carol", to=["dave", "erin", "dave"])
+    appended = say(repository, "conv-001", "hello", author="carol", to=["dave", "erin", "dave"])
     seen = cat(repository, "conv-001/main")
-    assert (seen.head.id, seen.head.oid) == (said.id, said.oid)
+    assert (seen.head.id, seen.head.oid) == (appended.id, appended.oid)
     assert (seen.message.author.name, seen.message.to) == ("carol", ("dave", "erin"))
     assert (seen.conversation, seen.branch) == ("conv-001", "main")
     assert clock.parse_time(seen.message.time) == seen.head.time * 1_000_000_000
@@ -48,9 +48,9 @@ def test_a_message_has_id_author_recipients_conversation_branch_and_time(reposit
         ({"text": "x"}, "author: Field required"),
         ({"author": "carol"}, "text or parts is required"),
         ({"author": "  ", "text": "x"}, "an author needs a name"),
-        ({"author": "carol", "text": "x", "time": "yesterday"}, "no RFC 3339 time"),
+        ({"author": "carol", "text": "x", "time": "yesterday"}, "not an RFC 3339 time"),
         ({"author": "carol", "text": "x", "to": [""]}, "to.0: an author needs a name"),
-        ({"author": "carol", "text": "x", "kind": "root"}, "kind 'root' is none of"),
+        ({"author": "carol", "text": "x", "kind": "root"}, "kind 'root' is not one of"),
         ({"author": "carol", "text": "x", "kind": "proposal"}, "needs the field 'proposal'"),
         ({"author": "carol", "text": "x", "kind": "analysis", "analysis": {"subject": "s"}}, "finding: Field required"),
     ],
@@ -113,8 +113,8 @@ def test_every_text_is_read_back_unchanged(repository, text):
     """Catalogue 11, 13, 14, 16, 20; lone surrogates, NUL and line ends of every kind included."""
     if not repository.list_refs():
         new(repository)
-    said = say(repository, "conv-001", text)
-    assert cat(repository, said.id).message.text == text
+    appended = say(repository, "conv-001", text)
+    assert cat(repository, appended.id).message.text == text
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_every_text_is_read_back_unchanged(repository, text):
 def test_the_subject_is_one_safe_line_of_the_text(repository, text, subject):
     """Storage format; text that looks like a trailer is not parsed as one."""
     new(repository)
-    said = say(repository, "conv-001", text)
-    assert git(repository, "log", "-1", "--format=%s", said.oid) == subject + "\n"
-    assert cat(repository, said.id).head.kind == "plain"
+    appended = say(repository, "conv-001", text)
+    assert git(repository, "log", "-1", "--format=%s", appended.oid) == subject + "\n"
+    assert cat(repository, appended.id).head.kind == "plain"
 
 
 def test_unknown_and_ambiguous_names_are_refused(repository):

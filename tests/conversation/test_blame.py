@@ -30,10 +30,10 @@ def test_blame_names_the_last_message_that_set_the_claim(repository):
 
 def test_a_merge_does_not_change_the_blamed_message(repository):
     history(repository, "main: a", "fix@a:")
-    said = decide(repository, "conv-001/fix", "jwt", author="dave")
+    appended = decide(repository, "conv-001/fix", "jwt", author="dave")
     say(repository, "conv-001/main", "meanwhile")
     merge(repository, "conv-001", "fix", target="main")
-    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", said)]
+    assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [("decisions/auth", "jwt", appended)]
 
 
 def test_a_conflict_resolution_is_the_blamed_message(repository):
@@ -41,10 +41,10 @@ def test_a_conflict_resolution_is_the_blamed_message(repository):
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
     merge(repository, "conv-001", "fix", target="main")
-    done = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    result = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
     continue_merge(repository, "conv-001")
     assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [
-        ("decisions/auth", "sessions", done.message)
+        ("decisions/auth", "sessions", result.message)
     ]
 
 
@@ -59,9 +59,9 @@ def test_a_group_of_keys_selects_every_key_below_it(repository):
 def test_a_file_is_blamed_by_its_path(repository):
     history(repository, "main: a")
     files = [{"path": "src/app.py", "op": "edit", "content_hash": "sha256:1"}]
-    said = say(repository, "conv-001", "edited", files=files).id
+    appended = say(repository, "conv-001", "edited", files=files).id
     (row,) = blame(repository, "conv-001", file="./src/app.py").rows
-    assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", said)
+    assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", appended)
 
 
 def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):
@@ -75,10 +75,10 @@ def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(reposit
 
 def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
     history(repository, "main: a", "fix@a:")
-    said = [
+    appended = [
         say(repository, f"conv-001/{name}", "edited", author=name, files=[{"path": "p.py", "op": "edit"}]).id
         for name in ("main", "fix")
     ]
     merge(repository, "conv-001", "fix", target="main")
     found = blame(repository, "conv-001/main", file="p.py")
-    assert [row.head.id for row in found.rows] == said
+    assert [row.head.id for row in found.rows] == appended

@@ -74,7 +74,7 @@ def test_a_purpose_ignores_case_and_accepts_dash_or_underscore(repository, purpo
 def test_an_unknown_purpose_is_refused_with_the_list_of_purposes(repository, purpose):
     """S4-3: exit 2."""
     history(repository, "main: a")
-    with pytest.raises(Invalid, match="is no purpose of a branch") as refusal:
+    with pytest.raises(Invalid, match="is not a purpose of a branch") as refusal:
         branch(repository, "conv-001", purpose=purpose, agent="a")
     assert refusal.value.exit_code == 2
     assert all(known in refusal.value.hint for known in PURPOSES)

@@ -48,9 +48,9 @@ def test_a_message_view_names_conversation_and_branch(repository):
 def test_the_stored_line_is_the_blob_in_git(repository):
     """S0-9: `cat --raw` and `git show` print the same JSON."""
     new(repository)
-    said = say(repository, "conv-001", "héllo\n", work_item="T-1", files=[{"path": "a.py", "op": "edit"}])
-    seen = cat(repository, said.id)
-    assert seen.stored.decode() == git(repository, "show", f"{said.oid}:message.json")
+    appended = say(repository, "conv-001", "héllo\n", work_item="T-1", files=[{"path": "a.py", "op": "edit"}])
+    seen = cat(repository, appended.id)
+    assert seen.stored.decode() == git(repository, "show", f"{appended.oid}:message.json")
     assert json.loads(seen.stored)["work_item"] == "T-1"
     assert seen.stored.endswith(b"}\n")
     assert seen.stored.count(b"\n") == 1

@@ -53,16 +53,22 @@ def test_every_message_is_a_change_with_its_own_time_and_cause(repository, autho
     """S4-49."""
     new(repository)
     time = "2026-03-01T10:00:00.250+01:00"
-    said = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
+    appended = say(repository, "conv-001", "hello", author=author, to=["erin"], time=time)
     [change] = changes(repository, "conv-001", field="messages").items
     assert (change.operation, change.before, change.time, change.cause, change.source) == (
         "APPEND",
         None,
         time,
         cause,
-        said.id,
+        appended.id,
     )
-    assert change.after == {"id": said.id, "kind": "plain", "from": author["name"], "to": ["erin"], "subject": "hello"}
+    assert change.after == {
+        "id": appended.id,
+        "kind": "plain",
+        "from": author["name"],
+        "to": ["erin"],
+        "subject": "hello",
+    }
 
 
 def test_a_participant_is_added_by_the_first_message(repository):

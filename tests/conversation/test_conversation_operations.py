@@ -25,7 +25,7 @@ def kinds(repository, conversation):
     return [own.record.kind for own in walk_conversation_operations(repository, conversation)][::-1]
 
 
-def said(repository, conversation):
+def subjects(repository, conversation):
     """Return the subjects of the messages in the change log, joined."""
     return "".join(change.after["subject"] for change in changes(repository, conversation, field="messages").items)
 
@@ -46,7 +46,7 @@ def test_a_renamed_conversation_keeps_its_earlier_operations(repository):
     rename_conversation(repository, "login", "sign-in")
     tag(repository, "sign-in", "v1")
     assert kinds(repository, "sign-in") == ["new", "branch", "rename", "rename", "tag"]
-    assert said(repository, "sign-in") == "ab"
+    assert subjects(repository, "sign-in") == "ab"
     [first, second] = changes(repository, "sign-in", field="id").items
     assert (first.operation, first.before, first.after) == ("UPDATE", "conv-001", "login")
     assert (second.before, second.after) == ("login", "sign-in")
@@ -56,8 +56,8 @@ def test_the_operations_of_a_reused_id_begin_with_its_new_conversation(repositor
     history(repository, "main: a", conversation="one")
     rename_conversation(repository, "one", "two")
     history(repository, "main: b", conversation="one")
-    assert (kinds(repository, "one"), said(repository, "one")) == (["new"], "b")
-    assert (kinds(repository, "two"), said(repository, "two")) == (["new", "rename"], "a")
+    assert (kinds(repository, "one"), subjects(repository, "one")) == (["new"], "b")
+    assert (kinds(repository, "two"), subjects(repository, "two")) == (["new", "rename"], "a")
 
 
 def test_deletion_and_undo_are_operations_of_the_same_conversation(repository):
@@ -67,19 +67,19 @@ def test_deletion_and_undo_are_operations_of_the_same_conversation(repository):
     redo(repository)
     undo(repository)
     assert kinds(repository, "conv-001") == ["new", "delete", "undo", "redo", "undo"]
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
 def test_operations_of_an_earlier_conversation_with_the_same_id_are_left_out(repository):
     """The messages of a deleted conversation are not in the change log of the next one with its id."""
     history(repository, "main: a", conversation="login")
-    gone = delete(repository, "login")
+    deleted = delete(repository, "login")
     history(repository, "main: b", conversation="login")
-    assert (kinds(repository, "login"), said(repository, "login")) == (["new"], "b")
+    assert (kinds(repository, "login"), subjects(repository, "login")) == (["new"], "b")
     rename_conversation(repository, "login", "second")
-    undo(repository, gone.operation)
-    assert (kinds(repository, "login"), said(repository, "login")) == (["new", "delete", "undo"], "a")
-    assert (kinds(repository, "second"), said(repository, "second")) == (["new", "rename"], "b")
+    undo(repository, deleted.operation)
+    assert (kinds(repository, "login"), subjects(repository, "login")) == (["new", "delete", "undo"], "a")
+    assert (kinds(repository, "second"), subjects(repository, "second")) == (["new", "rename"], "b")
 
 
 def test_an_undone_and_redone_creation_is_the_same_conversation(repository):
@@ -88,7 +88,7 @@ def test_an_undone_and_redone_creation_is_the_same_conversation(repository):
     redo(repository)
     say(repository, "conv-001", "a")
     assert kinds(repository, "conv-001") == ["new", "undo", "redo"]
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
 def test_a_conversation_created_with_git_has_only_its_later_operations(repository):
@@ -100,7 +100,7 @@ def test_a_conversation_created_with_git_has_only_its_later_operations(repositor
     rewind(repository, "mine")
     branch(repository, "mine", name="fix")
     assert kinds(repository, "mine") == ["rewind", "branch"]
-    assert said(repository, "mine") == "a"
+    assert subjects(repository, "mine") == "a"
 
 
 def test_expired_operations_are_not_listed(repository):
@@ -108,7 +108,7 @@ def test_expired_operations_are_not_listed(repository):
     rewind(repository, "conv-001")
     gc(repository, expire_before="now")
     assert kinds(repository, "conv-001") == []
-    assert said(repository, "conv-001") == "a"
+    assert subjects(repository, "conv-001") == "a"
 
 
 def test_rewound_messages_stay_in_the_change_log(repository):
@@ -117,7 +117,7 @@ def test_rewound_messages_stay_in_the_change_log(repository):
     rewind(repository, "conv-001")
     delete_branch(repository, "conv-001", "fix", force=True)
     say(repository, "conv-001", "d")
-    assert said(repository, "conv-001") == "abcd"
+    assert subjects(repository, "conv-001") == "abcd"
 
 
 STEPS = {

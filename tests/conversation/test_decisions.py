@@ -17,17 +17,17 @@ def decide(repository, topic, decision, where="conv-001", author="carol", **fiel
     return say(repository, where, f"{topic}: {decision}", author=author, kind="decision", decision=document, **fields)
 
 
-def stand(repository):
+def rows(repository):
     return [(row.topic, row.decision, row.current) for row in decisions(repository, "conv-001").decisions]
 
 
 def test_a_decision_is_listed_with_commit_date_and_agent(repository):
     """S1-29."""
     history(repository, "main: a")
-    said = decide(repository, "storage", "sqlite", author="dave", time="2026-02-01T12:00:00Z")
+    appended = decide(repository, "storage", "sqlite", author="dave", time="2026-02-01T12:00:00Z")
     [row] = decisions(repository, "conv").decisions
     assert (row.topic, row.decision, row.current) == ("storage", "sqlite", True)
-    assert (row.head.oid, row.head.id, row.head.author) == (said.oid, said.id, "dave")
+    assert (row.head.oid, row.head.id, row.head.author) == (appended.oid, appended.id, "dave")
     assert cat(repository, row.head.oid[:8]).message.time == "2026-02-01T12:00:00Z"
 
 
@@ -36,44 +36,44 @@ def test_only_decisions_are_listed_oldest_first(repository):
     decide(repository, "storage", "sqlite")
     say(repository, "conv-001", "we decided nothing else")
     decide(repository, "licence", "MIT")
-    assert stand(repository) == [("storage", "sqlite", True), ("licence", "MIT", True)]
+    assert rows(repository) == [("storage", "sqlite", True), ("licence", "MIT", True)]
 
 
 def test_a_later_decision_on_the_same_topic_replaces_the_first(repository):
     history(repository, "main: a")
     decide(repository, "storage", "sqlite")
     decide(repository, "storage", "git")
-    assert stand(repository) == [("storage", "sqlite", False), ("storage", "git", True)]
+    assert rows(repository) == [("storage", "sqlite", False), ("storage", "git", True)]
 
 
 def test_a_repeated_decision_is_current_in_both_rows(repository):
     history(repository, "main: a")
     for author in ("carol", "dave"):
         decide(repository, "storage", "git", author=author)
-    assert stand(repository) == [("storage", "git", True), ("storage", "git", True)]
+    assert rows(repository) == [("storage", "git", True), ("storage", "git", True)]
 
 
 def test_a_decision_is_current_if_the_active_branch_has_it(repository):
     history(repository, "main: a", "fix:")
     decide(repository, "storage", "git", where="conv-001/main")
     decide(repository, "storage", "sqlite", where="conv-001/fix")
-    assert stand(repository) == [("storage", "git", True), ("storage", "sqlite", False)]
+    assert rows(repository) == [("storage", "git", True), ("storage", "sqlite", False)]
     switch(repository, "conv-001", "fix")
-    assert stand(repository) == [("storage", "git", False), ("storage", "sqlite", True)]
+    assert rows(repository) == [("storage", "git", False), ("storage", "sqlite", True)]
 
 
 def test_a_rewound_decision_is_not_listed(repository):
     history(repository, "main: a")
     decide(repository, "storage", "git")
     rewind(repository, "conv-001")
-    assert stand(repository) == []
+    assert rows(repository) == []
 
 
 @pytest.mark.parametrize("topic", ["a/b", "a b", ".git", "日本", "x" * 1000, "100%", "a=", "\x1b"])
 def test_a_topic_may_be_any_text(repository, topic):
     history(repository, "main: a")
     decide(repository, topic, "yes")
-    assert stand(repository) == [(topic, "yes", True)]
+    assert rows(repository) == [(topic, "yes", True)]
 
 
 def test_an_empty_conversation_has_no_decisions_and_an_unknown_one_is_refused(repository):

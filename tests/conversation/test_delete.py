@@ -26,8 +26,8 @@ from tests.support.store import git, refs
 def test_a_deleted_conversation_has_no_branches(repository):
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
-    done = delete(repository, "conv-001")
-    assert (done.conversation, done.branches) == ("conv-001", 2)
+    result = delete(repository, "conv-001")
+    assert (result.conversation, result.branches) == ("conv-001", 2)
     assert conversation_ids(repository) == ["conv-002"]
     with pytest.raises(NotFound):
         show(repository, "conv-001")
@@ -37,8 +37,8 @@ def test_a_deleted_conversation_is_in_the_trash(repository):
     """Storage format: nothing is lost before gc with --expire."""
     drawn = history(repository, "main: a", "fix/deep: b")
     meta = refs(repository)["refs/scopes/meta/conv-001"]
-    done = delete(repository, "conv-001")
-    place = f"refs/scopes/trash/conv-001/{done.operation}"
+    result = delete(repository, "conv-001")
+    place = f"refs/scopes/trash/conv-001/{result.operation}"
     assert refs(repository) == {
         f"{place}/heads/main": drawn.oids["a"],
         f"{place}/heads/fix/deep": drawn.oids["b"],
@@ -82,22 +82,22 @@ def test_two_conversations_with_one_id_are_deleted_and_restored_in_turn(reposito
 
 def test_a_deletion_is_not_undone_while_the_id_is_in_use_again(repository):
     history(repository, "main: a", conversation="login")
-    gone = delete(repository, "login")
+    deleted = delete(repository, "login")
     history(repository, "main: b", conversation="login")
     with pytest.raises(Refused, match="login/main was moved since 'delete login'") as refusal:
-        undo(repository, gone.operation)
+        undo(repository, deleted.operation)
     assert refusal.value.hint == "see: scopes conv operations list"
     rename_conversation(repository, "login", "second")
-    undo(repository, gone.operation)
+    undo(repository, deleted.operation)
     assert (texts(repository, "login"), texts(repository, "second")) == (["a"], ["b"])
     assert verify(repository).findings == ()
 
 
 def test_deleting_is_one_operation(repository):
     history(repository, "main: a")
-    done = delete(repository, "conv")
+    result = delete(repository, "conv")
     last = list_operations(repository).operations[0]
-    assert (last.id, last.kind, last.summary) == (done.operation, "delete", "delete conv-001")
+    assert (last.id, last.kind, last.summary) == (result.operation, "delete", "delete conv-001")
 
 
 def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
@@ -114,8 +114,8 @@ def test_an_unknown_or_ambiguous_conversation_is_refused(repository):
 def test_a_branch_whose_messages_are_on_another_branch_is_deleted(repository):
     """S4-7."""
     drawn = history(repository, "main: a b", "same:", "behind@a:")
-    done = delete_branch(repository, "conv", "same")
-    assert (done.branch, done.tip) == ("same", drawn.oids["b"])
+    result = delete_branch(repository, "conv", "same")
+    assert (result.branch, result.tip) == ("same", drawn.oids["b"])
     delete_branch(repository, "conv-001", "beh")
     assert list(list_branch_tips(repository, drawn.conversation)) == ["main"]
     assert sorted(read_metadata(repository, drawn.conversation).branches) == ["main"]

@@ -29,10 +29,10 @@ def rows(repository):
 def test_a_file_lists_the_messages_that_touched_it_and_how(repository):
     """S1-20."""
     new(repository)
-    said = [touch(repository, "a.py", op) for op in ("read", "edit", "edit")]
+    appended = [touch(repository, "a.py", op) for op in ("read", "edit", "edit")]
     touch(repository, "b.py", "create")
     row = rows(repository)["a.py"]
-    assert row.messages == tuple(message.id for message in said)
+    assert row.messages == tuple(message.id for message in appended)
     assert row.operations == {"read": 1, "edit": 2}
     assert set(rows(repository)) == {"a.py", "b.py"}
 
@@ -82,8 +82,8 @@ def test_every_branch_counts_and_each_message_once(repository):
 def test_a_message_that_uses_a_file_twice_is_listed_once(repository):
     new(repository)
     both = [{"path": "a.py", "op": "read"}, {"path": "a.py", "op": "edit"}]
-    said = say(repository, "conv-001", "x", files=both)
-    assert rows(repository)["a.py"].messages == (said.id,)
+    appended = say(repository, "conv-001", "x", files=both)
+    assert rows(repository)["a.py"].messages == (appended.id,)
     assert rows(repository)["a.py"].operations == {"read": 1, "edit": 1}
 
 
@@ -140,7 +140,7 @@ def test_an_empty_conversation_has_no_files_and_an_unknown_one_is_refused(reposi
 def test_a_file_used_by_a_tool_is_attributed_to_the_calling_agent(repository):
     new(repository)
     append(repository, "conv-001", plain_message("codex", "I look"))
-    told = plain_message("tool", "done", author_kind="tool")
+    answer = plain_message("tool", "done", author_kind="tool")
     for path in ("a.py", "b.py"):
-        append(repository, "conv-001", replace(told, id=new_id(), files=(FileTouch(path, "edit"),)))
+        append(repository, "conv-001", replace(answer, id=new_id(), files=(FileTouch(path, "edit"),)))
     assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}

@@ -29,17 +29,17 @@ def test_packing_changes_no_result(repository):
     history(repository, "main: a b c", "fix@b: d")
     rewind(repository, "conv-001")
     before, operations = refs(repository), list_operations(repository)
-    done = gc(repository)
+    result = gc(repository)
     assert (refs(repository), list_operations(repository)) == (before, operations)
-    assert (done.path, done.expired_operations, done.expired_refs, done.notes) == (repository.path, 0, 0, ())
+    assert (result.path, result.expired_operations, result.expired_refs, result.notes) == (repository.path, 0, 0, ())
     assert loose_objects(repository) == 0
     assert verify(repository).findings == ()
 
 
 def test_packing_many_messages_saves_space(repository):
     history(repository, "main: " + " ".join(f"m{number}" for number in range(30)))
-    done = gc(repository)
-    assert 0 < done.bytes_after < done.bytes_before / 3
+    result = gc(repository)
+    assert 0 < result.bytes_after < result.bytes_before / 3
     assert texts(repository, "conv-001")[-1] == "m29"
 
 
@@ -80,10 +80,10 @@ def test_files_of_dead_processes_are_removed(repository):
 
 def expire_everything(repository):
     """Expire all operations, and let git prune without its two weeks of grace."""
-    done = gc(repository, expire_before="now")
+    result = gc(repository, expire_before="now")
     git(repository, "reflog", "expire", "--expire=now", "--all")
     git(repository, "gc", "-q", "--prune=now")
-    return done
+    return result
 
 
 def test_expire_deletes_operations_and_their_trash(repository):
@@ -91,9 +91,9 @@ def test_expire_deletes_operations_and_their_trash(repository):
     rewind(repository, "conv-001")
     other = history(repository, "main: d")
     delete(repository, "conv-002")
-    done = expire_everything(repository)
-    assert (done.expired_operations, done.expired_refs) == (5, 2)
-    assert "two weeks" in done.notes[0].text
+    result = expire_everything(repository)
+    assert (result.expired_operations, result.expired_refs) == (5, 2)
+    assert "two weeks" in result.notes[0].text
     with pytest.raises(NotFound, match="there is nothing to undo"):
         undo(repository)
     survivor = open_store(repository.path)
@@ -105,7 +105,7 @@ def test_expire_deletes_operations_and_their_trash(repository):
 
 def test_only_operations_before_the_date_expire(repository, monkeypatch):
     history(repository, "main: a b")
-    gone = rewind(repository, "conv-001")
+    deleted = rewind(repository, "conv-001")
     day = 86_400_000_000_000
     seconds = iter(range(clock.read_clock() + 10 * day, 10**20, 10**9))
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
@@ -115,7 +115,7 @@ def test_only_operations_before_the_date_expire(repository, monkeypatch):
     assert [operation.id for operation in list_operations(repository).operations] == [kept.operation]
     assert undo(repository).target.id == kept.operation
     with pytest.raises(NotFound):
-        undo(repository, gone.operation)
+        undo(repository, deleted.operation)
 
 
 def test_expiring_twice_changes_nothing(repository):
@@ -152,7 +152,7 @@ def test_without_git_gc_is_refused_and_nothing_is_lost(repository, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
-    monkeypatch.setattr("scopes.conversation.gc.forget", lambda directory: [f"no way: {directory}/index"])
+    monkeypatch.setattr("scopes.conversation.gc.delete_files", lambda directory: [f"no way: {directory}/index"])
     history(repository, "main: a")
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]

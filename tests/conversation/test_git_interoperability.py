@@ -24,7 +24,7 @@ from tests.support.store import git, make_store, open_store
 
 
 @pytest.fixture
-def lived(repository):
+def used_store(repository):
     """Create a store on which every operation ran once."""
     drawn = history(repository, "main: Hello Plan Done", "fix@Plan: Better", author="Carol C.")
     branch(repository, "conv-001", purpose="analysis", agent="日本", start="fix")
@@ -44,11 +44,11 @@ def lived(repository):
     return repository
 
 
-def test_git_fsck_strict_finds_nothing_loose_or_packed(lived):
-    assert git(lived, "fsck", "--strict", "--no-dangling") == ""
-    git(lived, "gc", "-q")
-    assert git(lived, "fsck", "--strict", "--no-dangling") == ""
-    assert verify(open_store(lived.path)).findings == ()
+def test_git_fsck_strict_finds_nothing_loose_or_packed(used_store):
+    assert git(used_store, "fsck", "--strict", "--no-dangling") == ""
+    git(used_store, "gc", "-q")
+    assert git(used_store, "fsck", "--strict", "--no-dangling") == ""
+    assert verify(open_store(used_store.path)).findings == ()
 
 
 def test_git_log_graph_reads_like_a_conversation(repository):
@@ -60,17 +60,17 @@ def test_git_log_graph_reads_like_a_conversation(repository):
     ]  # fmt: skip
 
 
-def test_a_branch_has_the_same_name_in_git(lived):
-    assert git(lived, "log", "-1", "--format=%s", "conv-001/analysis/agent") == "d\n"
-    assert git(lived, "for-each-ref", "--format=%(refname:short)", "refs/heads").split() == [
+def test_a_branch_has_the_same_name_in_git(used_store):
+    assert git(used_store, "log", "-1", "--format=%s", "conv-001/analysis/agent") == "d\n"
+    assert git(used_store, "for-each-ref", "--format=%(refname:short)", "refs/heads").split() == [
         "conv-001/analysis/agent", "conv-001/main", "git.conv/main",
     ]  # fmt: skip
 
 
-def test_every_blob_is_json_or_one_line(lived):
+def test_every_blob_is_json_or_one_line(used_store):
     """S0-9: session data is readable with git and JSON tools."""
-    objects = git(lived, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
-    blobs = [git(lived, "cat-file", "-p", line.split()[0]) for line in objects if " blob " in line]
+    objects = git(used_store, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
+    blobs = [git(used_store, "cat-file", "-p", line.split()[0]) for line in objects if " blob " in line]
     documents = [json.loads(blob) for blob in blobs if blob.startswith("{")]
     assert len(documents) > 15
     assert {len(blob.strip()) for blob in blobs if not blob.startswith("{")} <= {40, len("A title\nwith lines")}
@@ -78,37 +78,37 @@ def test_every_blob_is_json_or_one_line(lived):
     assert {"root", "plain", "decision", "notice", "rewind", "undo"} <= kinds
 
 
-def test_commit_headers_and_subjects_contain_only_printable_lines(lived):
-    raw = git(lived, "log", "--all", "--format=%an%ae%s")
+def test_commit_headers_and_subjects_contain_only_printable_lines(used_store):
+    raw = git(used_store, "log", "--all", "--format=%an%ae%s")
     assert "\x1b" not in raw
     assert r"naïve\x1b[31m text" in raw
 
 
 @pytest.mark.parametrize("kind", ["--mirror", "--bare"])
-def test_a_git_clone_has_every_conversation(lived, tmp_path, kind):
+def test_a_git_clone_has_every_conversation(used_store, tmp_path, kind):
     """Storage format: no data is outside of git objects and refs; a bare clone has only the branches.
 
     The active branch is local: git copies a symbolic ref as its target.
     """
     clone = str(tmp_path / "clone.git")
-    git(lived, "clone", "-q", kind, lived.path, clone)
+    git(used_store, "clone", "-q", kind, used_store.path, clone)
     git(clone, "config", "scopes.formatVersion", "1")
     copy = open_store(clone)
     for conversation in ("conv-001", "git.conv"):
-        assert list_branch_tips(copy, conversation) == list_branch_tips(lived, conversation)
-        assert show(copy, conversation).uuid == show(lived, conversation).uuid
-    assert texts(copy, "conv-001/main") == texts(lived, "conv-001/main")
+        assert list_branch_tips(copy, conversation) == list_branch_tips(used_store, conversation)
+        assert show(copy, conversation).uuid == show(used_store, conversation).uuid
+    assert texts(copy, "conv-001/main") == texts(used_store, "conv-001/main")
     if kind == "--mirror":
-        assert changes(copy, "conv-001").items == changes(lived, "conv-001").items
+        assert changes(copy, "conv-001").items == changes(used_store, "conv-001").items
         assert show(copy, "conv-001").title == "A title\nwith lines"
         assert {finding.where.rpartition("/")[0] for finding in verify(copy).findings} <= {"refs/scopes/active"}
 
 
-def test_fetched_messages_are_the_same_commits(lived, tmp_path):
+def test_fetched_messages_are_the_same_commits(used_store, tmp_path):
     other = make_store(tmp_path / "other.git")
-    git(other, "fetch", "-q", lived.path, "refs/heads/conv-001/main:refs/heads/theirs/main")
-    assert texts(other, "theirs") == texts(lived, "conv-001/main")
-    assert list_branch_tips(other, "theirs")["main"] == list_branch_tips(lived, "conv-001")["main"]
+    git(other, "fetch", "-q", used_store.path, "refs/heads/conv-001/main:refs/heads/theirs/main")
+    assert texts(other, "theirs") == texts(used_store, "conv-001/main")
+    assert list_branch_tips(other, "theirs")["main"] == list_branch_tips(used_store, "conv-001")["main"]
 
 
 def test_a_message_appended_with_git_is_read(repository):

@@ -20,10 +20,10 @@ from tests.support.store import git, make_store, open_store, refs
 
 
 def test_the_sample_has_something_for_every_command(repository):
-    done = import_sample(repository)
-    seen = show(repository, done.conversation)
-    assert (done.conversation, done.new_messages, done.messages) == ("conv-001", seen.messages, seen.messages)
-    assert done.branches == len(seen.branches) > 1
+    result = import_sample(repository)
+    seen = show(repository, result.conversation)
+    assert (result.conversation, result.new_messages, result.messages) == ("conv-001", seen.messages, seen.messages)
+    assert result.branches == len(seen.branches) > 1
     assert len(seen.participants) >= 3
     assert seen.title is not None
     assert seen.active_branch in {branch.name for branch in seen.branches}

@@ -14,8 +14,8 @@ from tests.support.store import files_of, git, open_store
 
 def test_a_new_store_can_be_used(tmp_path):
     path = str(tmp_path / "deep" / "s.git")
-    done = init(path)
-    assert (done.path, done.created) == (path, True)
+    result = init(path)
+    assert (result.path, result.created) == (path, True)
     assert new(open_store(path)).id == "conv-001"
 
 
@@ -48,8 +48,8 @@ def test_only_the_owner_can_read_a_store(tmp_path, mask):
 def test_init_does_not_change_an_existing_store(repository):
     new(repository)
     before = files_of(repository.path)
-    done = init(repository.path)
-    assert (done.path, done.created) == (repository.path, False)
+    result = init(repository.path)
+    assert (result.path, result.created) == (repository.path, False)
     assert files_of(repository.path) == before
 
 

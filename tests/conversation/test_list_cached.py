@@ -237,7 +237,7 @@ def test_rows_cached_by_another_process_are_not_overwritten(two, directory):
     with open_conversation_table(directory, two.path) as late:
         say(two, "conv-002", "e")
         newer = list_conversations(two, directory)
-        late.keep([], States("another", "moment"))
+        late.save([], States("another", "moment"))
     assert find_cached_list(two.path, directory, complete=False) == newer
 
 

@@ -51,10 +51,10 @@ class StoreMachine(ModelledStore):
         """S4-51: earlier rows of the change log never change, even if the conversation was renamed or deleted."""
         for conversation in {key[0] for key in self.model}:
             root = self.branches(conversation).popitem()[1][0]
-            told = changes(self.repository, conversation).items
-            before = self.told.get(root, ())
-            assert told[: len(before)] == before
-            self.told[root] = told
+            change_log = changes(self.repository, conversation).items
+            before = self.change_log.get(root, ())
+            assert change_log[: len(before)] == before
+            self.change_log[root] = change_log
 
     @rule()
     def reopen(self):

@@ -52,9 +52,9 @@ def test_an_empty_store_has_no_operations(repository):
 
 def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
     drawn = history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
-    seen = show_operation(repository, done.operation[:6])
-    assert seen.operation.id == done.operation
+    result = rewind(repository, "conv-001")
+    seen = show_operation(repository, result.operation[:6])
+    assert seen.operation.id == result.operation
     assert [(c.old, c.new) for c in seen.operation.changes] == [(drawn.oids["b"], drawn.oids["a"])]
     assert git(repository, "rev-parse", "refs/scopes/operations").strip() == seen.commit
 
@@ -62,9 +62,9 @@ def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
 def test_an_operation_can_be_read_with_git_and_json_tools(repository):
     """S0-9."""
     history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
+    result = rewind(repository, "conv-001")
     document = json.loads(git(repository, "show", "refs/scopes/operations:operation.json"))
-    assert (document["id"], document["kind"], document["actor"]) == (done.operation, "rewind", "carol")
+    assert (document["id"], document["kind"], document["actor"]) == (result.operation, "rewind", "carol")
     assert (
         git(repository, "log", "-1", "--format=%s", "refs/scopes/operations")
         == "rewind: take back 1 of conv-001/main\n"

@@ -41,7 +41,7 @@ every_reader = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 
 
 @pytest.fixture
-def lived(repository):
+def populated(repository):
     """Create a conversation for which every read-only verb has a result."""
     history(repository, "main: a b", "fix: c")
     say(
@@ -57,33 +57,33 @@ def lived(repository):
 
 
 @every_reader
-def test_reading_changes_no_byte_of_the_store(lived, read):
+def test_reading_changes_no_byte_of_the_store(populated, read):
     """S1-27."""
-    before = files_of(lived.path)
-    first = read(lived)
-    assert read(open_store(lived.path)) == first
-    assert files_of(lived.path) == before
+    before = files_of(populated.path)
+    first = read(populated)
+    assert read(open_store(populated.path)) == first
+    assert files_of(populated.path) == before
 
 
 @every_reader
-def test_a_packed_store_reads_the_same(lived, read):
-    before = read(lived)
-    git(lived, "gc", "-q")
-    assert read(open_store(lived.path)) == before
-    assert read(lived) == before
+def test_a_packed_store_reads_the_same(populated, read):
+    before = read(populated)
+    git(populated, "gc", "-q")
+    assert read(open_store(populated.path)) == before
+    assert read(populated) == before
 
 
 @every_reader
-def test_a_store_of_a_newer_format_is_read(lived, read):
+def test_a_store_of_a_newer_format_is_read(populated, read):
     """P17."""
     settings = read is READERS["settings"]
-    before = read(lived)
-    git(lived, "config", "scopes.formatVersion", "99")
-    assert (read(open_store(lived.path)) == before) is not settings
+    before = read(populated)
+    git(populated, "config", "scopes.formatVersion", "99")
+    assert (read(open_store(populated.path)) == before) is not settings
 
 
 @every_reader
-def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(lived, read, monkeypatch):
+def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(populated, read, monkeypatch):
     """P3, P6: and the reader does not complete the operation."""
 
     def die(*_):
@@ -92,9 +92,9 @@ def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(lived, r
     with monkeypatch.context() as fault:
         fault.setattr(recovery, "set_ref", die)
         with pytest.raises(KeyboardInterrupt):
-            branch(lived, "conv-001", name="new", start="fix")
-    before = files_of(lived.path)
-    seen = read(open_store(lived.path))
-    assert files_of(lived.path) == before
-    with exclusive_write(lived):
-        assert read(lived) == seen
+            branch(populated, "conv-001", name="new", start="fix")
+    before = files_of(populated.path)
+    seen = read(open_store(populated.path))
+    assert files_of(populated.path) == before
+    with exclusive_write(populated):
+        assert read(populated) == seen

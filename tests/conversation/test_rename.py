@@ -23,8 +23,8 @@ from tests.support.store import git, refs
 def test_a_title_is_set_changed_and_removed(repository):
     new(repository)
     assert rename_title(repository, "conv", "Login").new == "Login"
-    done = rename_title(repository, "conv-001", "  Sign in \n")
-    assert (done.what, done.old, done.new) == ("title", "Login", "Sign in")
+    result = rename_title(repository, "conv-001", "  Sign in \n")
+    assert (result.what, result.old, result.new) == ("title", "Login", "Sign in")
     assert show(repository, "conv-001").title == "Sign in"
     assert rename_title(repository, "conv-001", " ").new is None
     assert show(repository, "conv-001").title is None
@@ -50,8 +50,8 @@ def test_a_renamed_conversation_keeps_branches_metadata_and_active_branch(reposi
     tag(repository, "conv-001", "v1", "main~1")
     rename_title(repository, "conv-001", "Login")
     switch(repository, "conv-001", "fix")
-    done = rename_conversation(repository, "conv", "login")
-    assert (done.what, done.old, done.new) == ("conversation", "conv-001", "login")
+    result = rename_conversation(repository, "conv", "login")
+    assert (result.what, result.old, result.new) == ("conversation", "conv-001", "login")
     assert conversation_ids(repository) == ["login"]
     seen = show(repository, "login")
     assert (seen.uuid, seen.title, seen.active_branch) == (uuid, "Login", "fix")
@@ -69,11 +69,11 @@ def test_a_renamed_conversation_can_be_continued_and_renamed_back(repository):
     assert verify(repository).findings == ()
 
 
-@pytest.mark.parametrize(("old", "wanted"), [("conv-001", "Conv-001"), ("a", "a.b"), ("x" * 200, "y" * 200)])
-def test_an_id_can_be_renamed_to_any_other_id(repository, old, wanted):
+@pytest.mark.parametrize(("old", "new_name"), [("conv-001", "Conv-001"), ("a", "a.b"), ("x" * 200, "y" * 200)])
+def test_an_id_can_be_renamed_to_any_other_id(repository, old, new_name):
     history(repository, "main: a", conversation=old)
-    rename_conversation(repository, old, wanted)
-    assert texts(repository, wanted) == ["a"]
+    rename_conversation(repository, old, new_name)
+    assert texts(repository, new_name) == ["a"]
 
 
 def test_the_id_of_another_conversation_is_refused(repository):
@@ -104,8 +104,8 @@ def test_a_renamed_branch_keeps_its_metadata(repository):
     made = branch(repository, "conv-001", purpose="analysis", agent="carol", name="old")
     say(repository, "conv-001", "b")
     before = read_metadata(repository, drawn.conversation).branches[made.name]
-    done = rename_branch(repository, "conv", "ol", "new/name")
-    assert (done.what, done.old, done.new) == ("branch", "old", "new/name")
+    result = rename_branch(repository, "conv", "ol", "new/name")
+    assert (result.what, result.old, result.new) == ("branch", "old", "new/name")
     entries = read_metadata(repository, drawn.conversation).branches
     assert entries["new/name"] == before
     assert sorted(entries) == ["main", "new/name"]
@@ -124,12 +124,12 @@ def test_child_branches_refer_to_a_renamed_branch_by_its_new_name(repository):
     assert {b.parent for b in show(repository, "conv-001").branches} == {None, "main", "fix"}
 
 
-@pytest.mark.parametrize(("old", "wanted"), [("x", "x/y"), ("x/y", "x"), ("x", "X"), ("x/y/z", "x/y")])
-def test_a_branch_can_be_renamed_to_a_path_below_or_above_its_name(repository, old, wanted):
+@pytest.mark.parametrize(("old", "new_name"), [("x", "x/y"), ("x/y", "x"), ("x", "X"), ("x/y/z", "x/y")])
+def test_a_branch_can_be_renamed_to_a_path_below_or_above_its_name(repository, old, new_name):
     """The old ref is deleted first, because it may be a directory of the new one."""
     drawn = history(repository, "main: a", f"{old}: b")
-    rename_branch(repository, "conv-001", old, wanted)
-    assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], wanted: drawn.oids["b"]}
+    rename_branch(repository, "conv-001", old, new_name)
+    assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["a"], new_name: drawn.oids["b"]}
     undo(repository)
     assert texts(repository, f"conv-001/{old}") == ["a", "b"]
     assert verify(repository).findings == ()
@@ -151,11 +151,11 @@ def test_main_cannot_be_renamed(repository):
 def test_a_taken_invalid_or_unknown_branch_name_is_refused(repository):
     history(repository, "main: a", "fix: b", "other:")
     before = refs(repository)
-    for old, wanted, refused in (
+    for old, new_name, refused in (
         ("fix", "other", Refused), ("fix", "main", Refused), ("fix", "fix", Refused), ("fix", "main/x", Invalid),
         ("fix", "a..b", Invalid), ("nope", "x", NotFound), ("", "x", Invalid),
     ):  # fmt: skip
         with pytest.raises(refused) as refusal:
-            rename_branch(repository, "conv-001", old, wanted)
+            rename_branch(repository, "conv-001", old, new_name)
         assert refusal.value.hint
     assert refs(repository) == before

@@ -18,9 +18,9 @@ from tests.support.store import git, refs
 
 def test_rewind_removes_the_last_message_by_default(repository):
     drawn = history(repository, "main: a b c")
-    done = rewind(repository, "conv")
-    assert (done.branch, done.messages, done.message) == ("main", 1, drawn.ids["b"])
-    assert (done.old, done.new) == (drawn.oids["c"], drawn.oids["b"])
+    result = rewind(repository, "conv")
+    assert (result.branch, result.messages, result.message) == ("main", 1, drawn.ids["b"])
+    assert (result.old, result.new) == (drawn.oids["c"], drawn.oids["b"])
     assert texts(repository, "conv-001") == ["a", "b"]
 
 
@@ -35,15 +35,15 @@ def test_rewind_removes_the_given_number_of_messages(repository, count, left):
 def test_a_branch_is_rewound_to_any_message_of_its_history(repository, to):
     drawn = history(repository, "main: a b c", "fix@a: d")
     tag(repository, "conv-001", "v1", "main~2")
-    done = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
-    assert (done.messages, done.message) == (2, drawn.ids["a"])
+    result = rewind(repository, "conv-001", to={"id": drawn.ids["a"][:6], "oid": drawn.oids["a"][:6]}.get(to, to))
+    assert (result.messages, result.message) == (2, drawn.ids["a"])
 
 
 def test_a_branch_is_rewound_to_the_root(repository):
     drawn = history(repository, "main: a b")
     for to in ("main~2", drawn.root[:12]):
-        done = rewind(repository, "conv-001", to=to)
-        assert (done.messages, done.message, done.new) == (2, None, drawn.root)
+        result = rewind(repository, "conv-001", to=to)
+        assert (result.messages, result.message, result.new) == (2, None, drawn.root)
         assert texts(repository, "conv-001") == []
         undo(repository)
     rewind(repository, "conv-001", count=2)
@@ -91,8 +91,8 @@ def test_rewinding_to_a_message_of_another_conversation_is_refused(repository):
 
 def test_rewinding_to_the_tip_is_not_an_operation(repository):
     history(repository, "main: a")
-    done = rewind(repository, "conv-001", to="main")
-    assert (done.messages, done.operation, done.old) == (0, None, done.new)
+    result = rewind(repository, "conv-001", to="main")
+    assert (result.messages, result.operation, result.old) == (0, None, result.new)
     assert len(list_operations(repository).operations) == 1
 
 
@@ -150,8 +150,8 @@ def test_other_branches_are_not_rewound(repository):
 
 def test_rewinding_is_one_operation_of_one_ref(repository):
     drawn = history(repository, "main: a b")
-    done = rewind(repository, "conv-001")
+    result = rewind(repository, "conv-001")
     last = list_operations(repository).operations[0]
-    assert (last.id, last.kind, last.summary) == (done.operation, "rewind", "take back 1 of conv-001/main")
+    assert (last.id, last.kind, last.summary) == (result.operation, "rewind", "take back 1 of conv-001/main")
     [change] = last.changes
     assert (change.ref, change.old, change.new) == ("refs/heads/conv-001/main", drawn.oids["b"], drawn.oids["a"])

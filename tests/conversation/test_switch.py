@@ -16,8 +16,8 @@ from tests.support.store import git, open_store, refs
 
 def test_messages_are_appended_to_the_active_branch(repository):
     history(repository, "main: a", "fix: b")
-    done = switch(repository, "conv", "fi")
-    assert (done.conversation, done.branch, done.previous) == ("conv-001", "fix", "main")
+    result = switch(repository, "conv", "fi")
+    assert (result.conversation, result.branch, result.previous) == ("conv-001", "fix", "main")
     say(repository, "conv-001", "c")
     assert texts(repository, "conv-001/fix") == ["a", "b", "c"]
     assert texts(repository, "conv-001/main") == ["a"]
@@ -41,8 +41,8 @@ def test_switching_moves_no_branch(repository):
 def test_switching_to_the_active_branch_is_not_an_operation(repository):
     history(repository, "main: a", "fix: b")
     count = len(list_operations(repository).operations)
-    done = switch(repository, "conv-001", "main")
-    assert (done.branch, done.previous, done.operation) == ("main", "main", None)
+    result = switch(repository, "conv-001", "main")
+    assert (result.branch, result.previous, result.operation) == ("main", "main", None)
     assert len(list_operations(repository).operations) == count
 
 

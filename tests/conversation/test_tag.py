@@ -74,8 +74,8 @@ def test_a_tag_that_exists_is_not_moved(repository):
 def test_a_tag_is_deleted_and_undo_restores_it(repository):
     drawn = history(repository, "main: a")
     tag(repository, "conv-001", "v1")
-    gone = delete_tag(repository, "conv", "v1")
-    assert (gone.tag, gone.oid) == ("v1", None)
+    deleted = delete_tag(repository, "conv", "v1")
+    assert (deleted.tag, deleted.oid) == ("v1", None)
     assert list_tags(repository, "conv-001").tags == ()
     assert undo(repository).target.summary == "remove tag v1 in conv-001"
     assert resolve_revision(repository, "conv-001/v1").oid == drawn.oids["a"]

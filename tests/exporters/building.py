@@ -28,9 +28,9 @@ def document(repository, where="conv-001", **options):
 
 def message(identity, text="", *parts, author="bot", kind="agent", **fields):
     """Return a message whose id is `identity`, padded to the length of an id."""
-    said = (Part("text", {"text": text}),) if text else ()
+    content = (Part("text", {"text": text}),) if text else ()
     return Message(
-        id=identity.ljust(26, "a"), author=Author(author, kind), parts=(*said, *parts), time=TIME, **fields
+        id=identity.ljust(26, "a"), author=Author(author, kind), parts=(*content, *parts), time=TIME, **fields
     )  # fmt: skip
 
 
@@ -60,11 +60,13 @@ def point(repository, branch, tip, *, conversation="conv-001"):
         record_operation(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
 
 
-def join(repository, first, second, said):
+def join(repository, first, second, content):
     """Write a message with two parents, as a merge does."""
-    below = read_commit(repository, write_message_commit(repository, first, said, write_message_blob(repository, said)))
+    below = read_commit(
+        repository, write_message_commit(repository, first, content, write_message_blob(repository, content))
+    )
     data = format_commit(
         tree=below.tree, parents=(first, second), author=identity_of("carol", "human"), time=below.time,
-        subject="merge", trailers=[(ID_TRAILER, said.id), (KIND_TRAILER, "merge")],
+        subject="merge", trailers=[(ID_TRAILER, content.id), (KIND_TRAILER, "merge")],
     )  # fmt: skip
     return repository.write(COMMIT, data)

@@ -40,11 +40,11 @@ def everything(folder):
 def test_a_file_holds_the_export_and_is_reported(repository, tmp_path):
     import_sample(repository)
     path = str(tmp_path / "out.json")
-    done = save(export(repository, "conv-001", format_name="json"), path)
+    saved = save(export(repository, "conv-001", format_name="json"), path)
     text = exported(repository)
     assert (tmp_path / "out.json").read_text() == text
-    assert (done.path, done.format, done.messages, done.size_bytes) == (path, "json", 7, len(text.encode()))
-    assert done.files == ()
+    assert (saved.path, saved.format, saved.messages, saved.size_bytes) == (path, "json", 7, len(text.encode()))
+    assert saved.files == ()
 
 
 def test_no_temporary_file_is_left(tmp_path):
@@ -120,9 +120,9 @@ def test_a_missing_directory_is_reported(tmp_path, path):
 
 
 def test_a_file_is_written_into_a_directory_under_its_suggested_name(tmp_path):
-    done = save(of(b"x"), str(tmp_path))
+    saved = save(of(b"x"), str(tmp_path))
     assert everything(tmp_path) == {"a.md": b"x"}
-    assert (done.path, done.files) == (str(tmp_path), ("a.md",))
+    assert (saved.path, saved.files) == (str(tmp_path), ("a.md",))
 
 
 def test_a_trailing_slash_creates_a_directory(tmp_path):
@@ -133,9 +133,9 @@ def test_a_trailing_slash_creates_a_directory(tmp_path):
 
 
 def test_several_files_create_their_directory(tmp_path):
-    done = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
+    saved = save(several("s1.jsonl", "s1.helper.jsonl"), str(tmp_path / "out"))
     assert everything(tmp_path / "out") == {"s1.jsonl": b"s1.jsonl", "s1.helper.jsonl": b"s1.helper.jsonl"}
-    assert (done.files, done.size_bytes, done.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
+    assert (saved.files, saved.size_bytes, saved.messages) == (("s1.jsonl", "s1.helper.jsonl"), 23, None)
 
 
 def test_no_file_is_written_if_one_of_them_exists(tmp_path):

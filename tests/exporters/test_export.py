@@ -16,10 +16,10 @@ from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
 WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
-each_form = pytest.mark.parametrize("format_name", WRITTEN)
+each_format = pytest.mark.parametrize("format_name", WRITTEN)
 
 
-@each_form
+@each_format
 def test_an_export_has_conversation_format_and_size(repository, format_name):
     history(repository, "main: a b", "fix@a: c")
     done = export(repository, "conv-001/fix", format_name=format_name)
@@ -29,7 +29,7 @@ def test_an_export_has_conversation_format_and_size(repository, format_name):
     assert (file.source, file.pieces) == (None, done.pieces)
 
 
-@each_form
+@each_format
 def test_every_format_contains_the_text_of_every_message(repository, format_name):
     """For one branch, and for all branches if the format supports them."""
     import_sample(repository)
@@ -39,14 +39,14 @@ def test_every_format_contains_the_text_of_every_message(repository, format_name
     whole = exported(repository, format_name=format_name)
     assert [text for text in texts if text not in whole and json.dumps(text)[1:-1] not in whole] == []
     if format_name != OPENAI:
-        every = document(repository, all_branches=True)["messages"]
+        all_rows = document(repository, all_branches=True)["messages"]
         whole = exported(repository, format_name=format_name, all_branches=True)
-        more = [part["text"] for each in every for part in each["parts"] if part["type"] == "text"]
+        more = [part["text"] for each in all_rows for part in each["parts"] if part["type"] == "text"]
         assert len(more) > len(texts)
         assert [text for text in more if text not in whole and json.dumps(text)[1:-1] not in whole] == []
 
 
-@each_form
+@each_format
 @pytest.mark.parametrize(
     "text", ["```\nopen", "<b>&</b>", "a\n\n---\n\nb", "\u202eevil\u2028", "x" * 100_000, "emoji 🎉"]
 )
@@ -54,11 +54,11 @@ def test_every_format_contains_awkward_text(repository, format_name, text):
     new(repository)
     say(repository, "conv-001", text)
     whole = exported(repository, format_name=format_name)
-    wanted = escape_block(show_controls(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
-    assert wanted in whole
+    expected = escape_block(show_controls(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
+    assert expected in whole
 
 
-@each_form
+@each_format
 def test_every_piece_of_a_text_format_is_valid_utf8(repository, format_name):
     new(repository)
     say(repository, "conv-001", "é🎉\ud800")
@@ -66,13 +66,13 @@ def test_every_piece_of_a_text_format_is_valid_utf8(repository, format_name):
     assert "".join(piece.decode() for piece in pieces).endswith("\n")
 
 
-@each_form
+@each_format
 def test_the_same_history_gives_the_same_bytes(repository, format_name, tmp_path):
     import_sample(repository)
     assert exported(repository, format_name=format_name) == exported(repository, format_name=format_name)
 
 
-@each_form
+@each_format
 def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name, monkeypatch):
     drawn = history(repository, "main: a")
     done = export(repository, "conv-001", format_name=format_name)

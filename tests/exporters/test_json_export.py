@@ -54,10 +54,13 @@ def test_the_root_is_not_a_message(repository):
 def test_branches_have_fork_point_and_purpose(repository):
     drawn = history(repository, "main: a b")
     branch(repository, "conv-001", purpose="analysis", agent="reviewer", start=drawn.oids["a"], switch=False)
-    said = say(repository, "conv-001/analysis/reviewer", "c")
-    every = document(repository, all_branches=True)["conversation"]["branches"]
-    assert [(row["name"], row["tip"]) for row in every] == [("main", drawn.oids["b"]), ("analysis/reviewer", said.oid)]
-    row = every[1]
+    appended = say(repository, "conv-001/analysis/reviewer", "c")
+    all_rows = document(repository, all_branches=True)["conversation"]["branches"]
+    assert [(row["name"], row["tip"]) for row in all_rows] == [
+        ("main", drawn.oids["b"]),
+        ("analysis/reviewer", appended.oid),
+    ]
+    row = all_rows[1]
     assert (row["parent"], row["fork"]) == ("main", drawn.oids["a"])
     assert (row["purpose"], row["agent"], row["status"]) == ("analysis", "reviewer", "active")
 
@@ -121,9 +124,9 @@ def test_any_text_and_value_is_read_back(repository, text, value):
         new(repository)
     root = list_branch_tips(repository, "conv-001")["main"]
     put(repository, "x", root, message("b", text, call("1", input=value), result("1", output=value)))
-    said = document(repository, "conv-001/x")["messages"][0]["parts"]
-    assert [part for part in said if part["type"] == "text"] == ([{"type": "text", "text": text}] if text else [])
-    assert [part.get("input", part.get("output")) for part in said if part["type"] != "text"] == [value, value]
+    appended = document(repository, "conv-001/x")["messages"][0]["parts"]
+    assert [part for part in appended if part["type"] == "text"] == ([{"type": "text", "text": text}] if text else [])
+    assert [part.get("input", part.get("output")) for part in appended if part["type"] != "text"] == [value, value]
 
 
 def test_text_with_unpaired_surrogates_is_valid_json(repository):
@@ -189,6 +192,6 @@ def test_exported_lines_can_be_appended_as_new_messages(repository):
 
 def test_a_message_cannot_forge_its_commit_fields(repository):
     new(repository)
-    said = say(repository, "conv-001", "x", oid="0" * 40, parents=["y"], parent_oids=["z"], also_at=[{}])
+    appended = say(repository, "conv-001", "x", oid="0" * 40, parents=["y"], parent_oids=["z"], also_at=[{}])
     (line,) = json_lines(repository)
-    assert (line["oid"], line["parents"], "also_at" in line) == (said.oid, [], False)
+    assert (line["oid"], line["parents"], "also_at" in line) == (appended.oid, [], False)

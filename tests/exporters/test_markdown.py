@@ -92,29 +92,29 @@ def test_a_message_heading_has_author_time_and_recipients(repository):
         "status": "interrupted",
         "time": "2026-01-31T09:30:00+01:00",
     }
-    said = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
-    assert heading(transcript(repository), said.id) == (
-        rf'**bot\*** <sub id="m-{said.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {said.id[:8]} · to dave, erin · '
+    appended = say(repository, "conv-001", "hello", kind="answer", author="bot*", **fields)
+    assert heading(transcript(repository), appended.id) == (
+        rf'**bot\*** <sub id="m-{appended.id[:8]}">2026-01-31T09:30:00+01:00 · answer · {appended.id[:8]} · to dave, erin · '
         rf"reply to [{first[:8]}](#m-{first[:8]}) · m\_1 · interrupted</sub>"
     )
 
 
 def test_an_injected_message_is_marked(repository):
     new(repository)
-    said = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
-    assert " · injected · " in heading(transcript(repository), said.id)
+    appended = say(repository, "conv-001", "limits", author={"name": "user", "kind": "injected"})
+    assert " · injected · " in heading(transcript(repository), appended.id)
 
 
 def test_amended_and_retracted_messages_link_to_their_amendment(repository):
     drawn = history(repository, "main: a b c")
     better = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
-    gone = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
+    retraction = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
     text = transcript(repository)
     assert f"· **amended by [{better.id[:8]}](#m-{better.id[:8]})**</sub>" in heading(text, drawn.ids["a"])
-    assert f"· **retracted by [{gone.id[:8]}](#m-{gone.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
+    assert f"· **retracted by [{retraction.id[:8]}](#m-{retraction.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
     assert "**" not in heading(text, drawn.ids["c"]).removeprefix("**carol**")
     assert f"amends [{drawn.ids['a'][:8]}]" in heading(text, better.id)
-    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, gone.id)
+    assert f"retracts [{drawn.ids['b'][:8]}]" in heading(text, retraction.id)
 
 
 def test_a_retraction_on_another_branch_is_marked_if_that_branch_is_shown(repository):
@@ -128,8 +128,8 @@ def test_branches_are_listed_at_their_fork_point(repository):
     history(repository, "main: a b", "fix@a: c", "try@a:")
     assert "\n\n<sub>branches begin here: fix, try</sub>\n\n---\n" in transcript(repository)
     assert "\n\n<sub>branches begin here: try</sub>\n" in transcript(repository, "conv-001/fix")
-    every = transcript(repository, all_branches=True)
-    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in every
+    all_rows = transcript(repository, all_branches=True)
+    assert "\n\n<sub>branches begin here: [fix](#b-1), [try](#b-2)</sub>\n" in all_rows
 
 
 def test_a_branch_heading_has_fork_point_and_purpose(repository):

@@ -147,12 +147,12 @@ def test_a_typed_document_replaces_a_missing_text(repository):
 
 
 def test_authors_are_named_if_a_role_has_several(repository):
-    said = [
+    content_of = [
         message("b", "1", author="Code Analyzer"),
         message("c", "2", author="é" * 80),
         message("d", "3", author="carol", kind="human"),
     ]
-    assert [entry.get("name") for entry in entries_of(repository, *said)] == ["Code-Analyzer", "-", None]
+    assert [entry.get("name") for entry in entries_of(repository, *content_of)] == ["Code-Analyzer", "-", None]
 
 
 def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
@@ -192,7 +192,7 @@ def test_an_openai_list_holds_one_branch(repository):
     assert refusal.value.hint == "name the branch: CONV/BRANCH"
 
 
-def said(repository, where="conv-001"):
+def content_of(repository, where="conv-001"):
     """Return the texts, calls and results of a branch, to compare two stores."""
     found = []
     for each in document(repository, where)["messages"]:
@@ -214,7 +214,7 @@ def imported_again(repository, tmp_path, where="conv-001"):
 
 def test_the_exported_sample_is_imported_unchanged(repository, tmp_path):
     import_sample(repository)
-    assert said(imported_again(repository, tmp_path)) == said(repository)
+    assert content_of(imported_again(repository, tmp_path)) == content_of(repository)
 
 
 VALUES = st.recursive(
@@ -240,7 +240,7 @@ def test_exported_texts_and_calls_are_imported_unchanged(tmp_path_factory, texts
     spoken = [message("bc"[n % 2] * (n + 1), text, kind=("human", "agent")[n % 2]) for n, text in enumerate(texts)]
     tool = [message("d", "", *calls), message("e", "", *results, author="tool", kind="tool")] if calls else []
     put(repository, "main", list_branch_tips(repository, "conv-001")["main"], *spoken, *tool)
-    assert said(imported_again(repository, tmp_path)) == said(repository)
+    assert content_of(imported_again(repository, tmp_path)) == content_of(repository)
 
 
 @pytest.mark.parametrize(

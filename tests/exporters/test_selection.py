@@ -49,15 +49,15 @@ def test_a_message_named_by_its_id_belongs_to_no_branch(repository, drawn):
 
 
 def test_all_branches_are_selected_once_the_named_one_first(repository, drawn):
-    every = words(repository, "conv-001", drawn, all_branches=True)
-    assert every == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
-    every = words(repository, "conv-001/fix~1", drawn, all_branches=True)
-    assert every == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
+    all_rows = words(repository, "conv-001", drawn, all_branches=True)
+    assert all_rows == [("main", "a b c"), ("fix", "d e"), ("again", "f")]
+    all_rows = words(repository, "conv-001/fix~1", drawn, all_branches=True)
+    assert all_rows == [("fix", "a b d e"), ("main", "c"), ("again", "f")]
 
 
 def test_the_active_branch_is_first_by_default(repository, drawn):
-    every = words(repository, drawn.ids["d"], drawn, all_branches=True)
-    assert [name for name, _ in every] == ["main", "fix", "again"]
+    all_rows = words(repository, drawn.ids["d"], drawn, all_branches=True)
+    assert [name for name, _ in all_rows] == ["main", "fix", "again"]
 
 
 def test_abandoned_branches_are_selected_too(repository, drawn):

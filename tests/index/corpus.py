@@ -35,7 +35,7 @@ def opened(repository, directory, **options):
 def standing(repository, directory):
     """Open the index and return how it stands, with what was said about it."""
     with opened(repository, directory) as index:
-        return index.standing, [note.text for note in index.notes]
+        return index.status, [note.text for note in index.notes]
 
 
 def dump(repository, directory):

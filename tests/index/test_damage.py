@@ -58,23 +58,23 @@ def sweep(repository, directory, intact, tries):
     return rebuilt / tries
 
 
-def test_damage_gives_no_error_and_nothing_false(repository, directory, intact):
+def test_damage_causes_no_error_and_no_wrong_result(repository, directory, intact):
     assert sweep(repository, directory, intact, 40) > 0.8
 
 
 @pytest.mark.sweep
-def test_much_damage_gives_no_error_and_nothing_false(repository, directory, intact):
+def test_many_kinds_of_damage_cause_no_error_and_no_wrong_result(repository, directory, intact):
     assert sweep(repository, directory, intact, 2000) > 0.8
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
-def test_a_file_that_was_cut_off_is_made_anew(repository, directory, intact, share):
+def test_a_truncated_file_is_rebuilt(repository, directory, intact, share):
     right = ask(repository, directory)
     put(directory, intact[: int(len(intact) * share)])
     assert ask(repository, directory) == right
 
 
-def test_many_at_once_all_get_the_answer(repository, tmp_path):
+def test_concurrent_first_searches_all_get_the_answer(repository, tmp_path):
     """The first search of eight processes at the same moment: one builds, nobody fails."""
     drawn = history(repository, "main: alpha beta")
 
@@ -88,7 +88,7 @@ def test_many_at_once_all_get_the_answer(repository, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_that_may_not_be_written_is_no_obstacle(repository, directory, intact):
+def test_a_read_only_index_directory_prevents_no_search(repository, directory, intact):
     os.chmod(directory, 0o500)
     say(repository, "one", "epsilon")
     try:

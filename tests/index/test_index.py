@@ -14,7 +14,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.index.database import forget, index_directory
+from scopes.index.database import delete_files, index_directory
 from tests.index.corpus import dump, file_in, matches, opened, standing
 from tests.support.history import history, say
 from tests.support.store import make_store
@@ -32,7 +32,7 @@ def test_it_is_built_once_and_then_fresh(repository, directory, drawn):
     assert (second.messages, second.branches, second.conversations) == (4, 2, 1)
 
 
-def test_only_what_is_new_is_read(repository, directory, drawn):
+def test_only_new_commits_are_read(repository, directory, drawn):
     standing(repository, directory)
     said = say(repository, f"{drawn.conversation}/fix", "epsilon")
     seen = standing(repository, directory)[0]
@@ -57,7 +57,7 @@ def test_only_the_owner_can_read_it(repository, directory, drawn):
     ],
     ids=["rewind", "delete-branch", "delete", "rename", "undo"],
 )
-def test_after_every_change_it_is_what_a_new_one_would_be(repository, directory, drawn, change, tmp_path):
+def test_after_every_change_the_index_equals_a_new_one(repository, directory, drawn, change, tmp_path):
     history(repository, "main: zeta", conversation="other")
     standing(repository, directory)
     change(repository, drawn.conversation)
@@ -65,7 +65,7 @@ def test_after_every_change_it_is_what_a_new_one_would_be(repository, directory,
     assert standing(repository, directory)[0].state == "fresh"
 
 
-def test_what_no_branch_reaches_is_not_found(repository, directory, drawn):
+def test_messages_that_no_branch_reaches_are_not_found(repository, directory, drawn):
     standing(repository, directory)
     rewind(repository, drawn.conversation, to=f"{drawn.conversation}~1")
     assert matches(repository, directory, "gamma") == []
@@ -78,7 +78,7 @@ def test_a_store_without_messages_has_an_index(repository, directory):
     assert standing(repository, directory)[0].messages == 0
 
 
-def test_an_index_of_another_store_is_not_believed(repository, directory, drawn, tmp_path):
+def test_an_index_of_another_store_is_rebuilt(repository, directory, drawn, tmp_path):
     other = make_store(tmp_path / "other.git")
     history(other, "main: alpha secret")
     standing(other, tmp_path / "theirs")
@@ -90,7 +90,7 @@ def test_an_index_of_another_store_is_not_believed(repository, directory, drawn,
     assert matches(repository, directory, "secret") == []
 
 
-def test_an_index_of_another_version_is_made_anew(repository, directory, drawn):
+def test_an_index_of_another_version_is_rebuilt(repository, directory, drawn):
     standing(repository, directory)
     connection = sqlite3.connect(file_in(directory))
     connection.execute("PRAGMA user_version = 999")
@@ -100,14 +100,14 @@ def test_an_index_of_another_version_is_made_anew(repository, directory, drawn):
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b"SQLite format 3\0" + b"\0" * 4080])
-def test_what_is_no_index_is_replaced(repository, directory, drawn, content):
+def test_a_file_that_is_not_an_index_is_replaced(repository, directory, drawn, content):
     directory.mkdir(parents=True)
     (directory / "index.sqlite").write_bytes(content)
     seen, notes = standing(repository, directory)
     assert (seen.state, seen.messages, len(notes)) == ("rebuilt", 4, 1)
 
 
-def test_where_nothing_can_be_kept_it_is_made_in_memory(repository, tmp_path, drawn):
+def test_without_a_writable_directory_the_index_is_built_in_memory(repository, tmp_path, drawn):
     (tmp_path / "file").write_text("in the way")
     seen, notes = standing(repository, tmp_path / "file" / "scopes" / "index")
     assert (seen.state, seen.messages, len(notes)) == ("in-memory", 4, 1)
@@ -121,7 +121,7 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
     assert (tmp_path / "victim").read_text() == "mine"
 
 
-def test_one_who_cannot_write_because_another_does_answers_all_the_same(repository, directory, drawn, monkeypatch):
+def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
     monkeypatch.setattr("scopes.index.index._BUSY_SECONDS", 0.01)
     standing(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
@@ -139,31 +139,29 @@ def test_two_stores_have_two_indexes(tmp_path):
     assert index_directory("/cache", "/a.git").startswith("/cache/scopes/")
 
 
-def test_a_query_sees_one_state(repository, directory, drawn):
+def test_a_query_sees_one_snapshot(repository, directory, drawn):
     """A reader that began before another writes goes on with what it saw."""
     with opened(repository, directory) as index:
         say(repository, drawn.conversation, "epsilon")
         standing(repository, directory)
-        assert index.standing.messages == 4
+        assert index.status.messages == 4
 
 
-def test_all_files_of_a_directory_can_be_forgotten_but_no_directory_and_no_link_is_followed(
-    repository, directory, drawn, tmp_path
-):
+def test_delete_files_keeps_directories_and_follows_no_link(repository, directory, drawn, tmp_path):
     standing(repository, directory)
     (directory / "kept").mkdir()
     (tmp_path / "victim").write_text("mine")
     os.symlink(tmp_path / "victim", directory / "link")
-    assert forget(str(directory)) == []
+    assert delete_files(str(directory)) == []
     assert os.listdir(directory) == ["kept"]
     assert (tmp_path / "victim").read_text() == "mine"
-    assert forget(str(tmp_path / "nowhere")) == forget(str(tmp_path / "victim")) == []
+    assert delete_files(str(tmp_path / "nowhere")) == delete_files(str(tmp_path / "victim")) == []
     assert standing(repository, directory)[0].state == "built"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove anything")
-def test_what_cannot_be_removed_is_told(repository, directory, drawn):
+def test_files_that_cannot_be_deleted_are_reported(repository, directory, drawn):
     standing(repository, directory)
     os.chmod(directory, 0o500)
-    assert "index.sqlite" in "".join(forget(str(directory)))
+    assert "index.sqlite" in "".join(delete_files(str(directory)))
     os.chmod(directory, 0o700)

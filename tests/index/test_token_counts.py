@@ -35,7 +35,7 @@ def found(path):
         return {key: count for key in KEYS if (count := opened.find(key)) is not None}
 
 
-def test_what_was_added_is_found_by_another_process(path):
+def test_added_counts_are_found_when_the_file_is_opened_again(path):
     assert found(path) == COUNTS
 
 
@@ -44,7 +44,7 @@ def test_a_count_may_be_added_twice(path):
     assert found(path) == {**COUNTS, KEYS[0]: 5}
 
 
-def test_counts_that_no_text_has_are_not_kept(path):
+def test_impossible_counts_are_not_stored(path):
     add(path, {KEYS[0]: -1, KEYS[1]: 1 << 40})
     assert found(path) == COUNTS
 
@@ -53,14 +53,14 @@ def test_only_the_owner_reads_it(path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_where_there_is_no_file_asking_makes_none(tmp_path):
+def test_find_creates_no_file(tmp_path):
     assert found(tmp_path / "counts.sqlite") == {}
     assert os.listdir(tmp_path) == []
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_flipped_bit_anywhere_never_makes_a_count_wrong(path, tmp_path, data):
+def test_a_flipped_bit_never_gives_a_wrong_count(path, tmp_path, data):
     content = bytearray(path.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     other = tmp_path / "flipped.sqlite"
@@ -73,7 +73,7 @@ def test_a_flipped_bit_anywhere_never_makes_a_count_wrong(path, tmp_path, data):
 @pytest.mark.parametrize(
     "content", [b"", b"SQLite format 3\0", b"no database" * 100, bytes(5000)], ids=["empty", "header", "text", "zeros"]
 )
-def test_a_file_that_is_none_of_ours_begins_anew(path, content):
+def test_a_file_of_another_format_is_replaced(path, content):
     path.write_bytes(content)
     assert found(path) == {}
     add(path, {KEYS[1]: 7})
@@ -81,7 +81,7 @@ def test_a_file_that_is_none_of_ours_begins_anew(path, content):
 
 
 @pytest.mark.parametrize("length", [100, 4096, 5000, 8191])
-def test_a_torn_file_begins_anew(path, length):
+def test_a_truncated_file_is_replaced(path, length):
     path.write_bytes(path.read_bytes()[:length])
     assert found(path).items() <= COUNTS.items()
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_a_torn_file_begins_anew(path, length):
     assert found(path) == COUNTS
 
 
-def test_a_database_of_somebody_else_begins_anew(path):
+def test_a_foreign_database_is_replaced(path):
     path.unlink()
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE count (key BLOB PRIMARY KEY, value INTEGER)")
@@ -100,7 +100,7 @@ def test_a_database_of_somebody_else_begins_anew(path):
     assert found(path) == {KEYS[1]: 7}
 
 
-def test_a_locked_file_is_a_miss_and_stays(path, monkeypatch):
+def test_a_locked_file_finds_nothing_and_is_not_replaced(path, monkeypatch):
     monkeypatch.setattr(token_counts, "_BUSY_SECONDS", 0.0)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -111,13 +111,13 @@ def test_a_locked_file_is_a_miss_and_stays(path, monkeypatch):
     assert found(path) == COUNTS
 
 
-def test_a_file_that_has_grown_too_large_begins_anew(path, monkeypatch):
+def test_a_file_that_is_too_large_is_replaced(path, monkeypatch):
     monkeypatch.setattr(token_counts, "_LARGEST_BYTES", 100)
     add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 
 
-def test_a_file_that_goes_while_it_is_open_is_made_again(path):
+def test_a_file_deleted_while_open_is_created_again(path):
     with CountFile(str(path)) as opened:
         assert opened.find(KEYS[2]) == 14
         path.unlink()
@@ -126,7 +126,7 @@ def test_a_file_that_goes_while_it_is_open_is_made_again(path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/etc/passwd", path)])
-def test_what_is_no_regular_file_is_neither_waited_for_nor_followed(tmp_path, make):
+def test_only_regular_files_are_opened(tmp_path, make):
     path = tmp_path / "counts.sqlite"
     make(path)
     with CountFile(str(path)) as opened:
@@ -135,7 +135,7 @@ def test_what_is_no_regular_file_is_neither_waited_for_nor_followed(tmp_path, ma
     assert found(path) == {}
 
 
-def test_a_directory_that_is_not_there_and_cannot_be_made_is_a_miss(tmp_path):
+def test_a_directory_that_cannot_be_created_finds_nothing(tmp_path):
     (tmp_path / "file").write_text("")
     with CountFile(str(tmp_path / "file" / "counts.sqlite")) as opened:
         opened.add(COUNTS)

@@ -25,21 +25,21 @@ from scopes.index.tokenize import fold, is_single, searchable, tokenize
         (" \0\ud800--", []),
     ],
 )
-def test_words_are_runs_of_letters_and_digits_folded(text, expected):
+def test_words_are_folded_runs_of_letters_and_digits(text, expected):
     assert tokenize(text) == expected
 
 
-def test_scripts_without_spaces_count_a_character_a_word():
+def test_in_scripts_without_spaces_each_character_is_a_word():
     assert [is_single(word) for word in ("東", "한", "🚀", "a", "tower")] == [True, True, True, False, False]
 
 
 @given(st.text())
-def test_folding_again_changes_no_word(text):
+def test_folding_twice_changes_no_word(text):
     assert tokenize(fold(text)) == tokenize(text)
 
 
 @given(st.text(max_size=40))
-def test_sqlite_finds_the_words_that_we_see(text):
+def test_sqlite_and_tokenize_find_the_same_words(text):
     """The tokenizer of SQLite and ours must agree on every text, or phrases would miss."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='ascii')")

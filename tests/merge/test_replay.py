@@ -45,7 +45,7 @@ def test_what_else_differs_at_the_new_place_is_not_looked_at(repository):
     decide(repository, "conv-001/fix", "sessions")
     tips = list_branch_tips(repository, drawn.conversation)
     divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]))
-    assert list(divergence.target.subjects) == list(divergence.source.subjects) == ["decisions/auth"]
+    assert list(divergence.target.changes) == list(divergence.source.changes) == ["decisions/auth"]
 
 
 def test_a_line_stops_at_the_first_message_that_disagrees_and_knows_the_rest(repository):

@@ -63,26 +63,26 @@ def cases(section):
 
 
 @pytest.mark.parametrize("case", cases("documents"))
-def test_each_vector_is_written_as_the_contract_says(case):
+def test_each_vector_is_encoded_as_specified(case):
     data = dump(with_fields_from_outside(case["value"]))
     assert data == case["line"].encode() + b"\n"
     assert hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest() == case["oid"]
 
 
 @pytest.mark.parametrize("case", cases("documents"))
-def test_each_vector_reads_back_as_any_json_reader_reads_it(case):
+def test_each_vector_is_decoded_as_by_any_json_parser(case):
     data = case["line"].encode() + b"\n"
     assert load(data) == json.loads(data)
 
 
 @pytest.mark.parametrize("case", cases("unreadable"))
-def test_each_unreadable_vector_is_refused_in_one_line(case):
+def test_each_invalid_vector_is_refused_with_a_one_line_message(case):
     """Rows 25, 27 and 37 of the failure catalogue, on the side of the store."""
     with pytest.raises(Corrupt, match=r"\Astored data cannot be read: [^\n]+\Z"):
         load(bytes.fromhex(case["hex"]))
 
 
-def test_git_itself_gives_the_vectors_their_object_ids(tmp_path):
+def test_git_computes_the_object_ids_of_the_vectors(tmp_path):
     for number, case in enumerate(VECTORS["documents"]):
         (tmp_path / str(number)).write_bytes(case["line"].encode() + b"\n")
     names = "".join(f"{number}\n" for number in range(len(VECTORS["documents"])))
@@ -121,12 +121,12 @@ print(hashlib.sha1(b"".join(map(dump, values))).hexdigest())
 
 
 @given(JSON)
-def test_what_is_written_reads_back_equal(value):
+def test_a_decoded_value_equals_the_encoded_one(value):
     assert load(dump(value)) == value
 
 
 @given(JSON)
-def test_canonical_bytes_are_a_fixed_point(value):
+def test_encoding_decoded_bytes_gives_the_same_bytes(value):
     data = dump(value)
     assert dump(load(data)) == data
     assert data.endswith(b"\n")
@@ -134,19 +134,19 @@ def test_canonical_bytes_are_a_fixed_point(value):
 
 
 @given(EXACT)
-def test_compact_exact_json_from_outside_is_kept_token_for_token(value):
+def test_compact_foreign_json_is_kept_token_by_token(value):
     text = dump(Foreign(value)).decode().removesuffix("\n")
     assert dump(parse_foreign(text)) == text.encode() + b"\n"
 
 
 @given(EXACT, st.sampled_from([None, 1, "\t"]))
-def test_blanks_in_json_from_outside_are_all_that_is_lost(value, indent):
+def test_only_blanks_of_foreign_json_are_lost(value, indent):
     spaced = parse_foreign(json.dumps(value, indent=indent))
     assert dump(spaced) == dump(Foreign(value))
 
 
 @given(st.text(st.sampled_from('{}[]":,-+.eE019 aN\\u\ud83d\ude00\n')) | st.text())
-def test_any_text_from_outside_can_be_stored(text):
+def test_any_foreign_text_can_be_stored(text):
     """Row 28: what comes from outside never raises."""
     assume(not has_split_pair(text))
     document = load(dump(exact_or_text("input", text)))
@@ -154,7 +154,7 @@ def test_any_text_from_outside_can_be_stored(text):
 
 
 @given(st.dictionaries(TEXT, st.integers()))
-def test_the_order_in_which_keys_were_set_does_not_count(members):
+def test_the_insertion_order_of_keys_does_not_matter(members):
     backwards = dict(reversed(members.items()))
     assert dump(members) == dump(backwards)
     assert list(load(dump(Foreign(backwards)))) == list(backwards)
@@ -179,7 +179,7 @@ def test_keys_that_become_equal_by_joining_surrogates_are_refused():
     [float("nan"), float("inf"), float("-inf"), 10**MAX_DIGITS, -(10**MAX_DIGITS)],
     ids=["NaN", "infinity", "minus infinity", "too long", "negative and too long"],
 )
-def test_numbers_that_json_cannot_hold_are_refused(number):
+def test_numbers_that_json_cannot_represent_are_refused(number):
     """Rows 24 and 25."""
     for value in (number, [number], {"a": Foreign({"b": number})}):
         with pytest.raises(Invalid, match="cannot be stored"):
@@ -214,7 +214,7 @@ def test_containers_nest_200_levels_deep(container):
             dump(too_deep)
 
 
-def test_json_from_outside_counts_its_depth_from_its_own_root():
+def test_the_depth_of_foreign_json_counts_from_its_own_root():
     deepest = parse_foreign(nested(MAX_DEPTH))
     value = deepest
     for _ in range(MAX_DEPTH):
@@ -248,20 +248,20 @@ def test_depth_of_a_hundred_thousand_is_refused_without_a_crash():
 
 
 @pytest.mark.parametrize("members", [{1: 1}, {"a": 1, 2: 2}, {None: 1}, {b"a": 1}, {"a": {True: 1}}], ids=repr)
-def test_keys_that_are_no_text_are_refused(members):
+def test_keys_that_are_not_text_are_refused(members):
     for value in (members, Foreign(members)):
-        with pytest.raises(Invalid, match="key that is no text"):
+        with pytest.raises(Invalid, match="key that is not text"):
             dump(value)
 
 
 @pytest.mark.parametrize("value", [b"bytes", {1, 2}, (1, 2), 1j, object], ids=lambda value: type(value).__name__)
-def test_values_that_are_no_json_are_refused(value):
+def test_values_that_are_not_json_are_refused(value):
     for holder in (value, [value], {"a": Foreign([value])}):
         with pytest.raises(Invalid, match=f"of type {type(value).__name__} cannot"):
             dump(holder)
 
 
-def test_writing_changes_nothing_in_the_value():
+def test_encoding_does_not_modify_the_value():
     value = {"b": ["\ud83d\ude00"], "a": Foreign({"d": 1, "c": 2})}
     dump(value)
     assert list(value) == ["b", "a"]
@@ -269,18 +269,18 @@ def test_writing_changes_nothing_in_the_value():
     assert value["a"] == Foreign({"d": 1, "c": 2})
 
 
-def test_reading_keeps_the_stored_key_order():
+def test_decoding_keeps_the_stored_key_order():
     """A foreign subtree can be wrapped again and written as it was."""
     data = b'{"a":1,"input":{"z":1,"b":2}}\n'
     document = load(data)
     assert dump(document | {"input": Foreign(document["input"])}) == data
 
 
-def test_reading_accepts_what_another_writer_spelled_differently():
+def test_decoding_accepts_other_spellings_of_json():
     assert load(b' {"b": 1,\r\n "a": "\\u00e9"} ') == {"b": 1, "a": "\u00e9"}
 
 
-def test_a_message_of_64_mebibytes_is_written_and_read():
+def test_a_message_of_64_mebibytes_is_encoded_and_decoded():
     """Row 15 and P15."""
     text = "\u00e9" * (32 << 20)
     assert load(dump({"text": text})) == {"text": text}

@@ -50,7 +50,7 @@ def typed(kind, author="carol", **changes):
     ("kind", "counts"),
     [("human", True), ("agent", True), ("tool", False), ("system", False), ("injected", False), ("new", False)],
 )
-def test_people_and_agents_take_part_and_nobody_else(kind, counts):
+def test_only_humans_and_agents_become_participants(kind, counts):
     expected = {"participants/carol=": {"kind": kind}} if counts else {}
     assert claims(said(author_kind=kind)) == expected
     assert participant_claim("a/b", "agent") == ("participants/a%2Fb=", b'{"kind":"agent"}\n')
@@ -69,15 +69,15 @@ def test_people_and_agents_take_part_and_nobody_else(kind, counts):
         ("proposal", ("proposals", "service", "api", "port", "carol"), {"operation": "update", "after": 80}),
     ],
 )
-def test_a_typed_message_claims_by_subject(kind, path, claim):
+def test_a_typed_message_writes_a_claim_under_its_key(kind, path, claim):
     assert claims(typed(kind)) == {leaf(*path): claim}
 
 
-def test_a_call_for_help_claims_nothing():
+def test_a_collaboration_request_writes_no_claim():
     assert claims(typed("collaboration-request")) == {}
 
 
-def test_a_decision_is_everybodys_and_an_analysis_its_authors():
+def test_decisions_have_one_claim_and_analyses_one_per_agent():
     """Two decisions on one topic conflict; two analyses of one aspect stand side by side."""
     assert claims(typed("decision")).keys() == claims(typed("decision", "dave")).keys()
     assert not claims(typed("analysis")).keys() & claims(typed("analysis", "dave")).keys()
@@ -99,7 +99,7 @@ def test_equal_claims_of_two_agents_are_equal_blobs(kind):
     assert list(claims_of(other, nothing_before)) == one
 
 
-def test_a_proposal_claims_every_field_that_it_changes():
+def test_a_proposal_writes_a_claim_for_every_changed_field():
     changes = [{"field_path": name, "operation": "create", "after": name} for name in ("a", "b/c", "a.b")]
     found = claims(typed("proposal", changes=changes))
     assert [split_leaf(path)[3] for path in found] == ["a", "b/c", "a.b"]
@@ -117,12 +117,12 @@ def test_a_proposal_claims_every_field_that_it_changes():
     ],
 )
 @pytest.mark.parametrize("kind", PAYLOADS)
-def test_a_payload_from_elsewhere_that_is_not_well_formed_claims_nothing(kind, payload):
+def test_an_invalid_payload_writes_no_claim(kind, payload):
     """A store may have come from somebody else."""
     assert claims(said(kind=kind, payload=payload)) == {}
 
 
-def test_a_proposal_with_some_malformed_changes_claims_the_others():
+def test_malformed_changes_of_a_proposal_are_skipped():
     changes = [
         5,
         {"field_path": 5, "operation": "create"},
@@ -134,7 +134,7 @@ def test_a_proposal_with_some_malformed_changes_claims_the_others():
     }
 
 
-def test_a_key_that_git_could_not_hold_is_refused():
+def test_a_key_too_long_for_git_is_refused():
     with pytest.raises(Invalid, match="too long"):
         claims(typed("decision", topic="x" * 5000))
 
@@ -147,28 +147,28 @@ def touched(op, path="src/a.py", content_hash=None, source=None, **fields):
 
 
 @pytest.mark.parametrize("op", ["read", "mention", "new"])
-def test_what_is_no_write_is_no_claim(op):
+def test_reads_and_mentions_of_files_write_no_claim(op):
     assert touched(op) == {}
 
 
-def test_a_write_claims_its_content():
+def test_a_file_write_claims_the_hash_of_its_content():
     assert touched("edit", content_hash="sha256:00") == {
         "files/src/a%2Epy=".replace("%2E", "."): {"operation": "edit", "content": "sha256:00"}
     }
     assert touched("delete") == {"files/src/a.py=": {"operation": "delete"}}
 
 
-def test_a_write_whose_outcome_nobody_knows_differs_from_every_other():
+def test_a_write_of_unknown_content_differs_from_any_other():
     assert touched("edit") == {"files/src/a.py=": {"operation": "edit", "unknown": ID}}
     assert touched("edit") != touched("edit", id=MessageId("b" * 26))
 
 
-def test_a_rename_claims_both_names():
+def test_a_rename_writes_claims_for_both_names():
     found = touched("rename", "b", "sha256:00", "a")
     assert found == {"files/b=": {"operation": "rename", "content": "sha256:00"}, "files/a=": {"operation": "delete"}}
 
 
-def test_paths_are_relative_to_the_conversations_first_directory():
+def test_paths_are_relative_to_the_first_working_directory():
     assert touched("delete", "/work/src/../b").keys() == {"files/b="}
     assert touched("delete", "/etc/passwd").keys() == {"files/%2Fetc%2Fpasswd="}
 
@@ -178,7 +178,7 @@ def patched(patch="-a\n+b\n", previous=nothing_before, **fields):
     return claims(said(parts=(part,)), previous)["files/a="]
 
 
-def test_a_patch_claims_what_it_makes_of_what_was_there():
+def test_a_patch_claims_a_hash_of_its_base_and_itself():
     """The same patch on the same file is the same claim; on another it is another."""
     before = {"files/a=": b"before"}
     expected = "sha256:" + hashlib.sha256(b"before\0-a\n+b\n").hexdigest()
@@ -188,14 +188,14 @@ def test_a_patch_claims_what_it_makes_of_what_was_there():
     assert patched("\ud800")["derived"]
 
 
-def test_a_known_outcome_counts_more_than_a_patch():
+def test_a_content_hash_overrides_a_patch():
     assert patched(content_hash="sha256:00") == {"operation": "edit", "content": "sha256:00"}
 
 
 @pytest.mark.parametrize(
     "fields", [{"op": []}, {"op": {}}, {"op": 5}, {"op": None}, {"path": 5}, {"path": None}, {"op": "read"}]
 )
-def test_a_part_from_outside_that_is_no_file_claims_nothing(fields):
+def test_a_part_that_is_not_a_file_reference_writes_no_claim(fields):
     """`append --jsonl` takes parts as they are."""
     part = Part("file_ref", {"path": "a", "op": "edit", **fields})
     assert claims(said(parts=(part, Part("text", {"path": "a", "op": "edit"})))) == {}
@@ -204,7 +204,7 @@ def test_a_part_from_outside_that_is_no_file_claims_nothing(fields):
 @pytest.mark.parametrize(
     "fields", [{"content_hash": 5}, {"from": 5}, {"from": []}, {"patch": 5}, {"content_hash": None}]
 )
-def test_a_part_with_an_odd_detail_claims_the_rest(fields):
+def test_invalid_optional_fields_of_a_part_are_ignored(fields):
     part = Part("file_ref", {"path": "a", "op": "rename", **fields})
     assert claims(said(parts=(part,))) == {"files/a=": {"operation": "rename", "unknown": ID}}
 
@@ -212,7 +212,7 @@ def test_a_part_with_an_odd_detail_claims_the_rest(fields):
 # Taking back
 
 
-def test_a_message_is_taken_back_or_replaced_under_its_own_id():
+def test_retractions_and_amendments_claim_the_id_of_their_message():
     other = MessageId("b" * 26)
     assert claims(said(retracts=other)) == {f"messages/{other}=": {"retracted": True}}
     amendment = said(amends=other, parts=text_parts("better"))
@@ -233,14 +233,14 @@ def test_equal_amendments_are_equal_claims():
 
 
 @given(messages())
-def test_a_stored_message_claims_what_it_claimed_when_it_was_written(message):
+def test_a_decoded_message_writes_the_same_claims(message):
     """Rewrites decode what appends encoded."""
     again = decode(encode(message))
     assert list(claims_of(again, nothing_before)) == list(claims_of(message, nothing_before))
 
 
 @given(messages())
-def test_every_claim_is_one_line_under_a_key_that_can_be_read_back(message):
+def test_every_claim_is_one_line_under_a_decodable_key(message):
     for path, blob in claims_of(message, nothing_before):
         split_leaf(path)
         assert blob.endswith(b"\n")
@@ -248,7 +248,7 @@ def test_every_claim_is_one_line_under_a_key_that_can_be_read_back(message):
 
 
 @given(texts, texts, json_values)
-def test_no_name_reaches_the_key_of_another(topic, other, value):
+def test_different_names_never_share_a_key(topic, other, value):
     """A `/`, a `%`, a `=` in a topic is not a level, an escape, an end."""
     one, two = (
         set(claims(said(kind="decision", payload={"topic": name, "decision": value}))) for name in (topic, other)

@@ -35,12 +35,12 @@ def stored(**fields):
 
 
 @given(messages())
-def test_what_is_written_is_read(message):
+def test_a_decoded_message_equals_the_encoded_one(message):
     assert decode(encode(message)) == message
 
 
 @given(messages())
-def test_writing_what_was_read_gives_the_same_bytes(message):
+def test_encoding_a_decoded_message_gives_the_same_bytes(message):
     """Equal messages are equal blobs."""
     data = encode(message)
     assert encode(decode(data)) == data
@@ -49,7 +49,7 @@ def test_writing_what_was_read_gives_the_same_bytes(message):
     json.loads(data)
 
 
-def test_the_document_of_a_message_is_laid_out_like_this():
+def test_the_document_of_a_message_has_this_form():
     """The format, once, by eye."""
     message = plain(
         kind="decision",
@@ -71,7 +71,7 @@ def test_the_document_of_a_message_is_laid_out_like_this():
     "text",
     ["", " ", "\0", "a\r\nb\r\n", "\n\nx\n\n", "\ud800", "\udc00\ud800", "\u2028\u2029\x85", "\U0001f600", "\x1b[31m", "Scopes-Kind: root", "<<<<<<< HEAD\n=======\n>>>>>>> x\n"],
 )  # fmt: skip
-def test_every_text_is_kept_exactly(text):
+def test_every_text_is_stored_unchanged(text):
     """B11, B13, B14, B16, B17, B20."""
     data = encode(plain(parts=text_parts(text)))
     assert decode(data).text == text
@@ -79,7 +79,7 @@ def test_every_text_is_kept_exactly(text):
 
 
 @pytest.mark.parametrize("field", ["input", "output", "structured", "json"])
-def test_what_a_tool_was_given_keeps_its_key_order_and_all_else_is_sorted(field):
+def test_tool_input_keeps_its_key_order_and_other_keys_are_sorted(field):
     value = {"z": {"b": 1, "a": 2}, "a": [{"d": 1, "c": 2}]}
     message = plain(parts=(Part("tool_call", {field: value, "other": value}),))
     ordered, unordered = (
@@ -90,7 +90,7 @@ def test_what_a_tool_was_given_keeps_its_key_order_and_all_else_is_sorted(field)
     assert (list(part["other"]), list(part["other"]["z"]), list(part["other"]["a"][0])) == unordered
 
 
-def test_what_is_unknown_is_absent_and_not_null():
+def test_unknown_fields_are_absent_and_not_null():
     assert set(json.loads(encode(plain()))) == {"author", "id", "kind", "parts", "v"}
 
 
@@ -104,7 +104,7 @@ def test_what_is_unknown_is_absent_and_not_null():
         max_size=5,
     )
 )
-def test_whatever_another_version_wrote_is_written_back(fields):
+def test_fields_of_another_version_are_written_back(fields):
     """Unknown kinds, fields, parts and shapes; only what is absent may be filled in, and an empty list says nothing."""
     document = canonical.load(canonical.dump({"id": ID, **fields}))
     again = canonical.load(encode(decode(canonical.dump(document))))
@@ -124,7 +124,7 @@ def test_whatever_another_version_wrote_is_written_back(fields):
         ("to", "dave"), ("to", [5]), ("to", []), ("time", 5), ("time", None), ("reply_to", ["x"]), ("model", {}),
     ],
 )  # fmt: skip
-def test_a_field_of_another_shape_is_kept_and_not_taken_for_ours(field, value):
+def test_a_field_of_another_type_is_kept_as_unknown(field, value):
     data = stored(**{field: value})
     message = decode(data)
     again = json.loads(encode(message))
@@ -136,20 +136,20 @@ def test_a_field_of_another_shape_is_kept_and_not_taken_for_ours(field, value):
 
 
 @pytest.mark.parametrize("payload", ["text", [], 5, None, True])
-def test_a_payload_that_is_no_document_is_kept_and_not_used(payload):
+def test_a_payload_that_is_not_an_object_is_kept_as_unknown(payload):
     message = decode(stored(kind="decision", decision=payload))
     assert message.payload is None
     assert json.loads(encode(message))["decision"] == payload
 
 
-def test_a_document_under_a_kinds_name_is_a_payload_for_that_kind_only():
+def test_a_payload_field_of_another_kind_is_kept_as_unknown():
     payload = {"topic": "t"}
     assert decode(stored(kind="decision", decision=payload)).payload == payload
     assert decode(stored(kind="plain", decision=payload)).extra == {"decision": payload}
     assert decode(stored(kind="collaboration-request", collaboration_request=payload)).payload == payload
 
 
-def test_a_kind_of_tomorrow_is_shown_as_it_is():
+def test_an_unknown_kind_is_kept():
     message = decode(
         stored(kind="hologram", parts=[{"type": "smell", "notes": ["oak"]}], author={"name": "x", "kind": "alien"})
     )
@@ -169,14 +169,14 @@ def test_a_kind_of_tomorrow_is_shown_as_it_is():
      b'{"id":"x","a":1e999}', b"[" * 100_000, b'{"id":' * 100_000, b'{"id":"x","n":' + b"9" * 5000 + b"}"],
     ids=lambda data: repr(data[:16]),
 )  # fmt: skip
-def test_bytes_that_are_no_message_are_damage(data):
+def test_bytes_that_are_not_a_message_are_corrupt(data):
     """C23, C24, C25."""
     with pytest.raises(Corrupt):
         decode(data)
 
 
 @given(st.binary(max_size=60) | json_values.map(lambda value: json.dumps(value).encode()))
-def test_any_bytes_give_a_message_or_damage(data):
+def test_any_bytes_are_decoded_or_corrupt(data):
     try:
         message = decode(data)
     except Corrupt:
@@ -187,7 +187,7 @@ def test_any_bytes_give_a_message_or_damage(data):
 # Limits
 
 
-def test_a_message_of_64_mib_is_written_and_one_byte_more_is_refused():
+def test_the_size_limit_of_a_message_is_64_mib():
     """B15, P15."""
     empty = len(encode(plain(parts=text_parts(""))))
     assert len(encode(plain(parts=text_parts("x" * (MAX_MESSAGE_BYTES - empty))))) == MAX_MESSAGE_BYTES
@@ -196,7 +196,7 @@ def test_a_message_of_64_mib_is_written_and_one_byte_more_is_refused():
     assert "mention it" in caught.value.hint
 
 
-def test_a_message_that_is_too_deep_is_refused():
+def test_a_message_nested_too_deeply_is_refused():
     value: object = []
     for _ in range(300):
         value = [value]

@@ -31,13 +31,13 @@ fields = st.sampled_from(["v", "purpose", "agent", "parent", "fork", "created", 
 
 
 @given(roots)
-def test_a_root_comes_back_as_it_was(root):
+def test_a_decoded_root_equals_the_encoded_one(root):
     data = encode_root(root)
     assert decode_root(data) == root
     assert encode_root(decode_root(data)) == data
 
 
-def test_a_root_is_laid_out_like_this():
+def test_the_document_of_a_root_has_this_form():
     root = Root(uuid="u", created="2026-01-01T00:00:00Z", format="claude-code", cwd="/x")
     assert (
         encode_root(root)
@@ -50,25 +50,25 @@ def test_a_root_is_laid_out_like_this():
     [None, [], {}, {"kind": "root"}, {"kind": "plain", "conversation": {"uuid": "u", "created": "c"}}, {"kind": "root", "conversation": {}},
      {"kind": "root", "conversation": {"uuid": 5, "created": "c"}}, {"kind": "root", "conversation": {"uuid": "u"}}, {"kind": "root", "conversation": []}],
 )  # fmt: skip
-def test_what_is_no_root_is_damage(document):
+def test_a_document_that_is_not_a_root_is_corrupt(document):
     with pytest.raises(Corrupt, match="the root of a conversation is damaged"):
         decode_root(canonical.dump(document))
 
 
-def test_a_root_of_a_newer_version_is_read_as_far_as_it_goes():
+def test_unknown_fields_of_a_root_are_ignored():
     newer = {"v": 2, "kind": "root", "new": 1, "conversation": {"uuid": "u", "created": "c", "format": 5, "new": []}}
     assert decode_root(canonical.dump(newer)) == Root(uuid="u", created="c")
 
 
 @given(entries)
-def test_the_metadata_of_a_branch_comes_back_as_it_was(entry):
+def test_decoded_branch_metadata_equals_the_encoded(entry):
     data = encode_branch_entry(entry)
     assert decode_branch_entry(data) == entry
     assert encode_branch_entry(decode_branch_entry(data)) == data
 
 
 @given(st.dictionaries(fields, json_values, max_size=5))
-def test_whatever_another_version_knows_of_a_branch_is_written_back(document):
+def test_unknown_branch_metadata_is_written_back(document):
     """Unknown fields, and known ones of another shape."""
     document = canonical.load(canonical.dump(document))
     again = canonical.load(encode_branch_entry(decode_branch_entry(canonical.dump(document))))
@@ -77,26 +77,26 @@ def test_whatever_another_version_knows_of_a_branch_is_written_back(document):
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"5", b"null", b"{", b"\xff"])
-def test_what_is_no_metadata_is_damage(data):
+def test_a_document_that_is_not_branch_metadata_is_corrupt(data):
     with pytest.raises(Corrupt):
         decode_branch_entry(data)
 
 
-def test_what_is_not_known_of_a_branch_is_not_written():
+def test_unknown_fields_of_a_branch_are_not_written():
     assert json.loads(encode_branch_entry(BranchEntry(created="c"))) == {"created": "c", "status": "active", "v": 1}
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
-def test_a_purpose_is_accepted_however_it_is_spelled(purpose):
+def test_a_purpose_is_accepted_in_any_case_with_hyphen_or_underscore(purpose):
     """S4-3."""
     for spelling in (purpose, purpose.upper(), purpose.replace("-", "_"), f"  {purpose.title()} "):
         assert parse_purpose(spelling) == purpose
 
 
 @pytest.mark.parametrize("text", ["", "analysis ok", "alternative", "\0", "analysis\u200b", "x" * 10_000])
-def test_anything_else_is_refused_with_the_list(text):
+def test_an_unknown_purpose_is_refused_with_the_list(text):
     """S4-3: exactly these five."""
-    with pytest.raises(Invalid, match="is no purpose of a branch") as caught:
+    with pytest.raises(Invalid, match="is not a purpose of a branch") as caught:
         parse_purpose(text)
     assert all(purpose in caught.value.hint for purpose in PURPOSES)
     assert len(PURPOSES) == 5

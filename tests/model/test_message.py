@@ -38,7 +38,7 @@ def test_the_kinds_are_those_of_the_storage_format():
 
 
 @pytest.mark.parametrize("names", [KINDS, AUTHOR_KINDS, FILE_OPERATIONS, ACTIVITIES, PART_TYPES])
-def test_no_name_stands_twice(names):
+def test_no_name_is_listed_twice(names):
     assert len(set(names)) == len(names)
 
 
@@ -47,7 +47,7 @@ def test_typed_kinds_are_kinds_and_writes_are_operations():
     assert set(FILE_OPERATIONS) - FILE_WRITES == {"read", "mention"}
 
 
-def test_a_typed_kinds_document_has_a_field_name_of_its_own():
+def test_every_typed_kind_has_its_own_payload_field():
     keys = [payload_key(kind) for kind in TYPED_KINDS]
     assert len(set(keys)) == len(keys)
     assert all(key.isidentifier() for key in keys)
@@ -55,27 +55,27 @@ def test_a_typed_kinds_document_has_a_field_name_of_its_own():
     assert payload_key("collaboration-request") == "collaboration_request"
 
 
-def test_a_message_says_what_its_text_parts_say():
+def test_the_text_of_a_message_joins_its_text_parts():
     parts = (*text_parts("one"), Part("reasoning", {"text": "hidden"}), *text_parts("two"), *text_parts(""))
     assert Message(id=ID, author=Author("carol"), parts=parts).text == "one\ntwo\n"
     assert Message(id=ID, author=Author("carol"), parts=()).text == ""
 
 
 @pytest.mark.parametrize("value", [5, None, ["x"], {"a": 1}])
-def test_a_text_that_is_no_text_is_nothing(value):
+def test_a_text_field_that_is_not_a_string_counts_as_empty(value):
     """A newer version may put anything there."""
     assert Part("text", {"text": value}).text == ""
     assert Part("text", {}).text == ""
 
 
-def test_a_message_cannot_be_changed():
+def test_a_message_is_immutable():
     message = Message(id=ID, author=Author("carol"), parts=())
     for target, name in ((message, "kind"), (message.author, "name"), (Part("text", {}), "type")):
         with pytest.raises(AttributeError):
             setattr(target, name, "x")
 
 
-def test_an_author_is_an_agent_unless_said_otherwise_and_nothing_else_is_assumed():
+def test_the_default_author_kind_is_agent_and_other_fields_are_unknown():
     message = Message(id=ID, author=Author("carol"), parts=())
     assert message.author.kind == "agent"
     assert message.kind == "plain"
@@ -83,6 +83,6 @@ def test_an_author_is_an_agent_unless_said_otherwise_and_nothing_else_is_assumed
     assert {name for name in named if getattr(message, name)} == set()
 
 
-def test_the_module_does_no_work_of_its_own():
+def test_the_module_imports_nothing_heavy():
     """It is imported at every start."""
     assert not hasattr(module, "pydantic")

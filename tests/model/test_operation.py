@@ -31,13 +31,13 @@ SOUND = {
 
 
 @given(operations)
-def test_an_operation_comes_back_as_it_was(operation):
+def test_a_decoded_operation_equals_the_encoded_one(operation):
     data = encode_operation(operation)
     assert decode_operation(data) == operation
     assert encode_operation(decode_operation(data)) == data
 
 
-def test_an_operation_is_laid_out_like_this():
+def test_the_document_of_an_operation_has_this_form():
     operation = Operation(
         id="i", kind="branch", summary="s", command="scopes branch", actor="carol", time="t",
         changes=(RefChange("refs/heads/x/y", None, "1" * 40), RefChange("refs/scopes/active/x", "ref: a", "ref: b")), undoes="j",
@@ -48,13 +48,13 @@ def test_an_operation_is_laid_out_like_this():
     }  # fmt: skip
 
 
-def test_what_an_operation_does_not_have_is_not_written():
+def test_empty_fields_of_an_operation_are_not_written():
     assert not json.loads(canonical.dump(SOUND)).keys() & {"undoes", "details"}
     assert encode_operation(decode_operation(canonical.dump(SOUND))) == canonical.dump(SOUND)
 
 
 @pytest.mark.parametrize("missing", sorted(SOUND.keys() - {"v"}))
-def test_a_record_that_lacks_something_is_damage(missing):
+def test_a_record_with_a_missing_field_is_corrupt(missing):
     """D42."""
     with pytest.raises(Corrupt, match="a record of the operation log is damaged"):
         decode_operation(canonical.dump({key: value for key, value in SOUND.items() if key != missing}))
@@ -66,17 +66,17 @@ def test_a_record_that_lacks_something_is_damage(missing):
      ("refs", [{"ref": "r", "old": 5, "new": None}]), ("refs", [{"ref": "r", "old": None, "new": []}]), ("refs", "text"),
      ("id", 5), ("kind", None), ("summary", []), ("time", 5), ("actor", {}), ("command", 5), ("undoes", 5), ("details", []), ("details", "x")],
 )  # fmt: skip
-def test_a_record_with_something_of_another_shape_is_damage(field, value):
+def test_a_record_with_a_field_of_another_type_is_corrupt(field, value):
     """A writer acts on what it says, so nothing is guessed."""
     with pytest.raises(Corrupt):
         decode_operation(canonical.dump(SOUND | {field: value}))
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"5", b'"x"', b"{", b"\xff", b"[" * 100_000])
-def test_bytes_that_are_no_record_are_damage(data):
+def test_bytes_that_are_not_a_record_are_corrupt(data):
     with pytest.raises(Corrupt):
         decode_operation(data)
 
 
-def test_a_newer_record_is_read_as_far_as_it_goes():
+def test_unknown_fields_of_a_record_are_ignored():
     assert decode_operation(canonical.dump(SOUND | {"v": 2, "new": 5})).kind == "k"

@@ -44,35 +44,35 @@ def every_vector_path():
 
 
 @pytest.mark.parametrize("case", VECTORS["components"], ids=lambda case: ascii(case["name"][:20]))
-def test_each_component_vector_is_encoded_and_decoded_as_the_contract_says(case):
+def test_each_component_vector_is_encoded_and_decoded_as_specified(case):
     assert encode_component(case["name"]) == case["text"]
     assert decode_component(case["text"]) == case["name"]
 
 
 @pytest.mark.parametrize("text", VECTORS["undecodable"], ids=ascii)
-def test_a_text_that_encodes_no_name_is_refused(text):
-    with pytest.raises(Invalid, match=r"\A'[ -~]*' is no part of a key\Z"):
+def test_decoding_a_text_that_is_not_an_encoding_is_refused(text):
+    with pytest.raises(Invalid, match=r"\A'[ -~]*' is not a component of a key\Z"):
         decode_component(text)
 
 
 @pytest.mark.parametrize("case", VECTORS["leaves"], ids=lambda case: case["key"])
-def test_each_leaf_vector_is_joined_and_split_as_the_contract_says(case):
+def test_each_leaf_vector_is_joined_and_split_as_specified(case):
     assert leaf(*case["names"]) == case["key"]
     assert split_leaf(case["key"]) == tuple(case["names"])
 
 
 @pytest.mark.parametrize("path", VECTORS["not_keys"], ids=ascii)
-def test_a_path_that_is_no_key_is_refused(path):
+def test_splitting_a_path_that_is_not_a_key_is_refused(path):
     with pytest.raises(Invalid):
         split_leaf(path)
 
 
 @pytest.mark.parametrize("case", VECTORS["files"], ids=lambda case: ascii(f"{case['path']} in {case['base']}"))
-def test_each_file_vector_has_the_key_that_the_contract_says(case):
+def test_each_file_vector_has_the_specified_key(case):
     assert file_leaf(case["path"], case["base"]) == case["key"]
 
 
-def test_git_fsck_strict_accepts_one_tree_that_holds_every_vector(tmp_path):
+def test_git_fsck_strict_accepts_a_tree_with_all_vectors(tmp_path):
     """Rows 4-6 of the failure catalogue, for what becomes a tree instead of a ref."""
     git(tmp_path, "init", "--quiet", "--bare")
     git(tmp_path, "config", "core.protectHFS", "true")
@@ -112,7 +112,7 @@ def test_decoding_undoes_encoding(name):
 
 
 @given(st.sets(NASTY_TEXT))
-def test_distinct_names_stay_distinct(names):
+def test_different_names_have_different_encodings(names):
     assert len(set(map(encode_component, names))) == len(names)
 
 
@@ -126,7 +126,7 @@ def test_a_text_decodes_only_when_it_is_the_encoding_of_the_result(text):
 
 
 @given(NASTY_TEXT)
-def test_a_component_holds_only_what_every_system_takes_literally(name):
+def test_a_component_contains_only_characters_that_no_system_interprets(name):
     text = encode_component(name)
     assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.%")
     assert text
@@ -140,22 +140,22 @@ def test_splitting_undoes_joining(names):
 
 
 @given(NASTY_TEXT | PATHS, NASTY_TEXT | BASES)
-def test_every_path_has_a_key_of_names(path, base):
+def test_every_path_has_a_valid_key(path, base):
     assert leaf(*split_leaf(file_leaf(path, base))) == file_leaf(path, base)
 
 
 @given(PATHS, st.sampled_from(["/", "/a", "/a/b/", "C:\\a", "\\\\srv\\share\\a"]))
-def test_a_file_has_one_key_whether_named_from_the_root_or_from_the_base(path, base):
+def test_absolute_and_relative_paths_of_a_file_have_the_same_key(path, base):
     assert file_leaf("./" + path, base) == file_leaf(base + "/" + path, base)
 
 
 @given(st.lists(st.sampled_from(["a", ".git", "x.y", "\u00e9", "="]), min_size=1, max_size=6))
-def test_directories_inside_the_base_stay_directories(names):
+def test_directories_below_the_base_are_kept(names):
     assert split_leaf(file_leaf("/base/" + "/".join(names), "/base")) == tuple(names)
 
 
 @given(PATHS, BASES)
-def test_a_file_key_never_climbs_or_stays_empty(path, base):
+def test_a_file_key_has_no_empty_or_dot_dot_component(path, base):
     names = split_leaf(file_leaf(path, base))
     assert names
     assert "" not in names
@@ -171,13 +171,13 @@ def test_a_key_is_at_most_4095_bytes_long():
 @pytest.mark.parametrize(
     "path", ["x" * 4096, "\u20ac" * 456, "a/" * MAX_FILE_LEVELS + "x", "/tmp/" + "x" * 4090], ids=len
 )
-def test_a_file_key_that_git_could_not_hold_is_its_own_hash(path):
+def test_a_file_key_too_long_for_git_is_replaced_by_its_hash(path):
     """P15: whatever a transcript names as a file, its import goes on."""
     (name,) = split_leaf(file_leaf(path, "/base"))
     encoded = "/".join(map(encode_component, [path] if path.startswith("/") else path.split("/")))
     assert name == "sha256:" + hashlib.sha256(encoded.encode()).hexdigest()
 
 
-def test_the_longest_file_keys_are_kept_readable():
+def test_file_keys_up_to_the_limit_are_not_hashed():
     assert file_leaf("a/" * (MAX_FILE_LEVELS - 1) + "x", None) == "a/" * (MAX_FILE_LEVELS - 1) + "x="
     assert file_leaf("x" * MAX_KEY_BYTES, None) == "x" * MAX_KEY_BYTES + "="

@@ -47,7 +47,7 @@ def trouble(document):
 # What is accepted
 
 
-def test_the_shortest_message_is_an_author_and_a_text():
+def test_the_minimal_message_has_an_author_and_a_text():
     message = check()
     assert (message.id, message.author, message.kind, message.text, message.time) == (
         ID,
@@ -58,7 +58,7 @@ def test_the_shortest_message_is_an_author_and_a_text():
     )
 
 
-def test_every_field_arrives():
+def test_every_field_is_read():
     fields = {
         name: f"the {name}" for name in ("reply_to", "work_item", "task", "tool", "model", "status", "stop_reason")
     }
@@ -90,7 +90,7 @@ def test_every_field_arrives():
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "\0", "x" * 100_000, "\u202e", "--- a\n+++ b"])
-def test_any_text_is_a_text(text):
+def test_any_text_is_accepted_as_text(text):
     """B11, B14: what it means is nobody's business here."""
     assert check(text=text).text == text
     assert decode(encode(check(text=text))).text == text
@@ -101,14 +101,14 @@ def test_one_recipient_may_be_a_name():
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "root" and kind not in TYPED_KINDS])
-def test_every_kind_but_the_root_can_be_written(kind):
+def test_every_kind_except_root_is_accepted(kind):
     assert check(kind=kind).kind == kind
 
 
 @pytest.mark.parametrize(
     "names", [("author.kind", AUTHOR_KINDS), ("files.op", FILE_OPERATIONS), ("activity", ACTIVITIES)]
 )
-def test_the_lists_of_the_format_are_the_lists_of_the_check(names):
+def test_the_literals_of_validation_equal_the_constants_of_message(names):
     field, values = names
     for value in values:
         document = {
@@ -138,7 +138,7 @@ def test_unknown_fields_are_kept_everywhere():
     assert message.payload["new"] == [1]
 
 
-def test_what_only_scopes_decides_is_not_taken_from_outside():
+def test_reserved_fields_are_dropped():
     """Nobody takes back another's message by a field, nor picks his id or version."""
     message = check(id="x", v=99, amends="b" * 26, retracts="b" * 26)
     assert (message.id, message.amends, message.retracts, dict(message.extra)) == (ID, None, None, {})
@@ -148,7 +148,7 @@ def test_what_only_scopes_decides_is_not_taken_from_outside():
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_a_typed_message_carries_its_document(kind):
+def test_a_typed_message_has_its_payload(kind):
     message = check(kind=kind, **{kind.replace("-", "_"): DOCUMENTS[kind]})
     assert DOCUMENTS[kind].items() <= {**message.payload, "changes": DOCUMENTS[kind].get("changes")}.items()
     assert decode(encode(message)) == message
@@ -166,7 +166,7 @@ def test_a_typed_message_carries_its_document(kind):
         ("collaboration-request", {"urgency": "normal"}),
     ],
 )
-def test_what_is_not_said_has_its_default_and_what_is_unknown_is_absent(kind, defaults):
+def test_missing_fields_get_defaults_or_stay_absent(kind, defaults):
     """S4-24, S4-25, S4-26."""
     payload = check_payload(kind, DOCUMENTS[kind])
     assert payload == DOCUMENTS[kind] | defaults
@@ -174,7 +174,7 @@ def test_what_is_not_said_has_its_default_and_what_is_unknown_is_absent(kind, de
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_a_typed_message_without_its_document_is_refused(kind):
+def test_a_typed_message_without_its_payload_is_refused(kind):
     field = kind.replace("-", "_")
     for document in ({}, {field: None}, {field: "text"}, {field: []}):
         assert f"needs the field '{field}'" in trouble({"author": "carol", "text": "x", "kind": kind, **document})
@@ -183,8 +183,8 @@ def test_a_typed_message_without_its_document_is_refused(kind):
 @pytest.mark.parametrize(
     ("kind", "field"), [(kind, field) for kind, document in DOCUMENTS.items() for field in document]
 )
-def test_a_document_without_something_it_needs_is_refused_by_name(kind, field):
-    with pytest.raises(Invalid, match=f"the {kind} is not well-formed: {field}: "):
+def test_a_missing_required_field_is_named(kind, field):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {field}: "):
         check_payload(kind, {key: value for key, value in DOCUMENTS[kind].items() if key != field})
 
 
@@ -205,8 +205,8 @@ def test_a_document_without_something_it_needs_is_refused_by_name(kind, field):
         ("priority", {"urgency": "whenever"}, "urgency"),
     ],
 )
-def test_a_document_with_something_wrong_is_refused_by_name(kind, wrong, where):
-    with pytest.raises(Invalid, match=f"the {kind} is not well-formed: {where}: "):
+def test_an_invalid_field_is_named(kind, wrong, where):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {where}: "):
         check_payload(kind, DOCUMENTS[kind] | wrong)
 
 
@@ -214,9 +214,9 @@ def test_a_document_with_something_wrong_is_refused_by_name(kind, wrong, where):
 
 
 @pytest.mark.parametrize("document", [None, [], 5, "text", True, [{"author": "carol"}]])
-def test_what_is_no_object_is_refused(document):
+def test_a_document_that_is_not_an_object_is_refused(document):
     """C28."""
-    assert trouble(document).startswith("the message is not well-formed: ")
+    assert trouble(document).startswith("the message is not valid: ")
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_what_is_no_object_is_refused(document):
         ({"author": {"kind": "human"}, "text": "x"}, "author.name: "),
         ({"author": 5, "text": "x"}, "author: "),
         ({"author": "a", "text": 5}, "text: "),
-        ({"author": "a", "text": "x", "kind": "root"}, "kind 'root' is none of: prompt, "),
-        ({"author": "a", "text": "x", "kind": "Plain"}, "kind 'Plain' is none of"),
-        ({"author": "a", "text": "x", "kind": "\x1b[31m"}, "kind '\\x1b[31m' is none of"),
-        ({"author": "a", "text": "x", "time": "yesterday"}, "is no RFC 3339 time"),
+        ({"author": "a", "text": "x", "kind": "root"}, "kind 'root' is not one of: prompt, "),
+        ({"author": "a", "text": "x", "kind": "Plain"}, "kind 'Plain' is not one of"),
+        ({"author": "a", "text": "x", "kind": "\x1b[31m"}, "kind '\\x1b[31m' is not one of"),
+        ({"author": "a", "text": "x", "time": "yesterday"}, "is not an RFC 3339 time"),
         ({"author": "a", "text": "x", "time": 5}, "time: "),
         ({"author": "a", "text": "x", "parts": "x"}, "parts: "),
         ({"author": "a", "parts": [{"text": "x"}]}, "parts.0.type: "),
@@ -248,18 +248,18 @@ def test_what_is_no_object_is_refused(document):
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_the_first_field_that_is_wrong_is_named(document, words):
+def test_the_first_invalid_field_is_named(document, words):
     """C28."""
     assert words in trouble(document)
 
 
-def test_a_refusal_does_not_repeat_what_was_sent():
+def test_an_error_does_not_repeat_the_input():
     """It may be a secret, or half a megabyte."""
     assert "secret" not in trouble({"author": {"name": ["secret"]}, "text": "secret"})
 
 
 @pytest.mark.parametrize("field", ["model", "author", "to", "task"])
-def test_half_a_surrogate_pair_is_kept_in_what_is_said_and_refused_in_a_name(field):
+def test_a_lone_surrogate_is_kept_in_texts_and_refused_in_names(field):
     """B13: decided once."""
     trouble({"author": "a", "text": "x", field: "\ud800"})
     message = check(text="\ud800", parts=[{"type": "tool_result", "output": ["\udfff"]}])
@@ -277,7 +277,7 @@ names = st.sampled_from(
         names, json_values | st.lists(st.dictionaries(names, json_values, max_size=3), max_size=2), max_size=6
     )
 )
-def test_any_document_is_a_message_that_can_be_stored_or_is_refused(document):
+def test_any_document_becomes_a_storable_message_or_is_refused(document):
     """C28."""
     try:
         message = check_message(document, message_id=ID, now=NOW)
@@ -295,7 +295,7 @@ def test_any_payload_is_accepted_or_refused(kind, document):
     json.dumps(payload)
 
 
-def test_depth_is_no_way_to_crash():
+def test_deeply_nested_documents_do_not_crash():
     """C23."""
     deep: object = "x"
     for _ in range(100_000):

@@ -120,7 +120,7 @@ def say_until_full(repository):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("durable", [True, False])
-def test_on_a_full_disk_what_was_confirmed_is_there_and_what_was_refused_is_not(small_disk, durable):
+def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(small_disk, durable):
     """P2, F55: 400 kB, messages until nothing goes any more, then room again."""
     place = small_disk("size=400k")
     repository = make_store(os.path.join(place, "store.git"), {} if durable else FAST)
@@ -137,7 +137,7 @@ def test_on_a_full_disk_what_was_confirmed_is_there_and_what_was_refused_is_not(
 
 
 @pytest.mark.needs_root
-def test_an_operation_on_a_full_disk_happens_wholly_or_not_at_all(small_disk):
+def test_an_operation_on_a_full_disk_is_atomic(small_disk):
     """P3, F55: for every amount of room from nothing to enough."""
     place = small_disk("size=1m")
     repository = make_store(os.path.join(place, "store.git"))
@@ -163,7 +163,7 @@ def test_an_operation_on_a_full_disk_happens_wholly_or_not_at_all(small_disk):
 
 
 @pytest.mark.needs_root
-def test_a_disk_without_inodes_is_a_full_disk(small_disk):
+def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
     """F56."""
     place = small_disk("size=4m,nr_inodes=110")
     repository = make_store(os.path.join(place, "store.git"))
@@ -176,7 +176,7 @@ def test_a_disk_without_inodes_is_a_full_disk(small_disk):
 
 
 @pytest.mark.needs_root
-def test_a_store_that_finds_no_room_at_all_is_not_made(small_disk):
+def test_no_store_is_created_on_a_full_disk(small_disk):
     place = small_disk("size=16k")
     said = run(outcome('create_store(path)\nprint("made")'), os.path.join(place, "store.git"))
     refused(said, "cannot create a store", "the disk is full")
@@ -184,7 +184,7 @@ def test_a_store_that_finds_no_room_at_all_is_not_made(small_disk):
 
 
 @pytest.mark.parametrize("limit", [1, 100, 600])
-def test_a_limit_on_the_size_of_files_is_a_full_disk(repository, limit):
+def test_a_file_size_limit_is_handled_like_a_full_disk(repository, limit):
     """F58: no root needed; every file that is written is too large."""
     make_branch(repository, "root")
     git(repository, "pack-refs", "--all")
@@ -203,7 +203,7 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk(repository, limit):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_read_only_store_is_read_and_refuses_to_be_written(repository, read_only, packed):
+def test_a_read_only_store_can_be_read_and_refuses_writes(repository, read_only, packed):
     """F60."""
     make_branch(repository, "one")
     if packed:
@@ -217,7 +217,7 @@ def test_a_read_only_store_is_read_and_refuses_to_be_written(repository, read_on
 
 
 @pytest.mark.needs_root
-def test_a_read_only_store_with_an_operation_pending_is_read_whole(repository, read_only):
+def test_a_read_only_store_shows_a_pending_operation_completely(repository, read_only):
     """P3, F60: nobody can finish it, and nobody needs to."""
     (tip,) = make_branch(repository, "one")
     make_branch(repository, "one", ref=HEADS + "two")
@@ -244,7 +244,7 @@ def test_a_read_only_store_with_an_operation_pending_is_read_whole(repository, r
         ("refs/scopes", MOVE, "permission denied"),
     ],
 )
-def test_what_may_not_be_read_or_written_is_a_matter_of_permission(repository, part, act, words):
+def test_missing_permissions_are_reported(repository, part, act, words):
     """F61: as a user without root's powers."""
     make_branch(repository, "one")
     path = os.path.join(repository.path, part)
@@ -259,7 +259,7 @@ def test_what_may_not_be_read_or_written_is_a_matter_of_permission(repository, p
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("part", [".", "objects", "refs/heads/conv-001", "logs", "logs/refs/heads/conv-001"])
-def test_a_directory_that_may_not_be_written_changes_nothing(repository, part):
+def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, part):
     """F61: the ref is where it was, and nothing half-written lies about."""
     make_branch(repository, "one")
     before = state_of(repository)
@@ -313,7 +313,7 @@ def homes(tmp_path):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("home", sorted(homes("/")))
-def test_a_home_that_cannot_be_read_is_no_reason_to_fail(repository, tmp_path, home):
+def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     """F64, storage pitfall 16."""
     make_branch(repository, "one")
     (tmp_path / "file").write_text("")
@@ -329,7 +329,7 @@ def test_a_home_that_cannot_be_read_is_no_reason_to_fail(repository, tmp_path, h
     assert said == ["1 commit", "written", "moved"]
 
 
-def test_a_configuration_that_cannot_be_parsed_is_named_with_its_line(repository, sealed_world):
+def test_a_malformed_configuration_file_is_reported_with_its_line(repository, sealed_world):
     """The user's own file or the store's: nothing of the store is damaged by it."""
     make_branch(repository, "one")
     for path in (str(sealed_world / ".gitconfig"), os.path.join(repository.path, "config")):
@@ -347,7 +347,7 @@ def test_a_configuration_that_cannot_be_parsed_is_named_with_its_line(repository
 
 
 @pytest.mark.parametrize("limit", [5, 6, 8, 12])
-def test_few_file_descriptors_are_enough_or_a_clean_refusal(repository, limit):
+def test_with_few_file_descriptors_a_command_works_or_refuses_cleanly(repository, limit):
     """F63: `ulimit -n 8`."""
     make_branch(repository, "one")
     code = f"import resource\nrepository = open_store(path)\nresource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))\n"
@@ -361,7 +361,7 @@ def test_few_file_descriptors_are_enough_or_a_clean_refusal(repository, limit):
     assert_sound(repository)
 
 
-def test_the_limits_of_this_process_are_untouched(repository):
+def test_the_resource_limits_of_the_test_process_are_unchanged(repository):
     """The tests above set theirs in processes of their own."""
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 100
     assert Process("print(1)", repository.path).finish() == "1"

@@ -43,7 +43,7 @@ def write_conversation(repository):
     return first, tip
 
 
-def test_a_conversation_is_these_commits(repository):
+def test_a_conversation_has_these_commit_ids(repository):
     """P11: golden ids; a change of them is a change of the format."""
     assert write_conversation(repository) == (ROOT, TIP)
 
@@ -67,26 +67,26 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_nothing_of_the_machine_enters_a_commit(tmp_path, world):
+def test_no_data_of_the_machine_is_in_a_commit(tmp_path, world):
     """P11."""
     assert run(WRITE, tmp_path / "store.git", env=WORLDS[world]) == f"{ROOT} {TIP}"
 
 
 @pytest.mark.parametrize("umask", ["000", "077"])
-def test_neither_the_umask_nor_the_place_enters_a_commit(tmp_path, umask):
+def test_umask_and_path_do_not_change_a_commit(tmp_path, umask):
     place = tmp_path / "é é" / ("x" * 100) / "store.git"
     before = ("sh", "-c", f'umask {umask}; cd /; exec "$@"', "sh")
     assert run(WRITE, place, before=before) == f"{ROOT} {TIP}"
 
 
-def test_neither_time_nor_chance_enters_a_commit(repository, monkeypatch):
+def test_current_time_and_random_bytes_do_not_change_a_commit(repository, monkeypatch):
     """The clock and random bytes are used where a message is made, not where it is written."""
     monkeypatch.setattr(clock, "read_clock", lambda: 1 / 0)
     monkeypatch.setattr(clock, "random_bytes", lambda size: 1 / 0)
     assert write_conversation(repository) == (ROOT, TIP)
 
 
-def test_the_store_holds_nothing_of_the_machine(tmp_path):
+def test_the_store_contains_no_data_of_the_machine(tmp_path):
     """Not even its own path, once one looks at the objects and refs; the configuration is the same too."""
     first, second = (make_store(tmp_path / name) for name in ("one.git", "another.git"))
     for store in (first, second):
@@ -97,7 +97,7 @@ def test_the_store_holds_nothing_of_the_machine(tmp_path):
     assert_sound(first)
 
 
-def test_git_shows_the_times_that_the_messages_have(repository):
+def test_git_shows_the_times_of_the_messages(repository):
     """A message without a time stands at the time of the one before; a time before 1970 is 1970."""
     _, tip = write_conversation(repository)
     shown = git(repository, "log", "--reverse", "--format=%at %ct %ai", tip).splitlines()
@@ -108,7 +108,7 @@ def test_git_shows_the_times_that_the_messages_have(repository):
     assert {line.split()[-1] for line in shown} == {"+0000"}
 
 
-def test_subjects_and_trailers_are_for_reading_and_never_break(repository):
+def test_subjects_and_trailers_stay_on_one_line(repository):
     _, tip = write_conversation(repository)
     shown = git(repository, "log", "--reverse", "--format=%s|%an|%ae|%(trailers:key=Scopes-To,valueonly)", tip)
     rows = [row for row in shown.splitlines() if row]

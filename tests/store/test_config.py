@@ -30,7 +30,7 @@ def flag(key, value, origin="flag"):
 # Who wins
 
 
-def test_the_later_level_wins(repository, user_file):
+def test_a_higher_level_overrides_a_lower_one(repository, user_file):
     """User, store, environment and flag."""
     assert open_store(repository).config.find("scopes.author") is None
     user_file("[scopes]\n\tauthor = user\n")
@@ -40,7 +40,7 @@ def test_the_later_level_wins(repository, user_file):
     assert open_store(repository, flag("SCOPES.AUTHOR", "flag")).config.find("scopes.author") == "flag"
 
 
-def test_every_level_is_listed_weakest_first_with_its_origin(repository, user_file):
+def test_settings_are_listed_lowest_level_first_with_their_origin(repository, user_file):
     user_file("[scopes]\n\tauthor = user\n[user]\n\tname = other\n")
     config = at_store(repository, "[scopes]\n\tauthor = store\n\tauthor = again\n")
     assert [(s.key, s.value, s.origin) for s in config.walk() if "author" in s.key] == [
@@ -51,7 +51,7 @@ def test_every_level_is_listed_weakest_first_with_its_origin(repository, user_fi
     assert config.find("scopes.author") == "again"
 
 
-def test_a_setting_of_the_environment_is_listed_with_its_name(repository):
+def test_a_setting_from_the_environment_is_listed_with_its_variable(repository):
     config = open_store(repository, flag("scopes.hints", "false", "SCOPES_HINTS")).config
     assert list(config.walk())[-1] == ("scopes.hints", "false", "SCOPES_HINTS")
 
@@ -61,7 +61,7 @@ def test_a_setting_of_the_environment_is_listed_with_its_name(repository):
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))
 @pytest.mark.parametrize("spelling", [str, str.upper, str.title])
-def test_a_store_names_no_program(repository, tmp_path, key, spelling):
+def test_a_command_setting_of_the_store_is_ignored(repository, tmp_path, key, spelling):
     """I72, P14: also not by another spelling or through an included file."""
     section, name = key.split(".")
     config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
@@ -71,7 +71,7 @@ def test_a_store_names_no_program(repository, tmp_path, key, spelling):
 
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))
-def test_the_user_and_his_flags_name_programs(repository, user_file, key):
+def test_a_command_setting_of_the_user_or_a_flag_is_used(repository, user_file, key):
     section, name = key.split(".")
     user_file(f"[{section}]\n\t{name} = mine\n\t{name} = better\n")
     assert at_store(repository, f"[{section}]\n\t{name} = touch pwned\n").find(key) == "better"
@@ -83,26 +83,26 @@ def test_the_user_and_his_flags_name_programs(repository, user_file, key):
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "1k", "9" * 10, "9" * 5000, "²", "\u0663", " 7 x"])
-def test_what_is_no_whole_number_is_the_default(repository, value):
+def test_a_value_that_is_not_a_whole_number_gives_the_default(repository, value):
     git(repository, "config", "scopes.lockTimeout", value)
     config = open_store(repository).config
     assert config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS) == DEFAULT_TIMEOUT_SECONDS
     assert config.find_integer("scopes.absent", 7) == 7
 
 
-def test_a_whole_number_is_read(repository):
+def test_a_whole_number_is_returned(repository):
     git(repository, "config", "scopes.lockTimeout", "7")
     assert open_store(repository).config.find_integer("scopes.lockTimeout", 30) == 7
 
 
-def test_a_value_that_is_no_utf_8_is_named(repository):
+def test_a_value_that_is_not_utf_8_is_refused_with_its_key(repository):
     config = at_store(repository, "[scopes]\n\tauthor = J\udcf6rg\n")
     with pytest.raises(Corrupt, match=r"the setting scopes\.author is not UTF-8 text"):
         config.find("scopes.author")
     assert "scopes.author" not in [setting.key for setting in config.walk()]
 
 
-def test_what_others_wrote_in_another_encoding_is_not_our_business(repository, user_file):
+def test_settings_of_other_programs_in_another_encoding_are_ignored(repository, user_file):
     """The user's file is shared with git."""
     user_file(
         '[user]\n\tname = J\udcf6rg\n[branch "b\udcf6se"]\n\tremote = x\n[scopes]\n\tauthor = me\n\tpager = more\n'
@@ -113,12 +113,12 @@ def test_what_others_wrote_in_another_encoding_is_not_our_business(repository, u
     assert [setting.key for setting in config.walk() if setting.origin == "user"] == ["scopes.author", "scopes.pager"]
 
 
-def test_a_key_without_a_value_is_passed_over(repository):
+def test_a_key_without_a_value_is_skipped(repository):
     config = at_store(repository, "[scopes]\n\tauthor\n")
     assert "scopes.author" not in [setting.key for setting in config.walk()]
 
 
-def test_without_a_store_the_users_settings_hold(user_file):
+def test_without_a_store_the_settings_of_the_user_apply(user_file):
     user_file(
         "[scopes]\n\tauthor = me\n\tpager = more\n[core]\n\tpager = less\n\teditor = ed\n[user]\n\tname = J\udcf6rg\n"
     )
@@ -130,7 +130,7 @@ def test_without_a_store_the_users_settings_hold(user_file):
     ]
 
 
-def test_a_users_file_that_cannot_be_parsed_is_named(user_file):
+def test_a_malformed_user_configuration_is_reported(user_file):
     user_file("[core\n")
     with pytest.raises(Corrupt, match="cannot read the settings of git"):
         user_config()
@@ -139,14 +139,14 @@ def test_a_users_file_that_cannot_be_parsed_is_named(user_file):
 @pytest.mark.parametrize(
     "key", [*list(SETTINGS)[:4], "scopes.anything", "scopes.merge.rule.edit-edit", "SCOPES.Author"]
 )
-def test_our_keys_are_accepted(key):
+def test_the_keys_of_scopes_are_accepted(key):
     assert check_key(key) == key
 
 
 @pytest.mark.parametrize(
     "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.x", "alias.x"]
 )
-def test_other_keys_are_refused_with_a_list_of_ours(key):
+def test_other_keys_are_refused_with_the_list_of_keys(key):
     with pytest.raises(Invalid, match="is not a setting of scopes") as caught:
         check_key(key)
     assert "scopes.author" in caught.value.hint

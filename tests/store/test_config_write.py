@@ -21,7 +21,7 @@ def path_of(repository):
     return os.path.join(repository.path, "config")
 
 
-def test_a_setting_is_written_and_taken_away(repository):
+def test_a_setting_is_written_and_removed(repository):
     assert write(repository, "carol") is True
     assert open_store(repository).config.find("scopes.author") == "carol"
     assert write(repository, None) is True
@@ -32,13 +32,13 @@ def test_a_setting_is_written_and_taken_away(repository):
 @pytest.mark.parametrize(
     "value", ["", " padded ", 'quo"te', "back\\slash", "new\nline", "# no comment", "; nor this", "é\U0001f600"]
 )
-def test_every_value_comes_back_as_it_was(repository, value):
+def test_every_value_is_read_back_unchanged(repository, value):
     write(repository, value)
     assert open_store(repository).config.find("scopes.author") == value
     assert git(repository, "config", "-z", "scopes.author") == value + "\0"
 
 
-def test_the_lock_file_of_a_dead_writer_is_no_obstacle(repository, monkeypatch):
+def test_the_lock_file_of_a_dead_writer_is_removed(repository, monkeypatch):
     """P4: it stays the same for a second, which no living writer's does."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
     write_bytes(path_of(repository) + ".lock", b"half a configur")
@@ -46,7 +46,7 @@ def test_the_lock_file_of_a_dead_writer_is_no_obstacle(repository, monkeypatch):
     assert open_store(repository).config.find("scopes.author") == "carol"
 
 
-def test_a_file_that_a_living_writer_keeps_locked_is_busy_and_stays_as_it_is(repository, monkeypatch):
+def test_a_file_locked_by_a_living_writer_is_busy_and_unchanged(repository, monkeypatch):
     before = read_bytes(path_of(repository))
     write_bytes(path_of(repository) + ".lock", b"")
     monkeypatch.setattr(config_write, "remove_orphans", lambda paths: [])
@@ -55,7 +55,7 @@ def test_a_file_that_a_living_writer_keeps_locked_is_busy_and_stays_as_it_is(rep
     assert read_bytes(path_of(repository)) == before
 
 
-def test_the_file_is_synced_before_the_command_says_so(repository, monkeypatch):
+def test_the_file_is_synced_before_the_command_returns(repository, monkeypatch):
     """P1: an empty config after a power cut would hide every message."""
     synced = []
     monkeypatch.setattr(config_write, "sync", synced.append)
@@ -63,7 +63,7 @@ def test_the_file_is_synced_before_the_command_says_so(repository, monkeypatch):
     assert synced == [path_of(repository), repository.path]
 
 
-def test_a_disk_that_confirms_nothing_leaves_the_setting_and_says_so(repository, monkeypatch):
+def test_a_failed_sync_leaves_the_setting_and_is_reported(repository, monkeypatch):
     """P2: a failure is never silent about what happened all the same."""
     monkeypatch.setattr(config_write, "sync", lambda path: os.stat(path + "/gone"))
     with pytest.raises(Inaccessible, match="was written, but could not be synced"):
@@ -71,12 +71,12 @@ def test_a_disk_that_confirms_nothing_leaves_the_setting_and_says_so(repository,
     assert open_store(repository).config.find("scopes.author") == "carol"
 
 
-def test_the_users_file_is_made_at_the_first_write(tmp_path):
+def test_the_first_write_creates_the_user_configuration(tmp_path):
     write_setting(open_user_file(str(tmp_path)), str(tmp_path / ".gitconfig"), "scopes.author", "carol")
     assert "author = carol" in (tmp_path / ".gitconfig").read_text()
 
 
-def test_a_directory_that_is_gone_is_inaccessible(tmp_path):
+def test_a_missing_directory_is_inaccessible(tmp_path):
     gone = tmp_path / "gone"
     with pytest.raises((Inaccessible, Corrupt)):
         write_setting(open_user_file(str(gone)), str(gone / ".gitconfig"), "scopes.author", "carol")

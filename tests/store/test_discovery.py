@@ -28,14 +28,14 @@ def test_conversations_and_branches_are_read_from_loose_refs(store):
     assert list_branches(store, "conv-001") == ["analysis/security", "main"]
 
 
-def test_packed_refs_are_read_just_as_well(store):
+def test_conversations_and_branches_are_read_from_packed_refs(store):
     git(store, "pack-refs", "--all")
     assert not os.path.exists(os.path.join(store, "refs/heads/conv-001/main"))
     assert list_conversations(store) == ["conv-001", "conv-002"]
     assert list_branches(store, "conv-001") == ["analysis/security", "main"]
 
 
-def test_loose_and_packed_refs_are_joined(store):
+def test_loose_and_packed_refs_are_combined(store):
     git(store, "pack-refs", "--all")
     git(store, "update-ref", "refs/heads/conv-003/fix", "conv-001/main")
     git(store, "update-ref", "refs/heads/conv-001/main", "conv-001/analysis/security")
@@ -43,25 +43,25 @@ def test_loose_and_packed_refs_are_joined(store):
     assert list_branches(store, "conv-001") == ["analysis/security", "main"]
 
 
-def test_a_lock_file_is_no_branch_and_an_empty_directory_no_conversation(store):
+def test_lock_files_and_empty_directories_are_not_listed(store):
     open(os.path.join(store, "refs/heads/conv-001/main.lock"), "w").close()
     os.mkdir(os.path.join(store, "refs/heads/conv-777"))
     assert "main.lock" not in list_branches(store, "conv-001")
     assert "conv-777" not in list_conversations(store)
 
 
-def test_a_conversation_is_matched_whole(store):
+def test_a_prefix_of_a_conversation_matches_nothing(store):
     assert list_branches(store, "conv-00") == []
     git(store, "pack-refs", "--all")
     assert list_branches(store, "conv-00") == []
 
 
-def test_no_store_has_no_names(tmp_path):
+def test_a_missing_store_has_no_names(tmp_path):
     assert list_conversations(str(tmp_path / "nothing")) == []
     assert list_branches(str(tmp_path / "nothing"), "conv-001") == []
 
 
-def test_damaged_packed_refs_give_what_is_left(store):
+def test_damaged_lines_of_packed_refs_are_skipped(store):
     with open(os.path.join(store, "packed-refs"), "wb") as file:
         file.write(b"\xff\xfe\x00\n^peeled\n# comment\nshort\n" + b"0" * 40 + b" refs/heads/conv-005/main\n")
     assert list_conversations(store) == ["conv-001", "conv-002", "conv-005"]
@@ -70,14 +70,14 @@ def test_damaged_packed_refs_give_what_is_left(store):
 CHOICE = {"explicit": None, "environment": None, "data_home": "/data"}
 
 
-def test_the_flag_wins_over_the_environment_over_everything(tmp_path):
+def test_the_flag_overrides_the_environment_and_the_environment_the_default(tmp_path):
     cwd = str(tmp_path)
     assert choose_store(**CHOICE | {"explicit": "a", "environment": "b"}, cwd=cwd) == str(tmp_path / "a")
     assert choose_store(**CHOICE | {"environment": "b"}, cwd=cwd) == str(tmp_path / "b")
     assert choose_store(**CHOICE, cwd=cwd) == "/data/scopes/store.git"
 
 
-def test_a_projects_store_counts_once_it_was_made(tmp_path):
+def test_the_store_of_a_project_is_used_once_it_exists(tmp_path):
     git(tmp_path / ".git", "init", "-q")
     assert choose_store(**CHOICE, cwd=str(tmp_path)) == "/data/scopes/store.git"
     (tmp_path / ".git" / "scopes" / "objects").mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_a_projects_store_counts_once_it_was_made(tmp_path):
     assert choose_store(**CHOICE, cwd=str(tmp_path / "deep" / "down")) == str(tmp_path / ".git" / "scopes")
 
 
-def test_all_worktrees_share_the_projects_store(tmp_path):
+def test_all_worktrees_share_the_store_of_the_project(tmp_path):
     main, other = tmp_path / "main", tmp_path / "other"
     main.mkdir()
     git(main / ".git", "init", "-q")
@@ -94,7 +94,7 @@ def test_all_worktrees_share_the_projects_store(tmp_path):
     assert find_project_store(str(other)) == str(main / ".git" / "scopes")
 
 
-def test_outside_a_repository_there_is_no_project(tmp_path):
+def test_outside_a_repository_there_is_no_project_store(tmp_path):
     assert find_project_store(str(tmp_path)) is None
 
 

@@ -33,7 +33,7 @@ def lock(store, ref):
     write_bytes(f"{store.path}/{ref}.lock", b"")
 
 
-def test_a_ref_that_moved_meanwhile_is_told(store):
+def test_a_ref_that_another_process_moved_is_recognized(store):
     """E47, storage pitfall 3."""
     first, second = (store.git.references[MAIN] for _ in "12")
     first.set_target(pygit2.Oid(hex=write_message(store, "two")))
@@ -44,13 +44,13 @@ def test_a_ref_that_moved_meanwhile_is_told(store):
     assert is_moved(failure_of(second.set_target, second.target))
 
 
-def test_a_ref_that_exists_already_counts_as_moved(store):
+def test_an_existing_ref_counts_as_moved(store):
     tip = store.git.references[MAIN].target
     error = failure_of(store.git.create_reference_direct, MAIN, tip, force=False)
     assert (is_moved(error), is_locked(error)) == (True, False)
 
 
-def test_a_held_lock_is_told_from_everything_else(store):
+def test_a_held_lock_is_recognized(store):
     """E47, E48."""
     reference = store.git.references[MAIN]
     other = pygit2.Oid(hex=write_message(store, "two"))
@@ -65,7 +65,7 @@ def test_a_held_lock_is_told_from_everything_else(store):
         assert isinstance(refusal("move it", store.path, error), Busy)
 
 
-def test_a_lock_that_appears_between_look_and_creation_is_a_held_lock_too():
+def test_a_lock_that_appears_between_check_and_creation_is_a_held_lock():
     """libgit2 looks for the file first; the second text is rare, so it is quoted from its source."""
     error = OSError("failed to create locked file '/a/b.lock': File exists")
     assert (is_moved(error), is_locked(error)) == (False, True)
@@ -73,7 +73,7 @@ def test_a_lock_that_appears_between_look_and_creation_is_a_held_lock_too():
     assert not is_locked(OSError("refs/heads/x: failed stat - '/a/b' is locked: Permission denied"))
 
 
-def test_names_in_each_others_way_are_neither_moved_nor_locked(store):
+def test_conflicting_names_are_neither_moved_nor_locked(store):
     tip = store.git.references[MAIN].target
     for name in (MAIN + "/x", HEADS.rstrip("/")):
         error = failure_of(store.git.create_reference_direct, name, tip, force=False)
@@ -93,7 +93,7 @@ def test_names_in_each_others_way_are_neither_moved_nor_locked(store):
         (errno.EMFILE, "Too many open files"),
     ],
 )
-def test_a_system_error_becomes_a_refusal_that_says_what_we_did(code, word, tmp_path):
+def test_a_system_error_becomes_an_exception_that_names_the_action(code, word, tmp_path):
     """F55, F57, F58, F60, F61, F63: by its number, and by libgit2's text where there is no number."""
     with_path = f"failed to write '/x/input/output error': {os.strerror(code)}"
     for error in (OSError(code, os.strerror(code)), pygit2.GitError(with_path)):
@@ -104,21 +104,21 @@ def test_a_system_error_becomes_a_refusal_that_says_what_we_did(code, word, tmp_
         assert found.hint
 
 
-def test_a_text_that_says_nothing_is_damage_where_the_disk_is_well(tmp_path):
+def test_an_unknown_error_means_damage_if_the_disk_is_fine(tmp_path):
     assert isinstance(refusal("save it", str(tmp_path), pygit2.GitError("no error")), Corrupt)
     assert "no error" not in refusal("save it", str(tmp_path), pygit2.GitError("no error")).message
 
 
-def test_a_directory_that_is_gone_is_said_to_be_gone(tmp_path):
+def test_a_missing_directory_is_reported_as_missing(tmp_path):
     found = refusal("save it", str(tmp_path / "gone"), pygit2.GitError("no error"))
     assert "No such file or directory" in found.message
 
 
-def test_a_missing_object_is_damage(tmp_path):
+def test_a_missing_object_means_damage(tmp_path):
     assert "missing" in refusal("save it", str(tmp_path), KeyError(OID)).message
 
 
-def test_translated_keeps_the_cause_and_lets_our_own_refusals_pass(tmp_path):
+def test_translated_keeps_the_cause_and_does_not_change_scopes_errors(tmp_path):
     cause = OSError(errno.EACCES, "no")
     with pytest.raises(Inaccessible) as caught, translated("save it", str(tmp_path)):
         raise cause

@@ -43,7 +43,7 @@ def times(repository):
     ("before", "gone", "trash", "left"),
     [(day(1), 0, 0, 3), (day(2), 1, 0, 2), ("2026-01-02T00:00:00.001Z", 2, 1, 1), (day(3), 2, 1, 1), (None, 3, 1, 0)],
 )
-def test_what_is_older_than_the_moment_is_let_go(repository, commits, before, gone, trash, left):
+def test_operations_and_trash_before_the_cutoff_expire(repository, commits, before, gone, trash, left):
     assert expire_before(repository, before) == (gone, trash)
     assert times(repository) == [day(3), day(2), day(1)][:left]
     assert len(repository.list_refs(refs.TRASH)) == 1 - trash
@@ -51,7 +51,7 @@ def test_what_is_older_than_the_moment_is_let_go(repository, commits, before, go
     assert_sound(repository)
 
 
-def test_an_operation_that_stays_is_the_same_operation(repository, commits):
+def test_remaining_operations_are_unchanged(repository, commits):
     before = [operation for _, operation in walk_operations(repository)][:2]
     expire_before(repository, day(2))
     assert [operation for _, operation in walk_operations(repository)] == before
@@ -59,7 +59,7 @@ def test_an_operation_that_stays_is_the_same_operation(repository, commits):
     assert times(repository) == [day(4), day(3), day(2)]
 
 
-def test_what_was_let_go_can_be_collected_and_what_was_not_cannot(repository, commits):
+def test_gc_collects_expired_objects_and_no_others(repository, commits):
     """P7: only the trash's own message is gone."""
     one, two = commits
     other = write_chain(repository, "three")[0]
@@ -78,7 +78,7 @@ def test_what_was_let_go_can_be_collected_and_what_was_not_cannot(repository, co
     assert_sound(repository)
 
 
-def test_an_expiry_that_dies_half_way_is_over_for_readers_and_finished_by_the_next_writer(
+def test_an_interrupted_expire_is_complete_for_readers_and_finished_by_the_next_writer(
     repository, commits, monkeypatch
 ):
     """P3, P4: its commit point is one ref, as for an operation."""
@@ -101,25 +101,25 @@ def test_an_expiry_that_dies_half_way_is_over_for_readers_and_finished_by_the_ne
     assert repository.raw_ref(refs.trash_ref("conv-001", "op", MAIN)) is None
 
 
-def test_the_reflog_does_not_keep_what_was_let_go(repository, commits):
+def test_the_reflog_does_not_keep_expired_objects(repository, commits):
     """Git would keep it for another month."""
     old_tip = repository.raw_ref(refs.OPERATIONS)
     expire_before(repository, day(3))
     assert old_tip not in git(repository, "rev-list", "--all", "--reflog").split()
 
 
-def test_an_empty_log_lets_nothing_go(repository):
+def test_an_empty_log_expires_nothing(repository):
     assert expire_before(repository, None) == (0, 0)
 
 
-def test_a_log_that_is_lost_takes_no_trash_with_it(repository, commits):
+def test_without_the_log_no_trash_expires(repository, commits):
     """D41: without the log nobody knows what the trash is."""
     git(repository, "update-ref", "-d", refs.OPERATIONS)
     assert expire_before(repository, None) == (0, 0)
     assert len(repository.list_refs(refs.TRASH)) == 1
 
 
-def test_a_damaged_log_is_not_written_back_shortened(repository, commits):
+def test_a_damaged_log_is_not_rewritten(repository, commits):
     """D42."""
     oid = git(repository, "rev-parse", f"{refs.OPERATIONS}~2^{{tree}}").strip()
     write_bytes(loose_path(repository, oid), b"")
@@ -129,7 +129,7 @@ def test_a_damaged_log_is_not_written_back_shortened(repository, commits):
     assert repository.raw_ref(refs.OPERATIONS) == before
 
 
-def test_an_operation_without_a_readable_time_is_the_oldest(repository):
+def test_an_operation_without_a_valid_time_is_the_oldest(repository):
     (one,) = write_chain(repository, "one")
     move(repository, (MAIN, None, one), time="no time")
     assert expire_before(repository, day(1)) == (1, 0)

@@ -78,7 +78,7 @@ def blob_of(repository, revision):
     return git(repository, "rev-parse", f"{revision}:message.json").strip()
 
 
-def test_a_sound_store_has_no_findings_loose_or_packed(repository):
+def test_an_intact_store_has_no_findings_loose_or_packed(repository):
     assert findings(repository) == []
     packed(repository)
     assert findings(repository) == []
@@ -90,7 +90,7 @@ def test_a_sound_store_has_no_findings_loose_or_packed(repository):
 
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "empty"])
 @pytest.mark.parametrize("revision", [f"{MAIN}~1", f"{MAIN}~1^{{tree}}", f"{MAIN}~1:message.json", f"{MAIN}:state"])
-def test_a_damaged_loose_object_is_named(repository, revision, damage):
+def test_a_damaged_loose_object_is_reported(repository, revision, damage):
     """D36, D37, P10: and the message that it belongs to."""
     oid = git(repository, "rev-parse", revision).strip()
     path = loose_path(repository, oid)
@@ -104,14 +104,14 @@ def test_a_damaged_loose_object_is_named(repository, revision, damage):
 
 
 @pytest.mark.parametrize("revision", [f"{MAIN}~2", f"{MAIN}~2^{{tree}}", f"{MAIN}~2:message.json"])
-def test_a_missing_object_is_named(repository, revision):
+def test_a_missing_object_is_reported(repository, revision):
     """D40: a parent, a tree, a blob."""
     oid = git(repository, "rev-parse", revision).strip()
     os.unlink(loose_path(repository, oid))
     assert any(f"object {oid} is not in the store" in problem for _, problem in problems(repository))
 
 
-def test_a_message_whose_bytes_are_damaged_is_named_by_its_id(repository):
+def test_a_damaged_message_is_reported_with_its_object_id(repository):
     """P10."""
     identifier = git(repository, "log", "-1", "--format=%(trailers:key=Scopes-Message,valueonly)", f"{MAIN}~1").strip()
     write_bytes(loose_path(repository, blob_of(repository, f"{MAIN}~1")), b"")
@@ -138,7 +138,7 @@ def test_a_truncated_pack_is_found(repository, rest):
     assert any(where.endswith(".pack") for where, _ in problems(repository))
 
 
-def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_heals_it(repository):
+def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_repairs_it(repository):
     """Derived data: git itself stops at it."""
     packed(repository)
     path = os.path.join(repository.path, "objects", "info", "commit-graph")
@@ -149,7 +149,7 @@ def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_heals_it(repository):
     assert_sound(repository)
 
 
-def test_no_bit_of_a_pack_can_turn_without_being_found(repository):
+def test_every_flipped_bit_of_a_pack_is_found(repository):
     """P10."""
     path = packed(repository)
     sound = read_bytes(path)
@@ -163,7 +163,7 @@ def test_no_bit_of_a_pack_can_turn_without_being_found(repository):
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"1234567\n", b"\0" * 41])
-def test_a_truncated_or_garbage_ref_is_named_with_a_cure_that_works(repository, content):
+def test_a_damaged_ref_file_is_reported_with_a_command_that_repairs_it(repository, content):
     """D38: git and libgit2 leave it out of every listing."""
     tip = repository.find_ref(SIDE)
     write_bytes(f"{repository.path}/{SIDE}", content)
@@ -175,7 +175,7 @@ def test_a_truncated_or_garbage_ref_is_named_with_a_cure_that_works(repository, 
 
 
 @pytest.mark.parametrize("damage", [b"", b"conv-001/maio", b"conv-003/main"])
-def test_a_branch_that_vanished_from_packed_refs_is_named_though_git_is_content(repository, damage):
+def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(repository, damage):
     """D39: packed-refs has no checksum; the messages since the last operation are not lost to the cure."""
     git(repository, "pack-refs", "--all")
     tip = repository.find_ref(MAIN)
@@ -191,7 +191,7 @@ def test_a_branch_that_vanished_from_packed_refs_is_named_though_git_is_content(
 
 
 @pytest.mark.parametrize("name", ["refs/heads/sonv-001/main", "refs/scopes/meta/sonv-001"])
-def test_a_ref_that_came_from_nowhere_is_named(repository, name):
+def test_a_ref_without_reflog_and_operation_is_reported(repository, name):
     """D39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
     path = f"{repository.path}/packed-refs"
     git(repository, "pack-refs", "--all")
@@ -204,7 +204,7 @@ def test_a_ref_that_came_from_nowhere_is_named(repository, name):
     ) in problems(repository)
 
 
-def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
+def test_unsorted_packed_refs_are_reported(repository):
     path = f"{repository.path}/packed-refs"
     git(repository, "pack-refs", "--all")
     head, *lines = read_bytes(path).splitlines(keepends=True)
@@ -212,14 +212,14 @@ def test_packed_refs_out_of_order_are_refs_that_git_does_not_find(repository):
     assert any("packed-refs is not sorted" in problem for _, problem in problems(repository))
 
 
-def test_packed_refs_that_are_gone_altogether_are_every_ref_gone(repository):
+def test_without_packed_refs_every_packed_ref_is_reported_missing(repository):
     git(repository, "pack-refs", "--all")
     os.unlink(f"{repository.path}/packed-refs")
     gone = {where for where, problem in problems(repository) if "it is missing" in problem}
     assert {"conv-001/main", "conv-001/side"} <= gone
 
 
-def test_a_vanished_branch_is_found_after_the_log_was_let_go(repository):
+def test_a_missing_branch_is_reported_after_the_log_expired(repository):
     """Nothing but its reflog remembers it."""
     with exclusive_write(repository):
         expire(repository, 2**63)
@@ -228,7 +228,7 @@ def test_a_vanished_branch_is_found_after_the_log_was_let_go(repository):
     assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
-def test_a_missing_symbolic_ref_is_named_with_a_cure_that_works(repository):
+def test_a_missing_symbolic_ref_is_reported_with_a_command_that_repairs_it(repository):
     active = refs.active_ref("conv-001")
     value = repository.find_ref(active)
     os.unlink(f"{repository.path}/{active}")
@@ -238,13 +238,13 @@ def test_a_missing_symbolic_ref_is_named_with_a_cure_that_works(repository):
     assert open_store(repository).find_ref(active) == value
 
 
-def test_a_ref_that_was_turned_back_is_named(repository):
+def test_a_ref_with_an_older_value_is_reported(repository):
     """D43: a file restored from yesterday's backup."""
     write_bytes(f"{repository.path}/{MAIN}", git(repository, "rev-parse", f"{MAIN}~2").encode())
     assert ("conv-001/main", "it differs from the last value in its reflog") in problems(repository)
 
 
-def test_a_ref_to_nothing_is_named(repository):
+def test_a_ref_to_a_missing_object_is_reported(repository):
     write_bytes(f"{repository.path}/{MAIN}", b"1" * 40 + b"\n")
     assert any(
         where.startswith("conv-001/main") and "is not in the store" in problem
@@ -252,7 +252,7 @@ def test_a_ref_to_nothing_is_named(repository):
     )
 
 
-def test_a_branch_that_git_made_is_a_warning_and_one_that_git_deleted_an_error(repository):
+def test_a_branch_created_by_git_is_a_warning_and_one_deleted_by_git_an_error(repository):
     """D43."""
     git(repository, "update-ref", "refs/heads/conv-001/byhand", MAIN)
     assert findings(repository) == [
@@ -263,7 +263,7 @@ def test_a_branch_that_git_made_is_a_warning_and_one_that_git_deleted_an_error(r
     assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
-def test_a_tag_that_git_made_is_no_defect(repository):
+def test_a_tag_created_by_git_is_not_reported(repository):
     git(repository, "tag", "-a", "-m", "x", "v1", MAIN)
     assert findings(repository) == []
 
@@ -271,13 +271,13 @@ def test_a_tag_that_git_made_is_no_defect(repository):
 # The operation log and leftovers
 
 
-def test_a_log_that_is_gone_is_named(repository):
+def test_a_missing_operation_log_is_reported(repository):
     """D41: nothing else is lost with it."""
     os.unlink(f"{repository.path}/{refs.OPERATIONS}")
     assert (refs.OPERATIONS, "it is missing, and no operation deleted it") in problems(repository)
 
 
-def test_a_log_that_breaks_off_is_named(repository):
+def test_an_incomplete_operation_log_is_reported(repository):
     """D42."""
     oid = git(repository, "rev-parse", f"{refs.OPERATIONS}^:operation.json").strip()
     os.unlink(loose_path(repository, oid))
@@ -296,7 +296,7 @@ def test_leftovers_and_a_pending_operation_are_warnings(repository):
     assert verify(open_store(repository)).sound
 
 
-def test_a_store_copied_in_the_middle_of_an_operation_shows_no_false_alarm(repository, monkeypatch):
+def test_a_store_copied_during_an_operation_has_no_errors(repository, monkeypatch):
     """E54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
     tip = repository.find_ref(MAIN)
     what = [(SIDE, repository.find_ref(SIDE), tip), (MAIN, tip, None), ("refs/heads/conv-001/new", None, tip)]

@@ -93,7 +93,7 @@ def hostile(repository, tmp_path):
 
 @pytest.mark.parametrize("arguments", HARMLESS, ids=lambda words: words[0])
 @pytest.mark.parametrize("damaged", [False, True])
-def test_nothing_of_a_hostile_configuration_runs(hostile, arguments, damaged):
+def test_no_command_of_a_hostile_configuration_runs(hostile, arguments, damaged):
     """P14, I72; a missing object makes git ask the remote that promises it."""
     repository, sentinel = hostile
     if damaged:
@@ -110,7 +110,7 @@ def test_nothing_of_a_hostile_configuration_runs(hostile, arguments, damaged):
     [("gc.auto=0", HARMLESS[3]), ("core.hooksPath=/dev/null", HARMLESS[1])],
     ids=["a hook", "a promising remote"],
 )
-def test_the_sentinel_fires_where_git_is_run_without_our_switches(hostile, switch, arguments):
+def test_without_the_hardening_options_the_commands_would_run(hostile, switch, arguments):
     """Else the test above would prove nothing."""
     repository, sentinel = hostile
     command = ["git", "-c", switch, f"--git-dir={repository.path}", *arguments]
@@ -134,32 +134,32 @@ def test_the_sentinel_fires_where_git_is_run_without_our_switches(hostile, switc
     ],
     ids=lambda names: next(iter(names)),
 )
-def test_nothing_of_the_environment_counts(repository, monkeypatch, environment):
+def test_git_variables_of_the_environment_are_ignored(repository, monkeypatch, environment):
     tip = make_branch(repository, "one")[-1]
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert run_git(repository.path, "rev-parse", "refs/heads/conv-001/main") == f"{tip}\n"
 
 
-def test_the_users_own_configuration_does_not_count_either(repository, sealed_world):
+def test_the_git_configuration_of_the_user_is_ignored(repository, sealed_world):
     (sealed_world / ".gitconfig").write_text("[gc]\n\tauto = garbage\n[core\n")
     make_branch(repository, "one")
     run_git(repository.path, "gc", "--quiet")
 
 
-def test_a_failure_is_told_by_gits_last_line(repository):
+def test_a_failure_is_reported_with_the_last_line_of_git(repository):
     with pytest.raises(Inaccessible, match=r"git rev-parse failed: .*unknown revision|git rev-parse failed") as caught:
         run_git(repository.path, "rev-parse", "--verify", "nothing")
     assert "\n" not in caught.value.message
     assert caught.value.exit_code == 8
 
 
-def test_a_silent_failure_is_told_too(repository):
+def test_a_failure_without_output_is_reported(repository):
     with pytest.raises(Inaccessible, match="git cat-file failed: no message"):
         run_git(repository.path, "cat-file", "-e", "1" * 40)
 
 
-def test_a_machine_without_git_is_told_what_is_missing(repository, monkeypatch, tmp_path):
+def test_without_git_the_error_says_what_to_install(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_git() is None
     with pytest.raises(Inaccessible, match="git program is not installed") as caught:
@@ -167,7 +167,7 @@ def test_a_machine_without_git_is_told_what_is_missing(repository, monkeypatch, 
     assert "install git" in caught.value.hint
 
 
-def test_output_in_another_encoding_is_text(repository):
+def test_output_in_another_encoding_is_decoded(repository):
     blob = run_git(repository.path, "hash-object", "-w", "-t", "blob", "/dev/null").strip()
     write_bytes(loose_path(repository, blob) + ".x", b"")
     tip = make_branch(repository, "one")[-1]

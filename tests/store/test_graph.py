@@ -56,7 +56,7 @@ on_store = settings(max_examples=60, deadline=None, suppress_health_check=[Healt
 
 @on_store
 @given(shapes())
-def test_every_commit_comes_once_and_after_its_parents(repository, shape):
+def test_oldest_first_yields_every_commit_once_after_its_parents(repository, shape):
     parents, tips, hidden = shape
     commits = draw_graph(repository, parents)
     hide = {commits[n] for n in hidden}
@@ -68,7 +68,7 @@ def test_every_commit_comes_once_and_after_its_parents(repository, shape):
 
 @on_store
 @given(shapes())
-def test_newest_first_is_oldest_first_turned_round(repository, shape):
+def test_newest_first_is_oldest_first_reversed(repository, shape):
     parents, tips, hidden = shape
     commits = draw_graph(repository, parents)
     arguments = (repository, [commits[t] for t in tips], {commits[n] for n in hidden})
@@ -77,7 +77,7 @@ def test_newest_first_is_oldest_first_turned_round(repository, shape):
 
 @on_store
 @given(shapes())
-def test_ancestry_is_gits(repository, shape):
+def test_ancestry_agrees_with_git(repository, shape):
     parents, tips, _ = shape
     commits = draw_graph(repository, parents)
     tip = commits[tips[0]]
@@ -85,7 +85,7 @@ def test_ancestry_is_gits(repository, shape):
     assert {oid for oid in commits if is_ancestor(repository, oid, tip)} == above
 
 
-def test_each_side_of_a_merge_stays_whole(repository):
+def test_the_commits_of_each_side_of_a_merge_stay_together(repository):
     """The second parent's stretch stands above the first's."""
     base = write_message(repository, "base")
     first = write_message(repository, "f2", write_message(repository, "f1", base))
@@ -95,19 +95,19 @@ def test_each_side_of_a_merge_stays_whole(repository):
     assert said == ["after", "merge", "s2", "s1", "f2", "f1", "base"]
 
 
-def test_of_several_tips_the_last_comes_first_and_a_tip_twice_is_one(repository):
+def test_the_last_of_several_tips_comes_first_and_duplicates_count_once(repository):
     one, two = write_message(repository, "one"), write_message(repository, "two")
     assert [c.subject for c in walk_newest_first(repository, [one, two, one])] == ["two", "one"]
 
 
-def test_a_hidden_tip_is_nothing(repository):
+def test_a_hidden_tip_yields_nothing(repository):
     one, two = write_chain(repository, "one", "two")
     assert list(walk_newest_first(repository, [two], {two})) == []
     assert [c.subject for c in walk_newest_first(repository, [two], {one})] == ["two"]
     assert list(walk_newest_first(repository, [])) == []
 
 
-def test_the_first_rows_of_a_long_line_come_without_reading_the_rest(repository):
+def test_the_first_commits_of_a_linear_history_are_yielded_before_the_others_are_read(repository):
     tips = write_chain(repository, *(str(n) for n in range(50)))
 
     class Counting:
@@ -123,7 +123,7 @@ def test_the_first_rows_of_a_long_line_come_without_reading_the_rest(repository)
     assert counting.reads == 3
 
 
-def test_a_history_deeper_than_python_recurses_is_walked(repository):
+def test_a_history_deeper_than_the_recursion_limit_is_walked(repository):
     tips = write_chain(repository, *(str(n) for n in range(1500)))
     merge = write_message(repository, "merge", tips[-1], tips[700])
     assert len(list(walk_newest_first(repository, [merge]))) == 1501
@@ -131,7 +131,7 @@ def test_a_history_deeper_than_python_recurses_is_walked(repository):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "empty"])
-def test_a_question_of_ancestry_ends_at_a_damaged_commit(repository, damage):
+def test_an_ancestry_check_ends_at_a_damaged_commit(repository, damage):
     """D37: libgit2 1.9.7 would ask for ever (issue 7342)."""
     tips = write_chain(repository, *(str(n) for n in range(5)))
     path = loose_path(repository, tips[2])
@@ -151,7 +151,7 @@ def test_ancestry_is_the_same_loose_packed_and_mixed(repository):
     assert is_ancestor(repository, tips[0], Oid(repository.find_ref("refs/heads/x/y")))
 
 
-def test_ancestry_goes_through_a_pack_that_came_while_the_store_was_open(repository):
+def test_ancestry_uses_a_pack_added_while_the_store_is_open(repository):
     base = write_message(repository, "base")
     tips = [base, write_message(repository, "loose", base)]
     assert is_ancestor(repository, tips[0], tips[1])

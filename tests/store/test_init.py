@@ -32,7 +32,7 @@ def modes(path):
     return found
 
 
-def test_a_new_store_is_an_empty_bare_repository_with_our_settings(tmp_path):
+def test_a_new_store_is_an_empty_bare_repository_with_the_settings_of_scopes(tmp_path):
     path = str(tmp_path / "store.git")
     assert create_store(path) is True
     assert is_store(path)
@@ -45,7 +45,7 @@ def test_a_new_store_is_an_empty_bare_repository_with_our_settings(tmp_path):
     assert_sound(path)
 
 
-def test_a_store_is_made_once(tmp_path):
+def test_creating_an_existing_store_returns_false(tmp_path):
     path = str(tmp_path / "store.git")
     assert create_store(path) is True
     make_branch(open_store(path), "one")
@@ -61,13 +61,13 @@ def test_an_empty_directory_becomes_a_store(tmp_path):
     assert stat.S_IMODE(os.stat(tmp_path / "store.git").st_mode) == 0o700
 
 
-def test_directories_on_the_way_are_made(tmp_path):
+def test_parent_directories_are_created(tmp_path):
     assert create_store(str(tmp_path / "a" / "b" / "store.git")) is True
     assert stat.S_IMODE(os.stat(tmp_path / "a").st_mode) == 0o700
 
 
 @pytest.mark.parametrize("umask", ["0", "0o22", "0o77"])
-def test_everything_in_a_store_is_the_users_alone(tmp_path, umask):
+def test_all_files_of_a_store_are_readable_by_the_owner_alone(tmp_path, umask):
     """P13: 0700 and 0600, whatever the umask, after appends, operations and packing; objects are read-only."""
     code = f"""
 from scopes.store.maintenance import pack
@@ -83,7 +83,7 @@ append(repository, MAIN, lambda tip: write_message(repository, "three", tip), "a
     assert {path: mode for path, mode in modes(path).items() if mode & 0o077} == {}
 
 
-def test_whatever_is_there_already_is_left_alone(tmp_path):
+def test_an_existing_path_is_refused_and_unchanged(tmp_path):
     """A file, a directory in use, a repository of the user's."""
     (tmp_path / "file").write_text("precious")
     (tmp_path / "full").mkdir()
@@ -97,14 +97,14 @@ def test_whatever_is_there_already_is_left_alone(tmp_path):
     assert files_of(str(tmp_path)) == before
 
 
-def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path):
+def test_a_failed_creation_is_reported_and_leaves_nothing(tmp_path):
     write_bytes(tmp_path / "file", b"")
     with pytest.raises(Inaccessible, match="cannot create a store"):
         create_store(str(tmp_path / "file" / "store.git"))
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_many_makers_agree_on_one_store(tmp_path):
+def test_concurrent_creations_make_one_store(tmp_path):
     """E51: every one of them may write into it at once."""
     path = str(tmp_path / "store.git")
     code = """
@@ -120,7 +120,7 @@ print(made)
     assert_sound(path)
 
 
-def test_a_store_is_on_the_disk_before_anything_points_into_it(tmp_path, monkeypatch):
+def test_a_new_store_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
     """P1: a config that is empty after a power cut would hide every message."""
     synced = []
     monkeypatch.setattr(init, "sync", lambda path: synced.append((path, os.path.lexists(tmp_path / "store.git"))))
@@ -129,7 +129,7 @@ def test_a_store_is_on_the_disk_before_anything_points_into_it(tmp_path, monkeyp
     assert names == [("config", False), ("HEAD", False), ("", False), (tmp_path.name, True)]
 
 
-def test_syncing_a_file_or_directory_leaves_no_descriptor(tmp_path):
+def test_sync_leaves_no_open_descriptor(tmp_path):
     write_bytes(tmp_path / "file", b"x")
     before = os.listdir("/proc/self/fd")
     init.sync(str(tmp_path))
@@ -139,7 +139,7 @@ def test_syncing_a_file_or_directory_leaves_no_descriptor(tmp_path):
         init.sync(str(tmp_path / "gone"))
 
 
-def test_an_interrupted_making_leaves_nothing(tmp_path, monkeypatch):
+def test_an_interrupted_creation_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
@@ -150,7 +150,7 @@ def test_an_interrupted_making_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"", b"[core]\n", b"\xff\xfe\0", b"scopes"])
-def test_what_does_not_say_so_is_no_store(tmp_path, content):
+def test_a_directory_without_the_settings_is_not_a_store(tmp_path, content):
     write_bytes(tmp_path / "config", content)
     assert is_store(str(tmp_path)) is False
     assert is_store(str(tmp_path / "gone")) is False

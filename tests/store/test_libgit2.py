@@ -13,21 +13,21 @@ def run(code):
     return done.stdout.split()
 
 
-def test_no_module_of_the_store_imports_tls():
+def test_no_module_of_the_store_imports_ssl():
     """18 ms of every command, mostly for the system's certificates."""
     everything = "import pkgutil, scopes.store; [__import__(f'scopes.store.{m.name}') for m in pkgutil.iter_modules(scopes.store.__path__)]"
     assert run(f"{everything}\nimport sys; print('pygit2' in sys.modules, 'ssl' in sys.modules)") == ["True", "False"]
 
 
-def test_tls_works_for_whoever_imports_it_afterwards():
+def test_ssl_works_when_imported_afterwards():
     code = "from scopes.store.libgit2 import pygit2\nimport ssl\nprint(ssl.create_default_context().check_hostname)"
     assert run(code) == ["True"]
 
 
-def test_tls_that_is_there_already_stays():
+def test_an_imported_ssl_is_kept():
     code = "import ssl, sys\nfrom scopes.store.libgit2 import pygit2\nprint(sys.modules['ssl'] is ssl)"
     assert run(code) == ["True"]
 
 
-def test_it_is_pygit2_itself():
+def test_pygit2_is_the_real_module():
     assert run("from scopes.store.libgit2 import pygit2 as ours\nimport pygit2\nprint(ours is pygit2)") == ["True"]

@@ -41,7 +41,7 @@ def take(directory, how="exclusive", seconds=0):
         return True
 
 
-def test_appenders_share_the_lock(tmp_path):
+def test_appends_share_the_lock(tmp_path):
     with Holder(tmp_path, "shared"), Holder(tmp_path, "shared"):
         assert take(tmp_path, "shared")
 
@@ -49,13 +49,13 @@ def test_appenders_share_the_lock(tmp_path):
 @pytest.mark.parametrize(
     ("held", "wanted"), [("exclusive", "shared"), ("exclusive", "exclusive"), ("shared", "exclusive")]
 )
-def test_nobody_is_beside_the_one_who_wants_to_be_alone(tmp_path, held, wanted):
+def test_the_exclusive_lock_excludes_all_others(tmp_path, held, wanted):
     with Holder(tmp_path, held), pytest.raises(Busy):
         take(tmp_path, wanted)
     assert take(tmp_path, wanted)
 
 
-def test_after_the_timeout_the_refusal_names_the_process_that_holds_the_store(tmp_path):
+def test_after_the_timeout_the_error_names_the_holder(tmp_path):
     """E48."""
     with Holder(tmp_path, "exclusive") as holder:
         began = time.monotonic()
@@ -66,7 +66,7 @@ def test_after_the_timeout_the_refusal_names_the_process_that_holds_the_store(tm
     assert caught.value.retryable
 
 
-def test_a_process_that_let_go_is_not_named_for_what_others_hold(tmp_path):
+def test_a_former_holder_is_not_named(tmp_path):
     """The one that held it once is this very process, which lives."""
     assert take(tmp_path)
     with Holder(tmp_path, "shared"), pytest.raises(Busy) as caught:
@@ -74,7 +74,7 @@ def test_a_process_that_let_go_is_not_named_for_what_others_hold(tmp_path):
     assert caught.value.message == "the store is busy"
 
 
-def test_a_refused_taker_leaves_the_holders_name_where_it_is(tmp_path):
+def test_a_timeout_does_not_remove_the_name_of_the_holder(tmp_path):
     with Holder(tmp_path, "exclusive") as holder:
         for _ in range(2):
             with pytest.raises(Busy, match=str(holder.pid)):
@@ -82,7 +82,7 @@ def test_a_refused_taker_leaves_the_holders_name_where_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("what", [b"garbage", b"\xff\xfe", b"0", b"-1", b"99999999", b"9" * 30])
-def test_a_lock_file_that_names_nobody_alive_names_nobody(tmp_path, what):
+def test_a_dead_or_invalid_holder_is_not_named(tmp_path, what):
     with Holder(tmp_path, "shared"):
         write_bytes(tmp_path / LOCK_FILE, what)
         with pytest.raises(Busy) as caught:
@@ -91,14 +91,14 @@ def test_a_lock_file_that_names_nobody_alive_names_nobody(tmp_path, what):
 
 
 @pytest.mark.parametrize("how", ["shared", "exclusive"])
-def test_a_holder_that_is_killed_lets_go(tmp_path, how):
+def test_a_killed_process_releases_the_lock(tmp_path, how):
     """E49."""
     with Holder(tmp_path, how) as holder:
         holder.process.kill()
         assert take(tmp_path)
 
 
-def test_a_taker_gets_the_lock_as_soon_as_it_is_free(tmp_path):
+def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
     with Holder(tmp_path, "exclusive") as holder:
         waiter = Process(
             "from scopes.store.lock import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path
@@ -107,7 +107,7 @@ def test_a_taker_gets_the_lock_as_soon_as_it_is_free(tmp_path):
         assert waiter.finish() == "got it"
 
 
-def test_one_who_wants_to_be_alone_is_not_starved_by_a_stream_of_appenders(tmp_path):
+def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):
     """E50: four processes share the lock without a moment in which nobody has it."""
     code = """
 from scopes.store.lock import StoreLock
@@ -130,7 +130,7 @@ while time.monotonic() < end and not os.path.exists(path + '/stop'):
 
 
 @pytest.mark.parametrize("umask", ["0", "0o22"])
-def test_the_lock_files_are_the_users_alone_and_the_umask_comes_back(tmp_path, umask):
+def test_lock_files_are_readable_by_the_owner_alone_and_the_umask_is_restored(tmp_path, umask):
     """P13: the bits that a careless umask would give away."""
     code = f"""
 from scopes.store.lock import StoreLock
@@ -145,7 +145,7 @@ write_bytes(path + '/after', b'')
 
 
 @pytest.mark.parametrize("name", [LOCK_FILE, TURNSTILE_FILE])
-def test_a_link_in_the_place_of_a_lock_file_is_not_followed(tmp_path, name):
+def test_a_symbolic_link_as_lock_file_is_not_followed(tmp_path, name):
     """P13: opened O_NOFOLLOW."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -156,13 +156,13 @@ def test_a_link_in_the_place_of_a_lock_file_is_not_followed(tmp_path, name):
     assert victim.read_text() == "precious"
 
 
-def test_a_place_that_does_not_exist_cannot_be_locked(tmp_path):
+def test_a_missing_directory_cannot_be_locked(tmp_path):
     with pytest.raises(Inaccessible, match="No such file or directory") as caught:
         take(tmp_path / "gone")
     assert caught.value.exit_code == 8
 
 
-def test_a_block_that_fails_lets_go_and_restores_the_umask(tmp_path):
+def test_an_exception_releases_the_lock_and_restores_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         with pytest.raises(KeyError), StoreLock(str(tmp_path)).exclusive():
@@ -186,7 +186,7 @@ def test_no_descriptor_is_left_open(tmp_path):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_threads_keep_each_other_out_too(tmp_path):
+def test_the_lock_works_between_threads(tmp_path):
     """One lock object each: the kernel tells open files apart, not threads."""
     inside = threading.Event()
     leave = threading.Event()

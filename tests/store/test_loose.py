@@ -28,7 +28,7 @@ def put(objects, oid, stored):
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\0\xff\r\n" * 1000, random.Random(1).randbytes(200_000)], ids=len)
-def test_what_git_and_libgit2_wrote_is_read(repository, objects, data):
+def test_objects_written_by_git_and_libgit2_are_read(repository, objects, data):
     theirs = git(repository, "hash-object", "-w", "--stdin", stdin=data).strip()
     assert find_loose(objects, theirs) == (BLOB, data)
     os.unlink(loose_path(repository, theirs))
@@ -36,7 +36,7 @@ def test_what_git_and_libgit2_wrote_is_read(repository, objects, data):
     assert find_loose(objects, theirs) == (BLOB, data)
 
 
-def test_every_kind_of_object_is_told(repository, objects):
+def test_every_kind_of_object_is_recognized(repository, objects):
     commit = write_message(repository, "one")
     repository.write(TREE, b"")
     tag = git(
@@ -45,11 +45,11 @@ def test_every_kind_of_object_is_told(repository, objects):
     assert [find_loose(objects, oid)[0] for oid in (commit, EMPTY_TREE, tag)] == [COMMIT, TREE, "tag"]
 
 
-def test_what_is_no_loose_object_is_none(objects):
+def test_a_missing_loose_object_is_none(objects):
     assert find_loose(objects, Oid("0" * 40)) is None
 
 
-def test_every_truncation_is_damage_and_none_hangs(repository, objects):
+def test_every_truncated_object_is_corrupt_and_none_hangs(repository, objects):
     """D37; libgit2 1.9.7 spins for ever on most of these lengths (issue 7342)."""
     oid = repository.write(BLOB, random.Random(1).randbytes(500))
     stored = read_bytes(loose_path(repository, oid))
@@ -59,7 +59,7 @@ def test_every_truncation_is_damage_and_none_hangs(repository, objects):
             find_loose(objects, oid)
 
 
-def test_every_flipped_bit_is_damage(repository, objects):
+def test_every_flipped_bit_is_detected(repository, objects):
     """D36."""
     oid = repository.write(BLOB, b"some text" * 3)
     stored = read_bytes(loose_path(repository, oid))
@@ -89,7 +89,7 @@ def test_every_flipped_bit_is_damage(repository, objects):
         b"blob 01\0x",
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_is_damage(objects, content):
+def test_a_file_with_a_wrong_header_is_corrupt(objects, content):
     """A size that is too small makes libgit2 write beyond its buffer (issue 7177)."""
     oid = Oid(hashlib.sha1(content).hexdigest())
     put(objects, oid, zlib.compress(content))
@@ -97,7 +97,7 @@ def test_a_file_that_is_not_what_its_name_says_is_damage(objects, content):
         find_loose(objects, oid)
 
 
-def test_another_objects_bytes_are_damage(objects):
+def test_the_content_of_another_object_is_corrupt(objects):
     """A file that was put under a wrong name."""
     put(objects, Oid("5" * 40), zlib.compress(b"blob 1\0x"))
     with pytest.raises(Corrupt):
@@ -105,7 +105,7 @@ def test_another_objects_bytes_are_damage(objects):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "missing", "sound"])
-def test_a_command_meets_a_damaged_object_and_ends(repository, damage):
+def test_a_command_ends_at_a_damaged_object(repository, damage):
     """D36, D37, D40: in a process of its own, with a limit on its time."""
     oid = write_message(repository, "one" * 100)
     path = loose_path(repository, oid)

@@ -52,7 +52,7 @@ def loose(repository):
     return [name for name in files_of(repository.path) if name.startswith("objects/") and len(name.split("/")[1]) == 2]
 
 
-def test_packing_leaves_every_value_where_it_was(repository):
+def test_packing_changes_no_ref(repository):
     """P7: branches, what operations remember, symbolic refs."""
     one, two = write_chain(repository, "one", "two")
     active = refs.active_ref("conv-001")
@@ -69,7 +69,7 @@ def test_packing_leaves_every_value_where_it_was(repository):
     assert_sound(repository)
 
 
-def test_what_nothing_refers_to_yet_survives(repository):
+def test_new_unreachable_objects_survive_packing(repository):
     """P7: a blob that a writer has stored and not yet named."""
     make_branch(repository, "one")
     blob = repository.write(BLOB, b"not named yet")
@@ -77,7 +77,7 @@ def test_what_nothing_refers_to_yet_survives(repository):
     assert open_store(repository).read(blob) == (BLOB, b"not named yet")
 
 
-def test_an_open_repository_reads_on_after_another_has_packed(repository):
+def test_an_open_repository_can_read_after_another_process_packed(repository):
     commits = make_branch(repository, "one", "two")
     code = "from scopes.store.maintenance import pack\nrepository = open_store(path)\nwith exclusive_write(repository): pack(repository)"
     Process(code, repository.path).finish()
@@ -95,7 +95,7 @@ def test_packing_writes_the_graph_that_libgit2_reads(repository):
     assert b"GDA2" not in graph[:200]
 
 
-def test_packing_removes_what_dead_processes_left(repository):
+def test_packing_removes_the_files_of_dead_processes(repository):
     """P4: no tmp_*, no *.lock."""
     make_branch(repository, "one")
     for name in ("objects/12/tmp_obj_a", "objects/pack/tmp_pack_b", "packed-refs.lock", f"{MAIN}.lock"):
@@ -114,7 +114,7 @@ def test_packing_a_damaged_store_fails_and_loses_nothing(repository):
     assert repository.read(commits[1])[0] == "commit"
 
 
-def test_a_hostile_store_makes_packing_run_nothing(repository, tmp_path):
+def test_packing_a_hostile_store_runs_no_command(repository, tmp_path):
     """P14, I72: hooks, monitors, and what git runs to list recent objects, which no switch turns off."""
     make_branch(repository, "one")
     sentinel = tmp_path / "pwned"
@@ -160,7 +160,7 @@ def pack_bytes(repository):
     return sum(os.path.getsize(f"{directory}/{name}") for name in os.listdir(directory) if name.endswith(".pack"))
 
 
-def test_what_was_written_in_bulk_is_searched_for_deltas_and_is_all_there(repository):
+def test_packing_makes_deltas_of_bulk_written_objects_and_loses_none(repository):
     trees = write_in_bulk(repository, 300, b"first")
     before = pack_bytes(repository)
     packed(repository)
@@ -171,7 +171,7 @@ def test_what_was_written_in_bulk_is_searched_for_deltas_and_is_all_there(reposi
     assert_sound(repository)
 
 
-def test_the_whole_store_is_searched_only_when_a_good_part_of_it_was_not(repository, monkeypatch):
+def test_all_packs_are_searched_for_deltas_only_if_a_large_part_was_not(repository, monkeypatch):
     searched = []
     real = maintenance.run_git
     monkeypatch.setattr(
@@ -202,7 +202,7 @@ def test_the_number_of_loose_objects_is_estimated_from_one_directory(repository)
     assert 1000 < estimate_loose_objects(repository) < 4000
 
 
-def test_a_store_packs_itself_once_enough_has_piled_up(repository, monkeypatch):
+def test_a_store_packs_itself_at_the_threshold(repository, monkeypatch):
     commits = make_branch(repository, "one")
     monkeypatch.setattr(maintenance, "_SAMPLE_DIRECTORY", commits[0][:2])
     assert pack_when_needed(impatient(repository, 100_000)) is False
@@ -213,7 +213,7 @@ def test_a_store_packs_itself_once_enough_has_piled_up(repository, monkeypatch):
     assert_sound(repository)
 
 
-def test_whatever_is_in_the_way_of_packing_leaves_the_store_as_it_is(repository, monkeypatch):
+def test_a_failed_automatic_pack_changes_nothing(repository, monkeypatch):
     make_branch(repository, "one")
     monkeypatch.setattr(maintenance, "estimate_loose_objects", lambda repository: 10**6)
     before = state_of(repository)

@@ -44,7 +44,7 @@ def ancestors(parents, number):
 
 @on_store
 @given(graphs())
-def test_every_best_common_ancestor_is_found_whatever_the_clocks_say(repository, graph):
+def test_all_merge_bases_are_found_whatever_the_commit_times(repository, graph):
     parents, times, one, two = graph
     commits = draw_graph(repository, parents, times)
     common = ancestors(parents, one) & ancestors(parents, two)
@@ -57,7 +57,7 @@ def test_every_best_common_ancestor_is_found_whatever_the_clocks_say(repository,
 
 @on_store
 @given(graphs())
-def test_what_one_side_has_alone_comes_with_parents_before_children(repository, graph):
+def test_new_commits_come_parents_before_children(repository, graph):
     parents, times, one, two = graph
     commits = draw_graph(repository, parents, times)
     alone = ancestors(parents, one) - ancestors(parents, two)
@@ -71,7 +71,7 @@ def test_what_one_side_has_alone_comes_with_parents_before_children(repository, 
 
 @on_store
 @given(graphs())
-def test_both_histories_are_split_at_once(repository, graph):
+def test_split_histories_equals_merge_bases_and_new_commits(repository, graph):
     parents, times, one, two = graph
     commits = draw_graph(repository, parents, times)
     bases = list_merge_bases(repository, commits[one], commits[two])
@@ -80,7 +80,7 @@ def test_both_histories_are_split_at_once(repository, graph):
     assert found == (bases, *sides)
 
 
-def test_a_criss_cross_has_two_bases_as_git_says(repository):
+def test_a_criss_cross_merge_has_two_merge_bases_as_in_git(repository):
     root = write_message(repository, "root")
     left, right = write_message(repository, "left", root), write_message(repository, "right", root)
     one = write_message(repository, "one", left, right)
@@ -90,13 +90,13 @@ def test_a_criss_cross_has_two_bases_as_git_says(repository):
     assert drop_ancestors(repository, [root, left, right]) == tuple(expected)
 
 
-def test_histories_that_never_meet_have_no_base(repository):
+def test_unrelated_histories_have_no_merge_base(repository):
     one, two = write_message(repository, "one"), write_message(repository, "two")
     assert list_merge_bases(repository, one, two) == ()
     assert [commit.subject for commit in list_new_commits(repository, one, two)] == ["one"]
 
 
-def test_a_commit_is_its_own_base_and_has_nothing_alone(repository):
+def test_a_commit_is_its_own_merge_base_and_has_no_new_commits(repository):
     tips = write_chain(repository, "a", "b", "c")
     assert list_merge_bases(repository, tips[1], tips[1]) == (tips[1],)
     assert list_new_commits(repository, tips[1], tips[1], (tips[1],)) == ()

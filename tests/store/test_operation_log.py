@@ -32,11 +32,11 @@ def logged(repository):
     return [[change.ref.removeprefix(HEADS) for change in what.changes] for _, what in walk_operations(repository)]
 
 
-def test_no_operation_is_an_empty_log(repository):
+def test_a_store_without_operations_has_an_empty_log(repository):
     assert list(walk_operations(repository)) == []
 
 
-def test_operations_come_newest_first_each_with_its_commit(repository):
+def test_operations_are_yielded_newest_first_with_their_commits(repository):
     one, two = write_chain(repository, "one", "two")
     oids = [move(repository, (HEADS + name, None, one)) for name in "abc"]
     oids.append(move(repository, (HEADS + "a", one, two), (HEADS + "b", one, None)))
@@ -48,7 +48,7 @@ def test_operations_come_newest_first_each_with_its_commit(repository):
     )
 
 
-def test_the_log_ends_at_its_first_operation_and_not_in_the_messages_it_names(repository):
+def test_the_log_ends_at_its_first_operation(repository):
     """The record's parents hold the log and the old and new tips; only the first may be an operation."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, two))
@@ -57,7 +57,7 @@ def test_the_log_ends_at_its_first_operation_and_not_in_the_messages_it_names(re
     assert logged(repository) == [["main"], ["main"]]
 
 
-def test_a_message_that_talks_like_an_operation_is_none(repository):
+def test_a_message_that_looks_like_an_operation_is_not_one(repository):
     """B20: its text looks like our trailer."""
     forged = write_message(repository, "Scopes-Operation: forged\n\nScopes-Operation: forged")
     move(repository, (MAIN, None, forged))
@@ -73,7 +73,7 @@ def test_a_pending_operation_is_the_newest(repository):
     assert logged(open_store(repository)) == [["b"], ["a"]]
 
 
-def test_a_damaged_record_is_damage_and_what_is_newer_is_still_read(repository):
+def test_a_damaged_record_is_corrupt_and_newer_ones_are_read(repository):
     """D42."""
     (one,) = write_chain(repository, "one")
     first, second = (move(repository, (HEADS + name, None, one)) for name in "ab")
@@ -84,14 +84,14 @@ def test_a_damaged_record_is_damage_and_what_is_newer_is_still_read(repository):
         next(walk)
 
 
-def test_a_log_that_names_a_missing_commit_is_not_found(repository):
+def test_a_log_with_a_missing_commit_is_not_found(repository):
     """D42."""
     write_bytes(f"{repository.path}/{refs.OPERATIONS}", b"1" * 40 + b"\n")
     with pytest.raises(NotFound):
         list(walk_operations(repository))
 
 
-def test_a_commit_that_is_no_record_at_all_is_damage(repository):
+def test_a_commit_that_is_not_an_operation_is_corrupt(repository):
     """Somebody moved the log to a message."""
     repository.write(TREE, b"")
     empty = format_commit(tree=EMPTY_TREE, parents=[], author=CAROL, time=NOON, subject="x", trailers=[])

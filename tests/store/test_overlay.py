@@ -24,7 +24,7 @@ def walk(repository):
     return sorted((folder, *files) for folder, _, files in os.walk(repository.path))
 
 
-def test_a_shadow_has_what_its_store_has(repository):
+def test_an_overlay_has_the_objects_and_refs_of_its_store(repository):
     packed = next(name for name in (repository.write(BLOB, b"packed"),))
     loose = repository.write(BLOB, b"loose")
     with overlay_of(repository) as shadow:
@@ -32,7 +32,7 @@ def test_a_shadow_has_what_its_store_has(repository):
         assert shadow.list_refs() == repository.list_refs()
 
 
-def test_what_is_written_into_a_shadow_goes_away_with_it(repository):
+def test_objects_written_into_an_overlay_are_discarded(repository):
     """Also whole packs, of which an import of very much makes several."""
     before = walk(repository)
     with overlay_of(repository) as shadow:
@@ -45,7 +45,7 @@ def test_what_is_written_into_a_shadow_goes_away_with_it(repository):
         repository.read(oid)
 
 
-def test_an_empty_store_is_there_for_the_time_of_a_block():
+def test_an_empty_store_exists_for_the_duration_of_the_block():
     with empty_store() as store:
         assert store.list_refs() == {}
     assert not os.path.exists(store.path)

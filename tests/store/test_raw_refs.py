@@ -37,7 +37,7 @@ def listed(store, prefixes):
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-def test_files_and_packed_refs_together_are_what_git_sees(repository, tips, steps):
+def test_loose_and_packed_refs_together_agree_with_git(repository, tips, steps):
     for number, (step, name) in enumerate(steps):
         if step == "set":
             git(repository, "update-ref", "--no-deref", name, tips[number % 2])
@@ -52,7 +52,7 @@ def test_files_and_packed_refs_together_are_what_git_sees(repository, tips, step
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_prefix_may_end_inside_a_name_and_several_are_one_sorted_list(repository, tips, packed):
+def test_a_prefix_may_end_inside_a_name_and_several_give_one_sorted_list(repository, tips, packed):
     for name in (
         "refs/heads/b/main",
         "refs/heads/a/main",
@@ -69,7 +69,7 @@ def test_a_prefix_may_end_inside_a_name_and_several_are_one_sorted_list(reposito
     assert listed(repository.path, ("refs/nothing/", "refs/heads/a/main/")) == {}
 
 
-def test_a_file_wins_over_packed_refs(repository, tips):
+def test_a_loose_ref_overrides_packed_refs(repository, tips):
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     git(repository, "update-ref", MAIN, tips[1])
@@ -77,7 +77,7 @@ def test_a_file_wins_over_packed_refs(repository, tips):
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
-def test_a_damaged_file_hides_the_older_value_and_nothing_else(repository, tips, content):
+def test_a_damaged_loose_ref_hides_its_packed_value_and_no_other_ref(repository, tips, content):
     """D38: an empty file is what a power cut leaves; the packed value is from before."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "update-ref", HEADS + "other", tips[1])
@@ -86,7 +86,7 @@ def test_a_damaged_file_hides_the_older_value_and_nothing_else(repository, tips,
     assert listed(repository.path, (HEADS,)) == {HEADS + "other": tips[1]}
 
 
-def test_lock_files_and_empty_directories_are_no_refs(repository, tips):
+def test_lock_files_and_empty_directories_are_not_refs(repository, tips):
     git(repository, "update-ref", MAIN, tips[0])
     write_bytes(f"{repository.path}/{MAIN}.lock", b"")
     os.makedirs(f"{repository.path}/{HEADS}empty/deep")
@@ -94,7 +94,7 @@ def test_lock_files_and_empty_directories_are_no_refs(repository, tips):
 
 
 @pytest.mark.parametrize("end", ["", "\n", "  \n", "\r\n", "\nmore\n"])
-def test_what_follows_the_value_is_read_as_libgit2_reads_it(repository, tips, end):
+def test_text_after_the_value_is_ignored_as_by_libgit2(repository, tips, end):
     write_bytes(f"{repository.path}/{MAIN}", f"{tips[0]}{end}".encode())
     assert str(repository.git.references[MAIN].target) == tips[0]
     assert listed(repository.path, (HEADS,)) == {MAIN: tips[0]}
@@ -103,7 +103,7 @@ def test_what_follows_the_value_is_read_as_libgit2_reads_it(repository, tips, en
 @pytest.mark.parametrize(
     "line", ["garbage\n", "zz refs/heads/x\n", "0" * 40 + "\n", "0" * 40 + " \n", "é" * 40 + " refs/x\n"]
 )
-def test_a_line_of_packed_refs_that_is_none_is_damage(repository, tips, line):
+def test_an_invalid_line_of_packed_refs_is_corrupt(repository, tips, line):
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     with open(f"{repository.path}/packed-refs", "a", encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def test_a_line_of_packed_refs_that_is_none_is_damage(repository, tips, line):
         listed(repository.path, (HEADS,))
 
 
-def test_packed_refs_that_end_inside_a_line_are_damage(repository, tips):
+def test_packed_refs_with_an_incomplete_last_line_are_corrupt(repository, tips):
     """D39: the name of the last branch would be another one."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
@@ -123,14 +123,14 @@ def test_packed_refs_that_end_inside_a_line_are_damage(repository, tips):
             listed(repository.path, (HEADS,))
 
 
-def test_peeled_tags_in_packed_refs_are_passed_over(repository, tips):
+def test_peeled_tags_in_packed_refs_are_skipped(repository, tips):
     git(repository, "tag", "-a", "-m", "v", "v1", tips[0])
     git(repository, "pack-refs", "--all")
     assert b"^" in files_of(repository.path)["packed-refs"]
     assert listed(repository.path, ("refs/",)) == as_git_sees_them(repository)
 
 
-def test_a_name_that_is_no_text_is_read_all_the_same(repository, tips):
+def test_a_name_that_is_not_utf_8_is_read(repository, tips):
     name = HEADS + os.fsdecode(b"\xff")
     write_bytes(f"{repository.path}/{name}", tips[0].encode())
     assert listed(repository.path, (HEADS,)) == {name: tips[0]}

@@ -82,7 +82,7 @@ def without_log(values):
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("turn", range(MOVES + 1))
-def test_whoever_dies_half_way_has_done_nothing_or_everything(repository, drawn, turn, packed):
+def test_a_process_that_dies_during_an_operation_did_nothing_or_all_of_it(repository, drawn, turn, packed):
     """P3, P4: readers see it before anybody has repaired anything, and the next writer repairs it."""
     before, changes, after = drawn
     if packed:
@@ -99,7 +99,7 @@ def test_whoever_dies_half_way_has_done_nothing_or_everything(repository, drawn,
 
 
 @pytest.mark.parametrize("turn", range(1, MOVES))
-def test_an_append_after_a_death_goes_onto_the_finished_operation(repository, drawn, turn):
+def test_an_append_after_a_death_finishes_the_operation_first(repository, drawn, turn):
     _, changes, after = drawn
     die_at(repository, turn, *changes)
     survivor = open_store(repository)
@@ -108,7 +108,7 @@ def test_an_append_after_a_death_goes_onto_the_finished_operation(repository, dr
     assert survivor.raw_ref(refs.PENDING) is None
 
 
-def test_the_one_who_repairs_may_die_too(repository, drawn):
+def test_a_process_that_dies_during_recovery_does_no_harm(repository, drawn):
     """P4: every roll-forward is cut short after one more step."""
     _, changes, after = drawn
     die_at(repository, 1, *changes)
@@ -140,7 +140,7 @@ def test_finishing_twice_is_harmless(repository, drawn):
     assert without_log(repository.list_refs()) == after
 
 
-def test_a_disk_that_refuses_leaves_the_operation_committed(repository, drawn, monkeypatch):
+def test_a_failing_disk_leaves_the_operation_committed(repository, drawn, monkeypatch):
     """P3: the command succeeded, readers see it, and a later writer moves the refs."""
     _, changes, after = drawn
     real, left = recovery._set, iter(range(2))
@@ -162,7 +162,7 @@ def test_a_disk_that_refuses_leaves_the_operation_committed(repository, drawn, m
     assert without_log(repository.list_refs()) == after
 
 
-def test_a_ref_that_git_moved_meanwhile_is_left_where_it_is(repository, drawn):
+def test_a_ref_that_git_moved_is_not_changed(repository, drawn):
     """D43: nobody's commit is thrown away by a roll-forward."""
     _, changes, after = drawn
     die_at(repository, 1, *changes)
@@ -174,14 +174,14 @@ def test_a_ref_that_git_moved_meanwhile_is_left_where_it_is(repository, drawn):
 
 
 @pytest.mark.parametrize("marker", ["garbage", "0" * 40])
-def test_a_marker_that_cannot_be_read_stops_writers_and_is_named(repository, marker):
+def test_an_unreadable_marker_stops_writers_and_is_reported(repository, marker):
     make_branch(repository, "one")
     write_bytes(f"{repository.path}/{refs.PENDING}", marker.encode())
     with pytest.raises((Corrupt, NotFound), match=f"{refs.PENDING}|{marker}"), exclusive_write(open_store(repository)):
         pass
 
 
-def test_a_marker_that_is_no_operation_stops_writers(repository):
+def test_a_marker_that_is_not_an_operation_stops_writers(repository):
     (tip,) = make_branch(repository, "one")
     git(repository, "update-ref", refs.PENDING, write_message(repository, "other"))
     with pytest.raises(Corrupt, match="is not an operation"), exclusive_write(open_store(repository)):
@@ -202,7 +202,7 @@ while True:
 """
 
 
-def test_a_process_that_is_killed_at_any_time_leaves_a_whole_store(repository):
+def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
     """P3, P4: SIGKILL, six times, at moments nobody chose."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number}" for number in range(8)]
@@ -226,7 +226,7 @@ def test_a_process_that_is_killed_at_any_time_leaves_a_whole_store(repository):
 # Files nobody will remove
 
 
-def test_what_a_dead_process_leaves_is_found(repository):
+def test_the_files_of_a_dead_process_are_listed(repository):
     """P4, E47: locks anywhere, temporary files below objects/."""
     left = [
         "HEAD.lock", "config.lock", "packed-refs.lock", f"{MAIN}.lock", "refs/scopes/pending.lock", f"logs/{MAIN}.lock",
@@ -242,7 +242,7 @@ def test_what_a_dead_process_leaves_is_found(repository):
 NAMES = ["tmp_fix", "tmp-fix", ".tmp-x", "logs/x", "lock", "x.lock.y"]
 
 
-def test_a_branch_that_is_called_like_a_temporary_file_is_nobodys_leftover(repository, quick):
+def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, quick):
     """A name of the user's choice, in refs and in reflogs."""
     names = [HEADS + name for name in NAMES if not name.startswith(".")]
     names += ["refs/heads/tmp_conversation/logs", "refs/scopes/meta/tmp_conversation", "refs/scopes/active/tmp-x"]
@@ -255,7 +255,7 @@ def test_a_branch_that_is_called_like_a_temporary_file_is_nobodys_leftover(repos
     assert open_store(repository).list_refs() == before
 
 
-def test_a_file_that_stays_the_same_is_removed_and_one_that_lives_is_not(tmp_path, quick):
+def test_an_unchanged_lock_file_is_removed_and_a_changing_one_is_not(tmp_path, quick):
     dead, living, ends = (str(tmp_path / name) for name in ("dead", "living", "ends"))
     for path in (dead, living, ends):
         write_bytes(path, b"")
@@ -281,7 +281,7 @@ def test_nothing_to_remove_takes_no_time(tmp_path):
     assert time.monotonic() - began < 0.5
 
 
-def test_a_change_that_is_done_already_is_not_done_again(repository):
+def test_a_ref_that_has_its_new_value_is_not_set_again(repository):
     one, two = write_chain(repository, "one", "two")
     set_ref(repository, RefChange(MAIN, None, one), "first")
     for change in ((MAIN, None, one), (MAIN, two, None), (MAIN, None, two), (HEADS + "gone", one, None)):

@@ -24,7 +24,7 @@ def log(repository):
     return lambda *lines: write_bytes(path, b"".join(lines))
 
 
-def test_every_move_of_a_ref_is_remembered_newest_first(repository):
+def test_every_move_of_a_ref_is_listed_newest_first(repository):
     one, two, three = write_chain(repository, "one", "two", "three")
     move(repository, (MAIN, None, one))
     append(repository, MAIN, lambda tip: two, "append: two")
@@ -39,7 +39,7 @@ def test_every_move_of_a_ref_is_remembered_newest_first(repository):
     assert shown == [f"{m.new} {m.reason}" for m in seen]
 
 
-def test_who_moved_it_is_scopes_and_not_whoever_git_thinks_we_are(repository):
+def test_the_identity_in_the_reflog_is_scopes(repository):
     make_branch(repository, "one")
     assert "scopes <scopes@systems.scopes>" in git(repository, "reflog", "show", "--format=%gn <%ge>", MAIN)
 
@@ -53,7 +53,7 @@ def test_a_ref_without_a_reflog_has_no_moves(repository):
     ("seconds", "value"),
     [(99, None), (100, ONE), (150, ONE), (199, ONE), (200, TWO), (10**12, TWO), (-1, None), (0, None)],
 )
-def test_the_value_at_a_moment_is_what_it_was_moved_to_last(repository, log, seconds, value):
+def test_the_value_at_a_time_is_that_of_the_last_move_before(repository, log, seconds, value):
     """`conv-001@{2 hours ago}`."""
     log(line(NULL_OID, ONE, 100), line(ONE, TWO, 200))
     assert find_value_at(repository, MAIN, seconds) == value
@@ -64,7 +64,7 @@ def test_two_moves_in_one_second_give_the_later(repository, log):
     assert find_value_at(repository, MAIN, 100) == TWO
 
 
-def test_a_moment_at_which_the_branch_was_deleted_has_no_value(repository, log):
+def test_a_deleted_branch_has_no_value(repository, log):
     log(line(NULL_OID, ONE, 100), line(ONE, NULL_OID, 200), line(NULL_OID, TWO, 300))
     assert [find_value_at(repository, MAIN, at) for at in (150, 250, 350)] == [ONE, None, TWO]
 
@@ -73,7 +73,7 @@ def test_a_moment_at_which_the_branch_was_deleted_has_no_value(repository, log):
     "damage",
     [b"garbage\n", b"\n\n", b"\0" * 60, b"\xff\xfe\n", line(ONE, TWO, 5)[:50], b"z" * 200, line(ONE, TWO, "²")],
 )
-def test_a_damaged_line_is_passed_over(repository, log, damage):
+def test_a_damaged_line_is_skipped(repository, log, damage):
     """D38: a torn last line is what a power cut leaves."""
     log(line(NULL_OID, ONE, 100), damage)
     assert [m.new for m in walk_moves(repository, MAIN)] == [ONE]
@@ -89,7 +89,7 @@ def test_a_damaged_line_is_passed_over(repository, log, damage):
         (f"{ONE} {TWO} x <y> 7 +0000\n".encode(), ""),
     ],
 )
-def test_what_others_wrote_is_read(repository, log, raw, reason):
+def test_entries_of_other_programs_are_read(repository, log, raw, reason):
     log(raw)
     assert list(walk_moves(repository, MAIN)) == [RefMove(ONE, TWO, 7, reason)]
 
@@ -102,7 +102,7 @@ def test_a_reflog_without_its_ref_is_still_read(repository):
     assert list_logged_refs(repository, (HEADS,)) == [MAIN]
 
 
-def test_the_reflog_goes_with_its_ref(repository):
+def test_git_deletes_the_reflog_with_its_ref(repository):
     tip = write_message(repository, "one")
     move(repository, (MAIN, None, tip), (HEADS + "a/b", None, tip))
     write_bytes(f"{repository.path}/logs/{MAIN}.lock", b"")

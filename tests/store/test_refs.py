@@ -23,7 +23,7 @@ def check(existing, *added):
     refs.check_name_conflicts([refs.HEADS + name for name in existing], [refs.HEADS + name for name in added])
 
 
-def test_every_kind_of_ref_has_its_own_place():
+def test_every_kind_of_ref_has_its_own_prefix():
     names = {
         refs.branch_ref(CONVERSATION, BranchName("analysis/security")),
         refs.meta_ref(CONVERSATION),
@@ -51,7 +51,7 @@ def test_every_kind_of_ref_has_its_own_place():
         ("refs/heads/conv-001/conv-001", "heads/conv-001"),
     ],
 )
-def test_the_trash_keeps_apart_what_an_operation_deleted(ref, tail):
+def test_refs_deleted_by_one_operation_get_distinct_trash_refs(ref, tail):
     assert refs.trash_ref(CONVERSATION, OperationId("op1"), ref) == f"refs/scopes/trash/conv-001/op1/{tail}"
 
 
@@ -76,7 +76,7 @@ def test_a_branch_ref_is_split_into_conversation_and_branch():
         ("conv-001/straße", "conv-001/STRASSE", "conv-001/stra\\xdfe"),
     ],
 )
-def test_names_that_collide_on_some_disk_are_refused(existing, added, other):
+def test_names_that_collide_on_some_file_system_are_refused(existing, added, other):
     """A5, storage pitfall 10: directory against file, upper against lower case."""
     with pytest.raises(Invalid) as caught:
         check([existing], added)
@@ -84,14 +84,14 @@ def test_names_that_collide_on_some_disk_are_refused(existing, added, other):
     assert caught.value.exit_code == 2
 
 
-def test_names_that_are_added_together_must_go_together_too():
+def test_names_added_at_once_must_not_conflict_either():
     with pytest.raises(Invalid):
         check([], "conv-001/x", "conv-001/x/y")
     with pytest.raises(Invalid):
         check([], "conv-001/X", "conv-001/x")
 
 
-def test_names_with_a_common_beginning_stand_side_by_side():
+def test_names_with_a_common_prefix_do_not_conflict():
     check(
         ["conv-001/main", "conv-001/a/b"],
         "conv-001/a/c",
@@ -102,14 +102,14 @@ def test_names_with_a_common_beginning_stand_side_by_side():
     )
 
 
-def test_what_stands_together_already_is_nobodys_fault():
+def test_conflicts_between_existing_refs_are_ignored():
     """A plain git command may have made it."""
     check(["conv-001/X", "conv-001/x"], "conv-001/y")
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ref_names, unique=True, min_size=2, max_size=5))
-def test_names_that_pass_can_be_files_of_one_directory_whatever_their_case(tmp_path_factory, names):
+def test_accepted_names_can_be_files_on_a_case_insensitive_file_system(tmp_path_factory, names):
     """The model: a disk that folds case, on which every name must come back as it was written."""
     *existing, added = names
     try:
@@ -131,7 +131,7 @@ def _directories(name):
 
 
 @pytest.mark.parametrize(("first", "second"), [("x", "x/y"), ("x/y", "x"), ("x", "x/y/z")])
-def test_git_refuses_the_same_directories_against_files(repository, first, second):
+def test_git_refuses_the_same_conflicts_of_files_and_directories(repository, first, second):
     """The half of the rule that git has too."""
     tip = write_message(repository, "one")
     git(repository, "update-ref", f"refs/heads/conv-001/{first}", tip)
@@ -141,7 +141,7 @@ def test_git_refuses_the_same_directories_against_files(repository, first, secon
         check([f"conv-001/{first}"], f"conv-001/{second}")
 
 
-def test_neighbours_name_the_ref_that_is_in_the_way():
+def test_find_returns_the_conflicting_ref():
     found = refs.RefNameConflicts(["Fork", "a/b"])
     assert [found.find(name) for name in ("fork/x", "A/c", "a", "b")] == ["Fork", "a/b", "a/b", None]
     found.add("b/c")

@@ -46,13 +46,13 @@ def set_marker(repository, *changes):
 # Opening
 
 
-def test_a_place_without_a_store_is_not_found(tmp_path):
+def test_a_path_without_a_store_is_not_found(tmp_path):
     for path in (tmp_path / "gone", tmp_path):
         with pytest.raises(NotFound, match="there is no store"):
             open_repository(str(path))
 
 
-def test_another_repository_is_no_store(tmp_path):
+def test_another_repository_is_not_a_store(tmp_path):
     """D43: nobody's working repository is taken for a store of ours."""
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
     for path in (tmp_path / "project", tmp_path / "project" / ".git"):
@@ -61,7 +61,7 @@ def test_another_repository_is_no_store(tmp_path):
 
 
 @pytest.mark.parametrize("extension", ["objectFormat = sha256", "refStorage = reftable", "partialClone = origin"])
-def test_a_kind_of_repository_that_libgit2_cannot_read_is_named(repository, extension):
+def test_an_unsupported_kind_of_repository_is_refused_by_name(repository, extension):
     """Storage pitfall 14."""
     with open(os.path.join(repository.path, "config"), "a") as file:
         file.write(f"[core]\nrepositoryformatversion = 1\n[extensions]\n{extension}\n")
@@ -71,7 +71,7 @@ def test_a_kind_of_repository_that_libgit2_cannot_read_is_named(repository, exte
 
 
 @pytest.mark.parametrize("lost", ["HEAD", "objects", "refs"])
-def test_a_store_that_lost_a_part_is_refused(tmp_path, lost):
+def test_an_incomplete_store_is_refused(tmp_path, lost):
     """Also where the place's own name reads like another reason."""
     repository = make_store(tmp_path / "owner's extensions" / "store.git")
     os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
@@ -80,7 +80,7 @@ def test_a_store_that_lost_a_part_is_refused(tmp_path, lost):
 
 
 @pytest.mark.parametrize("version", ["2", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
-def test_a_newer_format_is_read_and_never_written(repository, version):
+def test_a_store_of_a_newer_format_is_read_only(repository, version):
     """P17, D46: a version that cannot be understood is newer than all that can."""
     (tip,) = make_branch(repository, "one")
     git(repository, "config", "scopes.formatVersion", version)
@@ -94,7 +94,7 @@ def test_a_newer_format_is_read_and_never_written(repository, version):
     assert state_of(newer) == before
 
 
-def test_a_store_without_a_version_is_an_early_one(repository):
+def test_a_store_without_a_version_can_be_written(repository):
     make_branch(repository, "one")
     git(repository, "config", "--unset", "scopes.formatVersion")
     git(repository, "config", "scopes.durability", "fast")
@@ -106,7 +106,7 @@ def test_a_store_without_a_version_is_an_early_one(repository):
 # Objects
 
 
-def test_what_is_written_is_read_by_another(repository):
+def test_written_objects_are_read_by_another_repository(repository):
     """P2."""
     for kind, data in ((BLOB, b"\0\xff\r\n"), (BLOB, b""), (TREE, b"")):
         oid = repository.write(kind, data)
@@ -114,7 +114,7 @@ def test_what_is_written_is_read_by_another(repository):
         assert repository.has(oid)
 
 
-def test_what_lies_in_a_pack_is_read_just_as_well(repository):
+def test_packed_objects_are_read(repository):
     commits = make_branch(repository, "one", "two")
     before = [repository.read(oid) for oid in commits]
     git(repository, "gc", "-q")
@@ -122,7 +122,7 @@ def test_what_lies_in_a_pack_is_read_just_as_well(repository):
         assert [reader.read(oid) for oid in commits] == before
 
 
-def test_a_tag_made_with_plain_git_is_an_object_too(repository):
+def test_a_tag_made_by_git_is_read(repository):
     tip = make_branch(repository, "one")[-1]
     git(repository, "tag", "-a", "-m", "x", "v1", tip)
     value = Oid(repository.find_ref("refs/tags/v1"))
@@ -131,7 +131,7 @@ def test_a_tag_made_with_plain_git_is_an_object_too(repository):
     assert open_store(repository).read(value)[0] == "tag"
 
 
-def test_an_object_of_another_kind_is_damage(repository):
+def test_an_object_of_another_kind_is_corrupt(repository):
     blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
     with pytest.raises(Corrupt, match="is not a commit"):
         read_commit(repository, tree)
@@ -144,13 +144,13 @@ def test_an_object_of_another_kind_is_damage(repository):
 @pytest.mark.parametrize(
     "oid", ["", "abc", "z" * 40, "A" * 40, "../" * 13 + "x", "/dev/zero", "a/" * 20, "1" * 39, "1" * 41, "\0" * 40]
 )
-def test_an_id_that_is_none_is_damage_and_no_path(repository, oid):
+def test_an_invalid_object_id_is_corrupt_and_not_used_as_a_path(repository, oid):
     """A commit from outside may name anything as its tree."""
     with pytest.raises(Corrupt, match=r"is not an object id|is damaged"):
         repository.read(Oid(oid))
 
 
-def test_a_commit_that_names_a_path_as_its_tree_reads_nothing(repository):
+def test_a_commit_with_a_path_as_tree_reads_no_file(repository):
     oid = repository.write(COMMIT, b"tree ../../../../../../../../etc/passwd\nauthor a <b> 1 +0000\n\nx\n")
     with pytest.raises(Corrupt):
         read_tree(repository, read_commit(repository, oid).tree)
@@ -173,7 +173,7 @@ def test_refs_are_listed_by_prefix_and_sorted(repository):
 
 
 @pytest.mark.parametrize("name", [HEADS + "none", HEADS.rstrip("/"), "refs/heads", "refs/heads/conv-001/a/b/c"])
-def test_a_name_that_is_no_ref_is_none(repository, name):
+def test_an_unknown_ref_is_none(repository, name):
     make_branch(repository, "one")
     assert repository.find_ref(name) is None
 
@@ -181,7 +181,7 @@ def test_a_name_that_is_no_ref_is_none(repository, name):
 @pytest.mark.parametrize(
     "content", [b"", b"garbage\n", b"ref: \n", b"5ffbbbb4384b96cc\n", b"\0" * 41, b"z" * 40 + b"\n", b"\xff"]
 )
-def test_a_damaged_ref_is_damage_and_leaves_the_others_alone(repository, content):
+def test_a_damaged_ref_is_corrupt_and_others_are_read(repository, content):
     """D38: a truncated ref is what a power cut leaves."""
     (tip,) = make_branch(repository, "one")
     write_bytes(f"{repository.path}/{HEADS}bad", content)
@@ -192,7 +192,7 @@ def test_a_damaged_ref_is_damage_and_leaves_the_others_alone(repository, content
 
 
 @pytest.mark.parametrize("line", [b"garbage", b"zz refs/heads/x", b"\xff\xfe\0", b"0" * 40])
-def test_damaged_packed_refs_are_damage_and_never_another_value(repository, line):
+def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, line):
     """D39: libgit2 searches a single name without reading the rest."""
     (tip,) = make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
@@ -206,7 +206,7 @@ def test_damaged_packed_refs_are_damage_and_never_another_value(repository, line
 # What a reader sees of an operation
 
 
-def test_a_pending_operation_is_seen_whole(repository):
+def test_a_pending_operation_is_visible_completely(repository):
     """P3: the refs have not moved yet, and nobody can tell."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one), (refs.ACTIVE + "conv-001", None, f"ref: {MAIN}"))
@@ -223,7 +223,7 @@ def test_a_pending_operation_is_seen_whole(repository):
 
 
 @pytest.mark.parametrize("later", [0, 1, 3])
-def test_a_marker_that_came_back_hides_nothing(repository, later):
+def test_a_stale_marker_is_ignored(repository, later):
     """A power cut, or a plain `git pack-refs` beside us, may bring back the marker of an operation that is done."""
     one, two = write_chain(repository, "one", "two")
     done = move(repository, (MAIN, None, one))
@@ -240,7 +240,7 @@ def test_a_marker_that_came_back_hides_nothing(repository, later):
     assert repository.raw_ref(refs.PENDING) is None
 
 
-def test_an_operation_that_begins_and_ends_while_a_reader_looks_is_seen_whole(repository, monkeypatch):
+def test_an_operation_during_a_read_is_visible_completely(repository, monkeypatch):
     """P6: the marker is absent before and after."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number}" for number in range(4)]
@@ -258,7 +258,7 @@ def test_an_operation_that_begins_and_ends_while_a_reader_looks_is_seen_whole(re
     assert set(reader.list_refs(HEADS).values()) == {two}
 
 
-def test_refs_that_are_packed_while_a_reader_looks_are_not_missed(repository, monkeypatch):
+def test_refs_packed_during_a_read_are_not_missed(repository, monkeypatch):
     """P6: he has read the one file before, and finds the other gone after."""
     tips = write_chain(repository, "one", "two")
     names = [HEADS + "a", HEADS + "b"]
@@ -286,7 +286,7 @@ while time.monotonic() < end:
 """
 
 
-def test_readers_see_every_operation_whole_while_it_happens(repository):
+def test_readers_see_every_operation_completely_or_not_at_all(repository):
     """P3, P6: thirty refs that always move together."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number:02}" for number in range(30)]
@@ -321,7 +321,7 @@ def test_readers_see_every_ref_while_refs_are_packed(repository):
         move(repository, *((name, old, new) for name in names))
 
 
-def test_a_store_in_a_strange_place_is_a_store_like_any_other(tmp_path):
+def test_a_store_may_have_an_unusual_path(tmp_path):
     for name in ("a b", "é\u2028", "it's", "-x", "already exists", "$(touch pwned)", "x" * 200):
         store = make_store(tmp_path / name / "store.git")
         make_branch(store, "one", "two")

@@ -26,7 +26,7 @@ def handlers():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_waits_until_the_block_is_over(number):
+def test_an_interrupt_is_delivered_after_the_block(number):
     """P12."""
     done = []
 
@@ -53,7 +53,7 @@ def test_what_was_blocked_before_stays_blocked_after():
     assert after == {*before, signal.SIGHUP}
 
 
-def test_a_block_in_a_block_holds_until_the_outer_ends():
+def test_nested_blocks_defer_until_the_outer_one_ends():
     done = []
 
     def work():
@@ -67,14 +67,14 @@ def test_a_block_in_a_block_holds_until_the_outer_ends():
     assert done == ["still inside"]
 
 
-def test_a_failure_inside_comes_first_and_frees_the_signals():
+def test_an_exception_in_the_block_comes_first_and_restores_the_signals():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     with pytest.raises(ValueError, match="inside"), defer_signals():
         raise ValueError("inside")
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
-def test_another_thread_holds_nothing():
+def test_in_another_thread_nothing_is_deferred():
     """Python delivers signals to the main thread alone."""
     masks = []
 
@@ -105,7 +105,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_that_another_thread_receives_waits_too(tmp_path):
+def test_an_interrupt_received_by_another_thread_is_deferred(tmp_path):
     """The kernel gives it to whichever thread does not block it, and Python runs the handler in the main one."""
     assert run(THREADED, tmp_path, int(signal.SIGINT)) == "inside interrupted"
 
@@ -125,7 +125,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_process_that_is_interrupted_knows_what_it_has_done(repository):
+def test_an_interrupted_process_reports_what_was_committed(repository):
     """P12: `committed` says whether the message is recorded, and it is right."""
     make_branch(repository, "root")
     for turn in range(6):

@@ -48,7 +48,7 @@ def quick(monkeypatch):
 # Appending
 
 
-def test_an_append_puts_a_commit_on_the_tip_and_says_so_in_the_reflog(repository):
+def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
     (root,) = make_branch(repository, "one")
     oid = say(repository, "two")
     assert repository.find_ref(MAIN) == oid
@@ -59,20 +59,20 @@ def test_an_append_puts_a_commit_on_the_tip_and_says_so_in_the_reflog(repository
     assert_sound(repository)
 
 
-def test_an_append_to_a_branch_that_lies_in_packed_refs_is_an_append_like_any_other(repository):
+def test_an_append_to_a_packed_ref_works(repository):
     make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
     say(repository, "two")
     assert subjects(open_store(repository)) == ["two", "one"]
 
 
-def test_an_append_to_nothing_is_not_found(repository):
+def test_an_append_to_a_missing_ref_is_not_found(repository):
     with pytest.raises(NotFound, match="there is no conv-001/main"):
         say(repository, "one")
     assert repository.list_refs() == {}
 
 
-def test_whoever_was_faster_is_kept_and_the_commit_is_built_again(repository):
+def test_after_a_lost_race_the_commit_is_built_again(repository):
     """E52: the race is lost once, on purpose."""
     make_branch(repository, "one")
     other, tips = open_store(repository), []
@@ -88,7 +88,7 @@ def test_whoever_was_faster_is_kept_and_the_commit_is_built_again(repository):
     assert subjects(repository) == ["two", "faster", "one"]
 
 
-def test_one_who_loses_every_race_takes_the_store_for_himself(repository):
+def test_after_several_lost_races_the_exclusive_lock_is_taken(repository):
     """A plain git command knows no lock of ours and is faster every time, up to a point."""
     make_branch(repository, "one")
     turns = []
@@ -103,7 +103,7 @@ def test_one_who_loses_every_race_takes_the_store_for_himself(repository):
     assert subjects(repository) == ["two", *(f"git {n}" for n in range(10, 0, -1)), "one"]
 
 
-def test_one_who_never_wins_is_told_so(repository, quick):
+def test_an_append_that_never_succeeds_is_busy(repository, quick):
     make_branch(repository, "one")
 
     def build(tip):
@@ -115,7 +115,7 @@ def test_one_who_never_wins_is_told_so(repository, quick):
     assert "two" not in subjects(repository)
 
 
-def test_a_branch_that_is_deleted_meanwhile_is_not_made_again(repository):
+def test_a_branch_deleted_during_an_append_is_not_recreated(repository):
     make_branch(repository, "one")
 
     def build(tip):
@@ -127,7 +127,7 @@ def test_a_branch_that_is_deleted_meanwhile_is_not_made_again(repository):
     assert repository.find_ref(MAIN) is None
 
 
-def test_a_commit_that_cannot_be_built_changes_nothing_and_frees_the_store(repository):
+def test_a_failing_build_changes_nothing_and_releases_the_lock(repository):
     make_branch(repository, "one")
     before = state_of(repository)
     with pytest.raises(Inaccessible), exclusive_write(repository):
@@ -142,7 +142,7 @@ def test_a_commit_that_cannot_be_built_changes_nothing_and_frees_the_store(repos
     say(repository, "two")
 
 
-def test_a_commit_that_does_not_exist_is_never_pointed_at(repository):
+def test_a_ref_is_never_moved_to_a_missing_commit(repository):
     """Storage, write path: what libgit2's create_commit did on a full disk."""
     make_branch(repository, "one")
     before = state_of(repository)
@@ -196,7 +196,7 @@ def test_eight_processes_lose_nothing_of_eight_hundred_appends(repository):
     assert_sound(repository)
 
 
-def test_appends_operations_and_packing_do_not_starve_or_hurt_each_other(repository):
+def test_concurrent_appends_operations_and_packing_all_succeed(repository):
     """P5, P7, E50: four appenders, one that moves refs by fives, one that packs."""
     make_branch(repository, "root")
     one, two = write_chain(repository, "one", "two")
@@ -215,7 +215,7 @@ def test_appends_operations_and_packing_do_not_starve_or_hurt_each_other(reposit
 
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
-def test_the_lock_of_a_dead_process_does_not_stop_anything(repository, quick, lock):
+def test_the_lock_file_of_a_dead_process_stops_nothing(repository, quick, lock):
     """E47: the append, the commit point, the moves, the log."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one))
@@ -231,7 +231,7 @@ def test_the_lock_of_a_dead_process_does_not_stop_anything(repository, quick, lo
 
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs"])
-def test_a_living_git_is_waited_for_and_its_lock_is_left_alone(repository, monkeypatch, lock):
+def test_the_lock_file_of_a_running_git_is_not_removed(repository, monkeypatch, lock):
     """E48."""
     make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
@@ -252,7 +252,7 @@ def test_a_living_git_is_waited_for_and_its_lock_is_left_alone(repository, monke
 # Operations
 
 
-def test_an_operation_moves_everything_it_names(repository):
+def test_an_operation_moves_all_its_refs(repository):
     one, two = write_chain(repository, "one", "two")
     active = refs.active_ref("conv-001")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one), (active, None, f"ref: {MAIN}"))
@@ -288,7 +288,7 @@ def test_an_operation_keeps_what_undo_needs(repository):
     assert open_store(repository).has(two)
 
 
-def test_an_operation_on_what_has_moved_is_refused_and_changes_nothing(repository):
+def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(repository):
     """E52: moved, gone, there already; the other changes of the operation do not happen either."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, two))
@@ -356,7 +356,7 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
 # What a failed update left behind
 
 
-def test_a_failure_after_the_move_is_a_success_when_the_disk_confirms_it(repository, monkeypatch):
+def test_a_failure_after_the_move_is_a_success_if_the_sync_succeeds(repository, monkeypatch):
     """F57: the ref stands there, but the sync of its directory failed."""
     (tip,) = make_branch(repository, "one")
     transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
@@ -370,7 +370,7 @@ def test_a_failure_after_the_move_is_a_success_when_the_disk_confirms_it(reposit
     assert "do not repeat" in caught.value.hint
 
 
-def test_a_failure_before_the_move_says_that_nothing_moved(repository):
+def test_a_failure_before_the_move_is_reported(repository):
     make_branch(repository, "one")
     with pytest.raises(Inaccessible, match="cannot move conv-001/main: Input/output error"):
         transaction._check_failed_move(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))

@@ -41,20 +41,14 @@ def append(
     ] = None,
     files: Annotated[
         list[str] | None,
-        typer.Option(
-            "--file", metavar="OP:PATH", help="A file that it touched; OP: read, create, edit, delete, mention"
-        ),
+        typer.Option("--file", metavar="OP:PATH", help="A file it touched; OP: read, create, edit, delete, mention"),
     ] = None,
     parts: Annotated[
         list[str] | None, typer.Option("--part", metavar="JSON", help="A message part, such as a tool call")
     ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", metavar="RFC3339", help="When it was written (default: now)")
-    ] = None,
-    work_item: Annotated[
-        str | None, typer.Option("--work-item", metavar="ID", help="The work item that it belongs to")
-    ] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="The task that it belongs to")] = None,
+    time: Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")] = None,
+    work_item: Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="The id of its task")] = None,
     activity: Annotated[
         str | None,
         typer.Option("--activity", metavar="NAME", help="agent_action, file_edit, decision or blocker_resolved"),
@@ -66,10 +60,7 @@ def append(
         str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
     ] = None,
     lines: Annotated[
-        str | None,
-        typer.Option(
-            "--jsonl", metavar="FILE", help="Append one message for each line of JSON; - reads standard input"
-        ),
+        str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
 ) -> int:
     """Add a message, or many as JSON lines.

@@ -1,6 +1,6 @@
-"""Transcripts that lie compressed: read as if they were not, so that all positions are those of the plain text.
+"""Read zstd-compressed transcripts as plain bytes; all offsets are those of the plain text.
 
-Codex compresses rollouts that are a while old, and puts `.zst` behind the name.
+Codex compresses older rollouts and appends `.zst` to their names.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _UNSUSPICIOUS_BYTES = 64 << 20
 
 
 def open_plain(path: str) -> BinaryIO:
-    """Open a compressed file for reading its plain bytes from the beginning."""
+    """Open a compressed file for reading its plain bytes."""
     return BufferedReader(zstd.ZstdFile(path), _BLOCK_BYTES)
 
 
 def plain_size(path: str, compressed: int) -> int:
-    """Count the plain bytes of a file that has `compressed` bytes on disk.
+    """Return the plain size of a file that has `compressed` bytes on disk.
 
     Raises:
-        CannotImport: it is damaged or cut off, or more than a thousand times as large as it looks.
+        CannotImport: it is damaged or truncated, or its plain size is over MAX_RATIO times as large.
     """
     size = 0
     try:
@@ -39,9 +39,11 @@ def plain_size(path: str, compressed: int) -> int:
             while block := stream.read(_BLOCK_BYTES):
                 size += len(block)
                 if size > max(_UNSUSPICIOUS_BYTES, compressed * MAX_RATIO):
-                    raise CannotImport(f"{path} unpacks to too much", hint="unpack it yourself, then import that")
+                    raise CannotImport(
+                        f"{path} is too large when decompressed", hint="decompress it yourself and import the result"
+                    )
     except (zstd.ZstdError, EOFError) as error:
         raise CannotImport(
-            f"{path} is damaged: it cannot be unpacked", hint="get it again from where it came"
+            f"{path} is damaged: it cannot be decompressed", hint="copy it again from where it came from"
         ) from error
     return size

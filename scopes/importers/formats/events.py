@@ -1,8 +1,7 @@
-"""What a format makes of a source: a stream of events in file order, of which messages are only one kind.
+"""The events that a format yields for a source: session, draft messages, state records, unparsed bytes, ending.
 
-Every byte of the source belongs to exactly one event, so that the sum of their spans is the source: a message, a state
-record (a title, a mode, telemetry), or bytes that the format could not read. The machine gives messages their ids,
-writes them and moves refs; a format knows nothing of the store.
+Every byte of the source belongs to exactly one event. A format knows nothing of the store: the importer assigns message
+ids, writes commits and moves refs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from scopes.model.message import Author, FileTouch, Part
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the source, in bytes."""
+    """A byte range of the source."""
 
     offset: int
     length: int
@@ -24,10 +23,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The first event of a source: whose history it is. Absent means unknown.
+    """The first event: which session the source belongs to. None means unknown.
 
-    `native_id` names the session, `part` a file of it that is not the main one (a sub-agent). `base` names the session
-    that this one began from, and `spawned_by` the tool call that began a sub-agent.
+    native_id: the source's own id of the session
+    part: id of a file of the session other than the main one, such as a sub-agent's
+    base: native id of the session that this one continues or was forked from
+    spawned_by: the tool call that started a sub-agent
+    details: other facts; the importer reads `end_byte_offset` (bytes of the base that this session includes), `line`
+        (branch kind of a part), `agent` (name of a sub-agent) and `forked_from` (session of a base that is a part)
     """
 
     format: str
@@ -43,11 +46,14 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A message that has no id yet; it is closed, nothing more of the source belongs to it.
+    """A complete message without an id.
 
-    `key` is unique within the source and `parent` the key of an earlier draft, or None at the beginning of a line of
-    history. `native_ids` are the source's own names for it, best first. `usage` is normalised (input_uncached,
-    cache_read, cache_write, output, reasoning) with the source's own object under `raw`.
+    key: unique within the source
+    parent: key of an earlier draft; None for the first message of a line of history
+    native_ids: the source's own ids of the message, best first
+    usage: token counts (input_uncached, cache_read, cache_write, output, reasoning) and the source's object (`raw`)
+    context_root: the model's context begins here, after a compaction or a clear
+    side: name of the sub-agent whose line the message is on; None on the main line
     """
 
     key: str
@@ -70,13 +76,13 @@ class Draft:
     git_branch: str | None = None
     context_root: bool = False
     spawned_by: Mapping[str, str] | None = None
-    side: str | None = None  # a sub-agent's line of history inside the same source, by its name
+    side: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """A record that is no message; of several with one key the last counts."""
+    """A record that is not a message, such as a title, a mode or telemetry."""
 
     key: str
     spans: tuple[Span, ...]
@@ -86,9 +92,9 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unparsed:
-    """Bytes that the format could not read, kept as they are.
+    """Bytes that the format could not read; they are archived as they are.
 
-    A span of no length says where a message begins of which a part could not be read; it holds that part raw.
+    An empty span reports an unknown part of the message that begins there, which keeps the part raw.
     """
 
     spans: tuple[Span, ...]
@@ -97,11 +103,16 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """The last event: which message the source stands at now, and what it says about itself by its end."""
+    """The last event of a session.
+
+    active: key of the message that the session is at
+    open: key of the first message that later records of the source may still change
+    notes: notes for the user
+    """
 
     active: str | None
     title: str | None = None
-    open: str | None = None  # the message that a longer source may still change
+    open: str | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -1,7 +1,7 @@
-r"""Sources of JSON lines: every record with the bytes it stands in, whatever the lines look like.
+r"""Read JSON lines: every document with its byte range, also from damaged files.
 
-Lines end at `\n` alone: U+2028 inside a string is no line end. A line may hold several documents glued together, which
-real agents write; a line that cannot be read is a record with a problem, and the reading goes on behind it.
+Lines end at `\n` only, not at U+2028. A line may contain several documents without a separator, as some agents write
+them. A line that cannot be read becomes a record with a problem, and reading continues after it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from scopes.importers.formats.lossless_json import decode, decode_first
 
 MAX_LINE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
-_BLANKS = re.compile(r"\s*")
-_CUT_OFF = "cut off: its writer had not finished it"
+_WHITESPACE = re.compile(r"\s*")
+_CUT_OFF = "truncated (incomplete last record)"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One document of a source; with a `problem` it has no value. `line` counts from 1."""
+    """One document of a source; if it has a `problem`, it has no value. `line` counts from 1."""
 
     line: int
     span: Span
@@ -32,9 +32,9 @@ class Record:
 
 
 def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
-    """Yield the records of the first `size` bytes of a stream; their spans lie side by side and cover all of it.
+    """Yield the records of the first `size` bytes of a stream; their spans are adjacent and cover all of it.
 
-    Blank lines belong to the record before them, or at the beginning to the one after; nothing but blanks is no record.
+    Blank lines belong to the previous record, at the beginning to the first one. Whitespace alone yields no record.
     """
     held: Record | None = None
     start = offset = number = 0
@@ -45,7 +45,7 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
         number += 1
         offset += length
         span = Span(start, offset - start)
-        records = _split(line, number, span)
+        records = _parse_line(line, number, span)
         if held is not None and not records:
             held = replace(held, span=Span(held.span.offset, offset - held.span.offset))
         for record in records:
@@ -58,7 +58,7 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
 
 
 def _read_line(stream: BinaryIO, left: int) -> tuple[bytes | None, int]:
-    """Read one line; of one that is too long only the length."""
+    """Return a line and its length; None and the length if it is too long."""
     line = stream.readline(min(MAX_LINE_BYTES + 1, left))
     if len(line) <= MAX_LINE_BYTES or line.endswith(b"\n"):
         return line, len(line)
@@ -69,8 +69,8 @@ def _read_line(stream: BinaryIO, left: int) -> tuple[bytes | None, int]:
     return None, length
 
 
-def _split(line: bytes | None, number: int, span: Span) -> list[Record]:
-    """Read the documents of one line; `span` also covers blank lines before it."""
+def _parse_line(line: bytes | None, number: int, span: Span) -> list[Record]:
+    """Parse the documents of one line; `span` includes blank lines before it."""
     if line is None:
         return [Record(number, span, None, f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")]
     try:
@@ -84,28 +84,28 @@ def _split(line: bytes | None, number: int, span: Span) -> list[Record]:
     except RecursionError:
         return [Record(number, span, None, "nested too deeply")]
     except ValueError:
-        return _split_glued(text, number, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
+        return _parse_adjacent(text, number, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
 
 
-def _split_glued(text: str, number: int, span: Span, trouble: str) -> list[Record]:
-    """Read documents that follow each other without a line end; what cannot be read is the last record's problem."""
+def _parse_adjacent(text: str, number: int, span: Span, reason: str) -> list[Record]:
+    """Parse adjacent documents; the part that cannot be parsed is the last record."""
     records: list[Record] = []
     begin, done = span.offset, 0
-    ahead = span.length - len(text.encode("utf-8"))
-    position = _behind_blanks(text, 0)
+    leading = span.length - len(text.encode("utf-8"))
+    position = _skip_whitespace(text, 0)
     while position < len(text):
         value, problem = None, None
         try:
             value, position = decode_first(text, position)
         except (ValueError, RecursionError):
-            problem, position = trouble, len(text)
-        position = _behind_blanks(text, position)
-        length = ahead + len(text[done:position].encode("utf-8"))
+            problem, position = reason, len(text)
+        position = _skip_whitespace(text, position)
+        length = leading + len(text[done:position].encode("utf-8"))
         records.append(Record(number, Span(begin, length), value, problem))
-        begin, done, ahead = begin + length, position, 0
+        begin, done, leading = begin + length, position, 0
     return records
 
 
-def _behind_blanks(text: str, position: int) -> int:
-    found = _BLANKS.match(text, position)
+def _skip_whitespace(text: str, position: int) -> int:
+    found = _WHITESPACE.match(text, position)
     return found.end() if found else position

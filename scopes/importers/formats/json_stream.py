@@ -1,7 +1,6 @@
-"""JSON documents one after the other, out of a file that may be larger than memory: a sequence, or an array of them.
+"""Read JSON documents one at a time from a file that may be larger than memory: a sequence, or an array of them.
 
-Only one document is held at a time. A stretch that is no JSON counts as a document too, and the reading goes on behind
-it at what is certainly one again.
+Invalid bytes count as a document too; reading continues at the next text that is certainly a document.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from typing import BinaryIO
 IsDocument = Callable[[str, int], bool]
 MAX_DOCUMENT = 64 << 20  # characters
 BLOCK_BYTES = 1 << 20
-_BLANKS = re.compile("[ \t\r\n\ufeff]*")
-_BEGINNING = re.compile(r"[\n,]\s*(?=[\[{])")
-_TRIES = 1000  # beginnings that are looked at behind a broken stretch
-_CUT_OFF = 16  # characters before the end in which an error may only mean that more is to come
-_ENDS = json.JSONDecoder(
+_WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
+_DOCUMENT_START = re.compile(r"[\n,]\s*(?=[\[{])")
+_MAX_TRIES = 1000  # possible document starts that are checked after invalid bytes
+_TAIL = 16  # an error this close to the end may only mean that more must be read
+_SCANNER = json.JSONDecoder(
     parse_int=lambda _: None, parse_float=lambda _: None, parse_constant=lambda _: None, strict=False
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document: its text, where that starts, and the stretch of bytes from `begin` to `end` that goes with it.
+    """One document: its text, the byte where the text starts, and its byte range from `begin` to `end`.
 
-    The stretches lie side by side and cover the source; what stands between two documents goes with the first.
+    The ranges are adjacent and cover the source; bytes between two documents belong to the first.
     """
 
     text: str
@@ -41,7 +40,7 @@ class Document:
 def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iterator[Document]:
     """Yield the documents of the first `size` bytes of a stream.
 
-    `is_document` tells whether a text has one at a place; an array of such is not a document itself but a sequence.
+    `is_document(text, position)` returns True if a document starts there; an array of documents is a sequence of them.
     """
     window = _Window(stream, size)
     held: Document | None = None
@@ -68,28 +67,28 @@ def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iter
 
 
 def find_value_end(text: str, start: int) -> int:
-    """Find where the value ends that begins at `start`.
+    """Return where the JSON value that begins at `start` ends.
 
     Raises:
-        ValueError: there is none, or it does not end.
+        ValueError: it is invalid or incomplete.
         RecursionError: it is nested too deeply.
     """
-    return _ENDS.raw_decode(text, start)[1]
+    return _SCANNER.raw_decode(text, start)[1]
 
 
 def skip_blanks(text: str, position: int) -> int:
-    """Find the first character that is no blank."""
-    found = _BLANKS.match(text, position)
+    """Return the position of the next character that is not whitespace."""
+    found = _WHITESPACE.match(text, position)
     return found.end() if found else position
 
 
 def source_length(text: str) -> int:
-    """Count the bytes that a text had in its source; bytes that are no UTF-8 stand in it as half surrogates."""
+    """Return the number of bytes of a text in its source; invalid UTF-8 is decoded as surrogates."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 class _Window:
-    """The part of the source that is at hand; `at` is the place that was reached, and `offset` its byte."""
+    """The part of the source in memory; `at` is the current character, and `offset` its byte."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         self.text = ""
@@ -107,7 +106,7 @@ class _Window:
             self.at = 0
 
     def skip_blanks(self) -> bool:
-        """Go to the next character that is no blank; False where there is none."""
+        """Advance to the next character that is not whitespace; return False at the end."""
         self.advance(skip_blanks(self.text, self.at))
         while self.at == len(self.text):
             if not self._read_more():
@@ -116,7 +115,7 @@ class _Window:
         return True
 
     def is_sequence(self, is_document: IsDocument) -> bool:
-        """Tell whether an array begins here that holds documents."""
+        """Return True if an array of documents begins here."""
         first = skip_blanks(self.text, self.at + 1)
         while first == len(self.text) and self._read_more():
             first = skip_blanks(self.text, first)
@@ -124,14 +123,14 @@ class _Window:
         return is_document(self.text, first)
 
     def find_end(self, start: int) -> int | None:
-        """Find where a value ends, reading on as long as it may; None when it is no value."""
+        """Return where a value ends, reading more as needed; None if it is invalid."""
         while True:
             try:
                 end = find_value_end(self.text, start)
             except RecursionError:
                 return None
             except json.JSONDecodeError as error:
-                unfinished = error.msg.startswith("Unterminated") or error.pos >= len(self.text) - _CUT_OFF
+                unfinished = error.msg.startswith("Unterminated") or error.pos >= len(self.text) - _TAIL
                 if not unfinished or not self._read_more():
                     return None
             else:
@@ -139,12 +138,12 @@ class _Window:
                     return end
 
     def find_next(self, is_document: IsDocument) -> int:
-        """Find the next document behind a broken one; the end of what is at hand where there is none."""
+        """Return where the next document after invalid bytes starts; the end of the text in memory if there is none."""
         position = self.at + 1
-        for _ in range(_TRIES):
-            found = _BEGINNING.search(self.text, position)
+        for _ in range(_MAX_TRIES):
+            found = _DOCUMENT_START.search(self.text, position)
             while found is None and self._read_more():
-                found = _BEGINNING.search(self.text, position)
+                found = _DOCUMENT_START.search(self.text, position)
             if found is None:
                 break
             end = self.find_end(found.end())
@@ -154,7 +153,7 @@ class _Window:
         return len(self.text)
 
     def _read_more(self) -> bool:
-        """Read on; False at the end of the source, or when a document would be too large."""
+        """Read another block; return False at the end of the source or if the document is too large."""
         if self._left == 0 or len(self.text) - self.at >= MAX_DOCUMENT:
             return False
         block = self._stream.read(min(self._left, max(BLOCK_BYTES, len(self.text) - self.at)))

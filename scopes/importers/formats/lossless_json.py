@@ -1,7 +1,6 @@
-"""JSON from outside, read so that what a round trip would change is noticed: numbers, repeated keys.
+"""Decode JSON without loss: keep the text of inexact numbers, and all pairs of objects with repeated keys.
 
-A number whose text another reader could write differently keeps its text, and an object with a repeated key keeps all
-of its pairs. What is exact is a plain value.
+A value that would survive a round trip through Python is a plain value.
 """
 
 from __future__ import annotations
@@ -14,51 +13,51 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators
 
 
 class InexactNumber(float):
-    """A number whose text Python would write differently; `token` is that text."""
+    """A number that Python would write differently; `token` is its text."""
 
     __slots__ = ("token",)
     token: str
 
     def __new__(cls, token: str) -> Self:
-        """Read the number and keep its text."""
+        """Parse the number and keep its text."""
         number = super().__new__(cls, float(token))
         number.token = token
         return number
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object that names a key twice; the last one counts, `pairs` has them all."""
+    """An object with a repeated key; the last value counts, `pairs` has all of them."""
 
     __slots__ = ("pairs",)
     pairs: list[tuple[str, Any]]
 
 
 def decode(text: str) -> Any:
-    """Read one JSON document.
+    """Decode one JSON document.
 
     Raises:
-        ValueError: it is none, or holds an integer of more than 4300 digits.
+        ValueError: it is not valid, or has an integer of more than 4300 digits.
         RecursionError: it is nested deeper than 200 levels.
     """
     value = _DECODER.decode(text)
-    _refuse_depth(value, text, 0, len(text))
+    _check_depth(value, text, 0, len(text))
     return value
 
 
 def decode_first(text: str, start: int) -> tuple[Any, int]:
-    """Read the document that begins at `start`; returns it and where it ends. Raises as `decode` does."""
+    """Decode the document that begins at `start`; return it and its end. Raises the same as `decode`."""
     value, end = _DECODER.raw_decode(text, start)
-    _refuse_depth(value, text, start, end)
+    _check_depth(value, text, start, end)
     return value, end
 
 
 def lossless_field(name: str, value: Any) -> dict[str, Any]:
-    """Return the field that holds a value from outside: itself where that is exact, otherwise its text."""
-    return {f"{name}_text": _write(value)} if _holds_inexact(value) else {name: value}
+    """Return `{name: value}` if the value is exact, else `{name_text: its JSON text}`."""
+    return {f"{name}_text": _encode(value)} if _holds_inexact(value) else {name: value}
 
 
-def _refuse_depth(value: Any, text: str, start: int, end: int) -> None:
-    """Count levels only where there are brackets enough: Python's own limit depends on who calls."""
+def _check_depth(value: Any, text: str, start: int, end: int) -> None:
+    """Raise RecursionError over MAX_DEPTH levels: Python's own limit depends on the caller's stack depth."""
     if not isinstance(value, (dict, list)) or text.count("{", start, end) + text.count("[", start, end) <= MAX_DEPTH:
         return
     level = [value]
@@ -110,12 +109,12 @@ def _holds_inexact(value: Any) -> bool:
     return isinstance(value, list) and any(_holds_inexact(item) for item in value)
 
 
-def _write(value: Any) -> str:
+def _encode(value: Any) -> str:
     if isinstance(value, InexactNumber):
         return value.token
     if isinstance(value, dict):
         pairs = value.pairs if isinstance(value, RepeatedKeys) else list(value.items())
-        return "{" + ",".join(f"{_COMPACT.encode(key)}:{_write(item)}" for key, item in pairs) + "}"
+        return "{" + ",".join(f"{_COMPACT.encode(key)}:{_encode(item)}" for key, item in pairs) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_write, value)) + "]"
+        return "[" + ",".join(map(_encode, value)) + "]"
     return _COMPACT.encode(value)

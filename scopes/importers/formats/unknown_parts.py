@@ -1,4 +1,4 @@
-"""Parts of a message that its format does not know: the message holds them raw, and the account of the source tells."""
+"""Report message parts that a format does not know. The message keeps them raw."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from scopes.importers.formats.events import Draft, Span, Unparsed
 from scopes.model.message import Part
 
 _MAX_WORD = 64
-_COMPACTION = "compaction"  # what it replaces the history with is kept raw, and known
+_COMPACTION = "compaction"  # its replacement history is raw but known
 
 
 def report_unknown_parts(draft: Draft) -> Iterator[Draft | Unparsed]:
-    """Yield a message, and before it what could not be read of it: no bytes, since those are the message's."""
+    """Yield an Unparsed event without bytes for each unknown part of a draft, then the draft."""
     start = min((span.offset for span in draft.spans), default=0)
     for part in draft.parts:
         if part.type == "raw" and not (draft.kind == _COMPACTION and _is_history(part)):
@@ -27,5 +27,5 @@ def _is_history(part: Part) -> bool:
 def _describe(part: Part) -> str:
     value = part.fields.get("json")
     kind = value.get("type") if isinstance(value, dict) else None
-    known = f"a part {kind[:_MAX_WORD]!a}" if isinstance(kind, str) and kind else "a part without a type"
-    return f"{known} that scopes does not know, kept raw in its message"
+    name = f"unknown part {kind[:_MAX_WORD]!a}" if isinstance(kind, str) and kind else "part without a type"
+    return f"{name}, kept raw in its message"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scopes.conversation.tag import Tagged, TagList
 
 _WIDE = 100
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column(""),
     Column("Branch", "branch", flexible=True),
     Column("Messages", align="right"),
@@ -29,7 +29,7 @@ _SEEN = (
     Column("Status"),
     Column("Activity", "time"),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("Name"),
     Column("Messages"),
     Column("Total"),
@@ -40,6 +40,14 @@ _PIPED = (
     Column("Last activity"),
     Column("Tip"),
     Column("Parent"),
+)
+_TAG_COLUMNS = (
+    Column("Tag", "branch", flexible=True),
+    Column("ID"),
+    Column("Author", flexible=True),
+    Column("Time"),
+    Column("Subject", flexible=True),
+    Column("OID", hidden=True),
 )
 
 
@@ -56,11 +64,13 @@ def render_branch_created(result: BranchCreated, view: View) -> None:
 def render_branch_list(result: BranchList, view: View) -> None:
     """Write a table of branches, the active one with a star."""
     if not view.terminal:
-        view.rows(_PIPED, map(_piped_row, result.branches))
+        view.rows(_PIPED_COLUMNS, map(_piped_row, result.branches))
         return
     crowded = {"Purpose", "Agent"} if view.width < _WIDE else set()
-    columns = [replace(column, hidden=column.name in crowded) for column in _SEEN]
-    view.rows(columns, (_seen_row(row, view) for row in result.branches), title=f"Branches of {result.conversation}")
+    columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+    view.rows(
+        columns, (_terminal_row(row, view) for row in result.branches), title=f"Branches of {result.conversation}"
+    )
 
 
 @render_text.register
@@ -92,11 +102,32 @@ def render_branch_rewound(result: BranchRewound, view: View) -> None:
     if result.operation is None:
         write_outcome(view, result.branch, name, *last, " already")
     else:
-        taken = counted(result.messages, "message")
-        write_outcome(view, result.branch, f"took back {taken}; ", name, *last, " now", operation=result.operation)
+        removed = counted(result.messages, "message")
+        write_outcome(view, result.branch, f"rewound {removed}; ", name, *last, " now", operation=result.operation)
 
 
-def _seen_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
+@render_text.register
+def render_tagged(result: Tagged, view: View) -> None:
+    """Write what was tagged, or which tag was removed."""
+    name, where = Span(result.tag, "branch"), Span(result.conversation, "id")
+    if result.oid is None:
+        write_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
+    else:
+        tip = identifier(view, result.oid)
+        write_outcome(view, name, "tagged ", tip, " of ", where, " as ", name, operation=result.operation)
+
+
+@render_text.register
+def render_tag_list(result: TagList, view: View) -> None:
+    """Write the tags by name, each with its message."""
+    if result.tags or not view.terminal:
+        rows = (_tag_row(name, head, view) for name, head in result.tags)
+        view.rows(_TAG_COLUMNS, rows, title=f"Tags of {result.conversation}")
+    else:
+        view.line(Span(result.conversation, "id"), " has no tags.")
+
+
+def _terminal_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
     return (
         Span("*", "active") if row.active else "",
         Span(row.name, "active") if row.active else row.name,
@@ -124,38 +155,7 @@ def _piped_row(row: BranchSummary) -> tuple[str, ...]:
     )
 
 
-_COLUMNS = (
-    Column("Tag", "branch", flexible=True),
-    Column("ID"),
-    Column("Author", flexible=True),
-    Column("Time"),
-    Column("Subject", flexible=True),
-    Column("OID", hidden=True),
-)
-
-
-@render_text.register
-def render_tagged(result: Tagged, view: View) -> None:
-    """Write what was tagged, or which tag was removed."""
-    name, where = Span(result.tag, "branch"), Span(result.conversation, "id")
-    if result.oid is None:
-        write_outcome(view, name, "removed the tag ", name, " from ", where, operation=result.operation)
-    else:
-        tip = identifier(view, result.oid)
-        write_outcome(view, name, "tagged ", tip, " of ", where, " as ", name, operation=result.operation)
-
-
-@render_text.register
-def render_tag_list(result: TagList, view: View) -> None:
-    """Write the tags by name, each with its message."""
-    if result.tags or not view.terminal:
-        rows = (_row(name, head, view) for name, head in result.tags)
-        view.rows(_COLUMNS, rows, title=f"Tags of {result.conversation}")
-    else:
-        view.line(Span(result.conversation, "id"), " has no tags.")
-
-
-def _row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
+def _tag_row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
     time = short_time(view, display_time(head))
     return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

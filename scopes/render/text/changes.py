@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from scopes.result import Result
 
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column("Time"),
     Column("Operation"),
     Column("Field", "branch", flexible=True),
     Column("Cause", "agent", flexible=True),
     Column("Value", flexible=True),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("Time"),
     Column("Field"),
     Column("Operation"),
@@ -51,12 +51,12 @@ def render_change(result: Change, view: View) -> None:
 def _write_changes(items: Iterable[Result], view: View, *, title: str | None) -> None:
     changes = (item for item in items if isinstance(item, Change))
     if view.terminal:
-        view.rows(_SEEN, (_seen_row(row, view) for row in changes), title=title)
+        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in changes), title=title)
     else:
-        view.rows(_PIPED, map(_piped_row, changes))
+        view.rows(_PIPED_COLUMNS, map(_piped_row, changes))
 
 
-def _seen_row(row: Change, view: View) -> tuple[Cell, ...]:
+def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
     field = row.field_path
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"

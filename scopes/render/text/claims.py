@@ -17,6 +17,32 @@ if TYPE_CHECKING:
     from scopes.conversation.files import FileList, FileRow
 
 _HASH_LENGTH = len("sha256:") + 8
+_BLAME_COLUMNS = (
+    Column("ID"),
+    Column("Author"),
+    Column("Time"),
+    Column("Key"),
+    Column("Agent"),
+    Column("Value"),
+    Column("Subject"),
+)
+_DECISION_COLUMNS = (
+    Column("Topic"),
+    Column("Decision"),
+    Column("Author"),
+    Column("Time"),
+    Column("ID"),
+    Column("OID"),
+    Column("State"),
+)
+_FILE_COLUMNS = (
+    Column("Path", "branch", flexible=True),
+    Column("Operations", flexible=True),
+    Column("Messages", align="right"),
+    Column("Last touch"),
+    Column("Author", "agent", flexible=True),
+    Column("Message IDs", hidden=True),
+)
 
 
 def claim_name(key: str, agent: str | None) -> str:
@@ -28,31 +54,20 @@ def claim_text(key: str, value: Any) -> str:
     """Return the value of a claim as one line: messages and files as a phrase, other documents as JSON."""
     match group_of(key), value:
         case _, str(text):
-            words = text
+            line = text
         case "messages", {"retracted": True}:
-            words = "retracted"
+            line = "retracted"
         case "messages", {"amended": str(digest)}:
-            words = f"amended, {digest[:_HASH_LENGTH]}"
+            line = f"amended, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation), "content": str(digest)}:
-            words = f"{operation}, {digest[:_HASH_LENGTH]}"
+            line = f"{operation}, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation)}:
-            words = operation if operation == "delete" else f"{operation}, outcome unknown"
+            line = operation if operation == "delete" else f"{operation}, outcome unknown"
         case _, {"both": list(several)}:
-            words = " | ".join(claim_text(key, each) for each in several)
+            line = " | ".join(claim_text(key, each) for each in several)
         case _:
-            words = json.dumps(value, ensure_ascii=False)
-    return words
-
-
-_BLAME_COLUMNS = (
-    Column("ID"),
-    Column("Author"),
-    Column("Time"),
-    Column("Key"),
-    Column("Agent"),
-    Column("Value"),
-    Column("Subject"),
-)
+            line = json.dumps(value, ensure_ascii=False)
+    return line
 
 
 @render_text.register
@@ -65,23 +80,6 @@ def render_blame_list(result: BlameList, view: View) -> None:
         view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
-
-
-def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
-    head = row.head
-    when = short_time(view, display_time(head))
-    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
-
-
-_DECISION_COLUMNS = (
-    Column("Topic"),
-    Column("Decision"),
-    Column("Author"),
-    Column("Time"),
-    Column("ID"),
-    Column("OID"),
-    Column("State"),
-)
 
 
 @render_text.register
@@ -101,22 +99,6 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
 
 
-def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
-    time = short_time(view, display_time(row.head))
-    state = "stands" if row.current else "not held"
-    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
-
-
-_FILE_COLUMNS = (
-    Column("Path", "branch", flexible=True),
-    Column("Operations", flexible=True),
-    Column("Messages", align="right"),
-    Column("Last touch"),
-    Column("Author", "agent", flexible=True),
-    Column("Message IDs", hidden=True),
-)
-
-
 @render_text.register
 def render_file_list(result: FileList, view: View) -> None:
     """Write the files, the last touched first."""
@@ -126,6 +108,18 @@ def render_file_list(result: FileList, view: View) -> None:
         )
     else:
         view.line(Span(result.conversation, "id"), " touched no files.")
+
+
+def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
+    head = row.head
+    when = short_time(view, display_time(head))
+    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
+
+
+def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
+    time = short_time(view, display_time(row.head))
+    state = "stands" if row.current else "not held"
+    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
 
 
 def _file_row(row: FileRow, view: View) -> tuple[Cell, ...]:

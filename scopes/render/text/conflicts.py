@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scopes.render.colour import Style
 
 _WIDE = 110
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column("#", align="right"),
     Column("ID"),
     Column("Type", flexible=True),
@@ -44,7 +44,7 @@ _SEEN = (
     Column("Status"),
     Column("Age"),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("Conversation"),
     Column("Number"),
     Column("ID"),
@@ -56,16 +56,21 @@ _PIPED = (
     Column("Since"),
     Column("Branch"),
 )
+_CONFLICT_VIEW_WIDE = 120
+_INDENT = "    "
+_BETWEEN = Span(" │ ", "dim")
+_MOST_LINES = 40
+Line: TypeAlias = tuple[str | Span, ...]
 
 
 @render_text.register
 def render_conflict_list(result: ConflictList, view: View) -> None:
     """Write a table per branch with open conflicts; in a pipe one row per conflict."""
     if not view.terminal:
-        view.rows(_PIPED, (_piped_row(row, view) for row in result.conflicts))
+        view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         return
     if not result.conflicts:
-        view.line("Nothing waits for a resolution.")
+        view.line("There are no open conflicts.")
     for number, (_, waiting) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
         if number:
             view.line()
@@ -102,7 +107,7 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     first = rows[0]
     title = f"{first.conversation}: {first.source} into {first.target}, on {first.branch}"
     if view.width >= _WIDE:
-        view.rows(_SEEN, (_seen_row(row, view) for row in rows), title=title)
+        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
         return
     view.line(*fit_line(view, (Span(title, "heading"),)))
     for row in rows:
@@ -123,7 +128,7 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
         view.line(*fit_line(view, below))
 
 
-def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
+def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
     conflict = row.conflict
     return (
         str(row.number),
@@ -138,14 +143,7 @@ def _seen_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    return row.conversation, *_seen_row(row, view), row.branch
-
-
-_CONFLICT_VIEW_WIDE = 120
-_INDENT = "    "
-_BETWEEN = Span(" │ ", "dim")
-_MOST_LINES = 40
-Line: TypeAlias = tuple[str | Span, ...]
+    return row.conversation, *_terminal_row(row, view), row.branch
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
@@ -161,7 +159,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         _write_resolution(conflict, conflict.resolution, view)
     if result.talk:
         view.line()
-        view.line(Span("Said since:", "key"))
+        view.line(Span("Messages since:", "key"))
     for head in result.talk:
         when = short_time(view, display_time(head))
         view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
@@ -267,5 +265,5 @@ def _write_next_steps(row: ConflictRow, view: View) -> None:
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
-    write_hint(view, f"say it anew:    {resolve} --edit")
+    write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"talk about it:  scopes conv append {row.conversation}/{row.branch} TEXT")

@@ -59,25 +59,66 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
         view.line(*_recent_line(head, message, view))
 
 
+@render_text.register
+def render_branch_summary(result: BranchSummary, view: View) -> None:
+    """Write one branch as a line of the tree."""
+    view.line(*_branch_spans(result, view))
+
+
+@render_text.register
+def render_conversation_created(result: ConversationCreated, view: View) -> None:
+    """Write the id of the new conversation."""
+    name = Span(result.id, "id")
+    title = () if result.title is None else (": ", result.title)
+    write_outcome(view, name, "created ", name, *title, operation=result.operation)
+
+
+@render_text.register
+def render_renamed(result: Renamed, view: View) -> None:
+    """Write the old and the new name."""
+    new = result.new or ""
+    if result.what == "title":
+        title = f": {new}" if new else " has no title now"
+        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), title)
+    elif result.what == "branch":
+        old = Span(f"{result.conversation}/{result.old}", "branch")
+        sentence = ("renamed ", old, " to ", Span(new, "branch"))
+    else:
+        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
+    unchanged = () if result.operation is not None else (" (as before)",)
+    name = result.conversation if result.what == "title" else new
+    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
+
+
+@render_text.register
+def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
+    """Write which conversation was deleted."""
+    name = Span(result.conversation, "id")
+    branches = counted(result.branches, "branch")
+    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+
+
+@render_text.register
+def render_branch_deleted(result: BranchDeleted, view: View) -> None:
+    """Write which branch was deleted, and its last tip."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    tip = identifier(view, result.tip)
+    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
+
+
 def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
     when = f"[{_ago(display_time(head))}]"
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
-    said = (
+    summary = (
         (subject(head),)
         if spoken
         else load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
     )
-    line = (Span(when, "time"), " ", who, ": ", *said)
+    line = (Span(when, "time"), " ", who, ": ", *summary)
     return load("scopes.render.wrap:truncate_line")(line, view.width) if view.terminal else line
-
-
-@render_text.register
-def render_branch_summary(result: BranchSummary, view: View) -> None:
-    """Write one branch as a line of the tree."""
-    view.line(*_branch_spans(result, view))
 
 
 def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
@@ -114,44 +155,3 @@ def _ago(time: str | None) -> str:
 def _separated(names: list[Span]) -> list[str | Span]:
     """Return names separated by commas."""
     return [part for name in names for part in (", ", name)][1:]
-
-
-@render_text.register
-def render_conversation_created(result: ConversationCreated, view: View) -> None:
-    """Write the id of the new conversation."""
-    name = Span(result.id, "id")
-    title = () if result.title is None else (": ", result.title)
-    write_outcome(view, name, "created ", name, *title, operation=result.operation)
-
-
-@render_text.register
-def render_renamed(result: Renamed, view: View) -> None:
-    """Write the old and the new name."""
-    new = result.new or ""
-    if result.what == "title":
-        words = f": {new}" if new else " has no title now"
-        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), words)
-    elif result.what == "branch":
-        old = Span(f"{result.conversation}/{result.old}", "branch")
-        sentence = ("renamed ", old, " to ", Span(new, "branch"))
-    else:
-        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
-    unchanged = () if result.operation is not None else (" (as before)",)
-    name = result.conversation if result.what == "title" else new
-    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
-
-
-@render_text.register
-def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
-    """Write which conversation was deleted."""
-    name = Span(result.conversation, "id")
-    branches = counted(result.branches, "branch")
-    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
-
-
-@render_text.register
-def render_branch_deleted(result: BranchDeleted, view: View) -> None:
-    """Write which branch was deleted, and its last tip."""
-    place = Span(f"{result.conversation}/{result.branch}", "branch")
-    tip = identifier(view, result.tip)
-    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)

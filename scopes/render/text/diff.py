@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
     from scopes.render.colour import Style
 
-_PIPED = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
+_PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_WORDS = 2000
 
 
 @render_text.register
@@ -29,7 +31,18 @@ def render_difference(result: Difference, view: View) -> None:
     elif view.terminal:
         _write_sections(result, view)
     else:
-        view.rows(_PIPED, _rows(result, view))
+        view.rows(_PIPED_COLUMNS, _rows(result, view))
+
+
+def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return both texts as spans, `bad` and `good` where words differ; long texts are not compared by word."""
+    one, two = _WORDS.findall(left), _WORDS.findall(right)
+    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
+        return (Span(left, "bad"),), (Span(right, "good"),)
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return ours, theirs
 
 
 def _write_counts(result: Difference, view: View) -> None:
@@ -124,21 +137,6 @@ def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
             yield mark, "claim", claim.key, claim.agent or "", "", claim_text(claim.key, value)
-
-
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_WORDS = 2000
-
-
-def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return both texts as spans, `bad` and `good` where words differ; long texts are not compared by word."""
-    one, two = _WORDS.findall(left), _WORDS.findall(right)
-    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
-        return (Span(left, "bad"),), (Span(right, "good"),)
-    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
-    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
-    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
-    return ours, theirs
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from scopes.importers.results import Imported
     from scopes.importers.verify_source import SourceVerification
 
+_PIPED_COLUMNS = (Column("Name"), Column("Value"))
+_COMPARED = {
+    "equal": "the stored bytes are the file's",
+    "grown": "the stored bytes are the file's beginning",
+    "cut": "the file is the beginning of the stored bytes",
+    "different": "file and stored bytes differ",
+}
+
 
 @render_text.register
 def render_sample_imported(result: SampleImported, view: View) -> None:
@@ -23,9 +31,9 @@ def render_sample_imported(result: SampleImported, view: View) -> None:
     name = Span(result.conversation, "id")
     extent = f"{counted(result.messages, 'message')} on {counted(result.branches, 'branch')}"
     if result.operation is None:
-        write_outcome(view, name, "the sample is here already: ", name, f", {extent}")
+        write_outcome(view, name, "the sample is already imported: ", name, f", {extent}")
     else:
-        write_outcome(view, name, "brought in the sample as ", name, f": {extent}", operation=result.operation)
+        write_outcome(view, name, "imported the sample as ", name, f": {extent}", operation=result.operation)
 
 
 @render_text.register
@@ -49,9 +57,48 @@ def render_imported(result: Imported, view: View) -> None:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
         return
-    view.rows(columns, rows, title="Would Come In" if result.dry_run else "Brought In")
+    view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
     if view.terminal:
         _write_totals(result, view)
+
+
+@render_text.register
+def render_source_verification(result: SourceVerification, view: View) -> None:
+    """Write what the bytes of the file became, findings, and a verdict; in a pipe one row each."""
+    if not view.terminal:
+        view.rows(_PIPED_COLUMNS, _rows(result))
+        return
+    part = "" if result.part is None else f", part {result.part}"
+    write_field(view, "File", Span(result.path, "id"))
+    write_field(view, "Session", f"{result.native_id}{part} ({result.format})")
+    write_field(view, "Compared", _COMPARED[result.comparison])
+    width = max(len(f"{size:,}") for size in (result.size, *(count for _, count in _byte_counts(result))))
+    for what, count in _byte_counts(result):
+        view.line(f"{count:>{width},} {what}", indent=2)
+    view.line(Span(f"{result.size:>{width},} bytes in the file", "key"), indent=2)
+    for found in result.findings:
+        severity = f"{found.severity}:"
+        view.line(Span(severity, "bad") if found.severity == "error" else Span(severity, "warn"), " ", found.problem)
+        if found.cure is not None:
+            view.body(found.cure, indent=4, style="dim")
+    if result.whole:
+        view.line(Span("whole: ", "good"), "every byte of the file is in the store")
+    else:
+        damaged = Span("damaged: ", "bad"), "the stored bytes of this file cannot be trusted"
+        lacking = Span("not whole: ", "warn"), f"{counted(result.new_bytes, 'byte')} of the file are not in the store"
+        view.line(*(damaged if result.exit_code == 7 else lacking))
+
+
+@render_text.register
+def render_export_saved(result: ExportSaved, view: View) -> None:
+    """Write what was exported and where; in a pipe only the path."""
+    path = Span(result.path, "id")
+    many = f"{counted(len(result.files), 'file')} in " if result.files else ""
+    content = (
+        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
+    )
+    name = Span(result.conversation, "id")
+    write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
 
 
 def _write_totals(result: Imported, view: View) -> None:
@@ -84,54 +131,14 @@ def _write_byte_report(result: Imported, view: View) -> None:
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in accounts
     )
-    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
-        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
-        view.line(f"Nothing new in {extent}.")
-        return
-    view.rows(columns, rows, title="Where Every Byte Went")
+    view.rows(columns, rows, title="Bytes by Source")
     if view.terminal:
         short = [source for source in accounts if source.accounted_bytes != source.size]
         for source in short:
             missing = source.size - source.accounted_bytes
             view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
         if not short:
-            view.line(Span("every sum is its file's size", "good"))
-
-
-_PIPED = (Column("Name"), Column("Value"))
-_COMPARED = {
-    "equal": "the stored bytes are the file's",
-    "grown": "the stored bytes are the file's beginning",
-    "cut": "the file is the beginning of the stored bytes",
-    "different": "file and stored bytes differ",
-}
-
-
-@render_text.register
-def render_source_verification(result: SourceVerification, view: View) -> None:
-    """Write what the bytes of the file became, findings, and a verdict; in a pipe one row each."""
-    if not view.terminal:
-        view.rows(_PIPED, _rows(result))
-        return
-    part = "" if result.part is None else f", part {result.part}"
-    write_field(view, "File", Span(result.path, "id"))
-    write_field(view, "Session", f"{result.native_id}{part} ({result.format})")
-    write_field(view, "Compared", _COMPARED[result.comparison])
-    width = max(len(f"{size:,}") for size in (result.size, *(count for _, count in _byte_counts(result))))
-    for what, count in _byte_counts(result):
-        view.line(f"{count:>{width},} {what}", indent=2)
-    view.line(Span(f"{result.size:>{width},} bytes in the file", "key"), indent=2)
-    for found in result.findings:
-        severity = f"{found.severity}:"
-        view.line(Span(severity, "bad") if found.severity == "error" else Span(severity, "warn"), " ", found.problem)
-        if found.cure is not None:
-            view.body(found.cure, indent=4, style="dim")
-    if result.whole:
-        view.line(Span("whole: ", "good"), "every byte of the file is in the store")
-    else:
-        damaged = Span("damaged: ", "bad"), "what is stored of this file cannot be trusted"
-        lacking = Span("not whole: ", "warn"), f"{counted(result.new_bytes, 'byte')} of the file are not in the store"
-        view.line(*(damaged if result.exit_code == 7 else lacking))
+            view.line(Span("every byte of every file is accounted for", "good"))
 
 
 def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:
@@ -155,15 +162,3 @@ def _rows(result: SourceVerification) -> Iterator[tuple[str, str]]:
     yield "whole", "yes" if result.whole else "no"
     for found in result.findings:
         yield found.severity, found.problem
-
-
-@render_text.register
-def render_export_saved(result: ExportSaved, view: View) -> None:
-    """Write what was exported and where; in a pipe only the path."""
-    path = Span(result.path, "id")
-    many = f"{counted(len(result.files), 'file')} in " if result.files else ""
-    content = (
-        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
-    )
-    name = Span(result.conversation, "id")
-    write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")

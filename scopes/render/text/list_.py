@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
     from scopes.index.conversation_table import ConversationSummary
 
-_SEEN = (
+_TERMINAL_COLUMNS = (
     Column("ID", "id"),
     Column("Participants", "agent", flexible=True),
     Column("Branches"),
     Column("Activity", "time"),
     Column("Title", flexible=True),
 )
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("ID"),
     Column("Participants"),
     Column("Branches"),
@@ -42,9 +42,9 @@ _LEAST_TITLE = 12
 def render_conversation_list(result: ConversationList, view: View) -> None:
     """Write a table of conversations, newest first."""
     if not view.terminal:
-        view.rows(_PIPED, map(_piped_row, result.conversations))
+        view.rows(_PIPED_COLUMNS, map(_piped_row, result.conversations))
     elif result.conversations:
-        _write_table([_seen_row(row) for row in result.conversations], view)
+        _write_table([_terminal_row(row) for row in result.conversations], view)
     else:
         view.line("There are no conversations yet.")
         write_hint(view, "begin one with: scopes conv new")
@@ -53,15 +53,15 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
 def _write_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
     """Write the rows in a box. Titles are shown only if the other columns leave enough room for them."""
     people = sorted(len(str(row[1])) for row in rows)
-    others = sum(max(len(_SEEN[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
+    others = sum(max(len(_TERMINAL_COLUMNS[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
     room = view.width - others - _BORDERS
-    whole = room - max(people[-1], len(_SEEN[1].name)) >= _LEAST_TITLE
+    whole = room - max(people[-1], len(_TERMINAL_COLUMNS[1].name)) >= _LEAST_TITLE
     titled = any(_text(row[-1]) for row in rows) and (whole or 2 * people[len(people) // 2] <= room)
     columns = (
-        *_SEEN[:1],
-        replace(_SEEN[1], flexible=not (titled and whole)),
-        *_SEEN[2:4],
-        replace(_SEEN[4], hidden=not titled),
+        *_TERMINAL_COLUMNS[:1],
+        replace(_TERMINAL_COLUMNS[1], flexible=not (titled and whole)),
+        *_TERMINAL_COLUMNS[2:4],
+        replace(_TERMINAL_COLUMNS[4], hidden=not titled),
     )
     view.rows(columns, rows, title="Active Conversations")
 
@@ -70,7 +70,7 @@ def _text(cell: str | Span) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
-def _seen_row(row: ConversationSummary) -> tuple[str | Span, ...]:
+def _terminal_row(row: ConversationSummary) -> tuple[str | Span, ...]:
     title = row.title if row.title is not None else Span(row.opening or "", "dim")
     when = UNKNOWN_TIME if row.last_activity is None else ago(row.last_activity, now_nanoseconds())
     return row.id, ",".join(row.participants), str(row.branches), when, title

@@ -14,7 +14,7 @@ from scopes.render.view import Column, Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PIPED = (
+_PIPED_COLUMNS = (
     Column("ID"),
     Column("Time"),
     Column("Author"),
@@ -53,7 +53,7 @@ def render_log_entry(result: LogEntry, view: View) -> None:
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
-    view.rows(_PIPED, map(_row, entries))
+    view.rows(_PIPED_COLUMNS, map(_row, entries))
 
 
 def _subject(entry: LogEntry) -> str:

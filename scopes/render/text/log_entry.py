@@ -81,10 +81,10 @@ def _one_line(entry: LogEntry, width: int | None) -> Line:
     head = entry.head
     who = author(head.author, head.author_kind)
     start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
-    taken = sum(len(part if isinstance(part, str) else part.text) for part in start)
+    used = sum(len(part if isinstance(part, str) else part.text) for part in start)
     origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
-    taken += sum(len(span.text) for span in origin)
-    room = None if width is None else max(width - taken, _NARROWEST)
+    used += sum(len(span.text) for span in origin)
+    room = None if width is None else max(width - used, _NARROWEST)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
 
 
@@ -125,8 +125,8 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
         when,
         " ",
     )
-    taken = sum(len(part if isinstance(part, str) else part.text) for part in label)
-    yield _truncated((*label, Span(_RULE * max((width or 0) - taken, 2), "active")), width)
+    used = sum(len(part if isinstance(part, str) else part.text) for part in label)
+    yield _truncated((*label, Span(_RULE * max((width or 0) - used, 2), "active")), width)
 
 
 def _decorations(entry: LogEntry) -> Iterator[str | Span]:

@@ -48,22 +48,33 @@ def summarize_message(
 
 def summary_text(head: MessageHead, message: Message) -> str:
     """Return the summary of a message without text, no longer than the subject of a commit."""
-    words = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
-    return words if len(words) <= SUBJECT_LENGTH else f"{words[: SUBJECT_LENGTH - 1]}…"
-
-
-def _truncated(text: str, room: int | None, beside: tuple[Span, ...]) -> str:
-    """Truncate a text to the room that the other spans leave."""
-    if room is None:
-        return text
-    taken = sum(len(span.text) for span in beside)
-    shortened: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - taken, _NARROWEST))
-    return shortened
+    line = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
+    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def is_folded(message: Message) -> bool:
     """Return True if a message was injected by the agent's program."""
     return message.author.kind == "injected" or message.kind == "compaction"
+
+
+def spawn_mark(message: Message | None) -> tuple[Span, ...]:
+    """Return a mark for the first message of a sub-agent, with the message that spawned it."""
+    return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
+
+
+def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
+    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
+    parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, parts)), "branch")
+
+
+def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
+    """Truncate a text to the room that the other spans leave."""
+    if room is None:
+        return text
+    used = sum(len(span.text) for span in others)
+    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _NARROWEST))
+    return truncated
 
 
 def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
@@ -73,8 +84,8 @@ def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ..
     ]
     counts = {name: names.count(name) for name in names}
     called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
-    wrong = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
-    failure = (Span(f", {wrong} failed", "bad"),) if wrong else ()
+    failed = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
+    failure = (Span(f", {failed} failed", "bad"),) if failed else ()
     return (Span(f" → {called}", "dim"), *failure) if called else ()
 
 
@@ -95,14 +106,3 @@ def _summarize_without_text(
     if thinking:
         return (Span(format_reasoning(thinking), "dim"),)
     return (Span(subject(head)),) if other is None else part_line(other)
-
-
-def spawn_mark(message: Message | None) -> tuple[Span, ...]:
-    """Return a mark for the first message of a sub-agent, with the message that spawned it."""
-    return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
-
-
-def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
-    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
-    words = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
-    return Span(" ".join(filter(None, words)), "branch")

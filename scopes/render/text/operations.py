@@ -60,7 +60,7 @@ def render_operation_view(result: OperationView, view: View) -> None:
 def render_undone(result: Undone, view: View) -> None:
     """Write what was undone or redone, and how to reverse that."""
     done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
-    write_outcome(view, result.operation, "done again: " if result.redo else "undone: ", done)
+    write_outcome(view, result.operation, "redone: " if result.redo else "undone: ", done)
     if view.terminal:
         write_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 

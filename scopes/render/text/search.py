@@ -110,22 +110,22 @@ def _columns(*, around: bool) -> tuple[Column, ...]:
 
 def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
     """Yield the rows of a hit and its neighbours, in order."""
-    for place, beside in enumerate(hit.before, start=-len(hit.before)):
-        yield _neighbour_row(hit, beside, place)
+    for offset, neighbour in enumerate(hit.before, start=-len(hit.before)):
+        yield _neighbour_row(hit, neighbour, offset)
     yield _row(hit)
-    for place, beside in enumerate(hit.after, start=1):
-        yield _neighbour_row(hit, beside, place)
+    for offset, neighbour in enumerate(hit.after, start=1):
+        yield _neighbour_row(hit, neighbour, offset)
 
 
-def _neighbour_row(hit: SearchHit, beside: Neighbour, place: int) -> tuple[Cell, ...]:
-    head = beside.head
+def _neighbour_row(hit: SearchHit, neighbour: Neighbour, offset: int) -> tuple[Cell, ...]:
+    head = neighbour.head
     time = display_time(head) or UNKNOWN_TIME
     text = (
         head.subject
-        if beside.message is None
-        else load("scopes.render.text.message_summary:summary_text")(head, beside.message)
+        if neighbour.message is None
+        else load("scopes.render.text.message_summary:summary_text")(head, neighbour.message)
     )
-    return str(place), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
+    return str(offset), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
 def _row(hit: SearchHit) -> tuple[Cell, ...]:
@@ -158,8 +158,8 @@ def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
 
 def _collapse_blanks(text: str) -> str:
     """Collapse runs of blanks to one; one blank at either end is kept."""
-    words = " ".join(text.split())
-    return f"{' ' * text[:1].isspace()}{words}{' ' * text[-1:].isspace()}" if words else " " * bool(text)
+    collapsed = " ".join(text.split())
+    return f"{' ' * text[:1].isspace()}{collapsed}{' ' * text[-1:].isspace()}" if collapsed else " " * bool(text)
 
 
 def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
@@ -175,19 +175,19 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
             break
         at = text.index(row, at)
         cells: list[Span] = []
-        for place in range(at, at + len(row)):
-            if cells and cells[-1].style == marks[place]:
-                cells[-1] = Span(cells[-1].text + text[place], marks[place])
+        for position in range(at, at + len(row)):
+            if cells and cells[-1].style == marks[position]:
+                cells[-1] = Span(cells[-1].text + text[position], marks[position])
             else:
-                cells.append(Span(text[place], marks[place]))
+                cells.append(Span(text[position], marks[position]))
         at += len(row)
         yield tuple(cells)
 
 
 def _write_neighbours(neighbours: tuple[Neighbour, ...], view: View) -> None:
-    brief = load("scopes.render.text.message_summary:summarize_message")
+    summarize = load("scopes.render.text.message_summary:summarize_message")
     fit = load("scopes.render.wrap:truncate_line")
     for head, message in neighbours:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
-        summary = (Span(subject(head), "dim"),) if message is None else brief(head, message, (), None)
+        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message, (), None)
         view.line(*fit((*start, *summary), view.width - _INDENT), indent=_INDENT)

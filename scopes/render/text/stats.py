@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scopes.conversation.stats import Stats
     from scopes.history.usage import Tokens
 
-_PIPED = (Column("Name"), Column("Value"))
+_PIPED_COLUMNS = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
 _TIMES = ("first", "last", "duration_seconds", "active_seconds")
 _DURATIONS = (("d", 86_400), ("h", 3_600), ("m", 60))
@@ -31,7 +31,7 @@ _TOKENS = {
 def render_stats(result: Stats, view: View) -> None:
     """Write the counts; in a pipe one row each."""
     if not view.terminal:
-        view.rows(_PIPED, _rows(result))
+        view.rows(_PIPED_COLUMNS, _rows(result))
         return
     if result.conversation is not None:
         write_field(view, "Conversation", Span(result.conversation, "id"))

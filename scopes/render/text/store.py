@@ -20,13 +20,15 @@ _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))
 _CHECKS = (Column("Name"), Column("State"), Column("Detail"), Column("Cure"))
 _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column("Operations"), Column("Refs"))
+_SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
+_ORIGIN = Column("Origin", "dim")
 
 
 @render_text.register
 def render_store_created(result: StoreCreated, view: View) -> None:
     """Write the path of the store."""
-    words = "made an empty store: " if result.created else "there is a store already: "
-    write_outcome(view, result.path, words, Span(result.path, "id"))
+    prefix = "created an empty store: " if result.created else "the store exists already: "
+    write_outcome(view, result.path, prefix, Span(result.path, "id"))
 
 
 @render_text.register
@@ -60,7 +62,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
     )
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
-        view.line(f"let go of {operations} and {counted(result.expired_refs, 'deleted ref')}")
+        view.line(f"expired {operations} and {counted(result.expired_refs, 'deleted ref')}")
 
 
 @render_text.register
@@ -74,15 +76,6 @@ def render_diagnosis(result: Diagnosis, view: View) -> None:
         state = Span(f"{check.state:<7}", _STYLES.get(check.state, ""))
         view.line(state, " ", Span(f"{check.name:<{width}}", "key"), " ", check.detail)
         _write_cure(view, check.cure, indent=9 + width)
-
-
-def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
-    if cure is not None:
-        view.body(cure, indent=indent, style="dim")
-
-
-_SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
-_ORIGIN = Column("Origin", "dim")
 
 
 @render_text.register
@@ -107,3 +100,8 @@ def render_config_list(result: ConfigList, view: View) -> None:
         view.rows((*_SETTING, _ORIGIN), rows, title="Settings")
     else:
         view.rows(_SETTING, ((setting.key, setting.value) for setting in result.settings), title="Settings")
+
+
+def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
+    if cure is not None:
+        view.body(cure, indent=indent, style="dim")

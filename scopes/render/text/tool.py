@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
+from scopes.model.agent_tools import PATCH_MARKS, STEP_LISTS, STEP_TEXTS
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import call_failed, outcome_spans
 from scopes.render.view import Span
@@ -21,8 +22,6 @@ _ARGUMENTS = (
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
-_PLANS = ("todos", "plan")
-_PATCHED = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
 _LONGEST = 1000
 _NARROWEST = 12  # cells of an argument that are worth showing
 
@@ -33,23 +32,23 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
     """Return a tool call as one line of at most `room` cells: name, main argument, outcome."""
     name = Span(_text(part.fields.get("name")) or "unknown tool", "key")
     ended = outcome_spans(part.fields.get("call_id"), results)
-    said, is_path = main_argument(part)
-    words = clean_line(said)[:_LONGEST]
-    if room is not None and words:
-        taken = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        words = load("scopes.render.wrap:truncate_text")(words, max(room - taken, _NARROWEST), tail=is_path)
-    return Span("→ "), name, *((Span(f" {words}"),) if words else ()), *ended
+    text, is_path = main_argument(part)
+    argument = clean_line(text)[:_LONGEST]
+    if room is not None and argument:
+        used = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
+        argument = load("scopes.render.wrap:truncate_text")(argument, max(room - used, _NARROWEST), tail=is_path)
+    return Span("→ "), name, *((Span(f" {argument}"),) if argument else ()), *ended
 
 
 def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | None) -> Line:
     """Return the first call of a message, and the number of further and failed calls."""
     more = len(calls) - 1
-    wrong = sum(call_failed(call.fields.get("call_id"), results) for call in calls[1:])
+    failed = sum(call_failed(call.fields.get("call_id"), results) for call in calls[1:])
     rest = (Span(f" · {more} more", "dim"),) if more else ()
-    if wrong:
-        rest = (*rest, Span(f", {wrong} failed", "bad"))
-    taken = sum(len(span.text) for span in rest)
-    return *call_line(calls[0], results, None if room is None else room - taken), *rest
+    if failed:
+        rest = (*rest, Span(f", {failed} failed", "bad"))
+    used = sum(len(span.text) for span in rest)
+    return *call_line(calls[0], results, None if room is None else room - used), *rest
 
 
 def main_argument(part: Part) -> tuple[str, bool]:
@@ -57,18 +56,18 @@ def main_argument(part: Part) -> tuple[str, bool]:
     value = part.fields.get("input")
     if not isinstance(value, Mapping):
         return _first_line(_patched_files(_text(value if value is not None else part.fields.get("input_text")))), False
-    for name in _PLANS:
+    for name in STEP_LISTS:
         if isinstance(value.get(name), list):
             return _todo_progress(value[name]), False
     for name in _ARGUMENTS:
         if value.get(name):
-            said = _first_line(_argument_text(value[name]))
+            text = _first_line(_argument_text(value[name]))
             within = value.get("path") if name in _WITHIN else value.get("subagent_type")
             if name == "description" and isinstance(within, str):
-                return f"{within}: {said}", False
-            return (f"{said} in {within}" if name in _WITHIN and within else said), name in _PATHS
-    words = {name: _first_line(_argument_text(given)) for name, given in value.items()}
-    return ", ".join(f"{name}: {word}" for name, word in words.items() if word), False
+                return f"{within}: {text}", False
+            return (f"{text} in {within}" if name in _WITHIN and within else text), name in _PATHS
+    arguments = {name: _first_line(_argument_text(given)) for name, given in value.items()}
+    return ", ".join(f"{name}: {text}" for name, text in arguments.items() if text), False
 
 
 def _todo_progress(steps: list[Any]) -> str:
@@ -76,9 +75,9 @@ def _todo_progress(steps: list[Any]) -> str:
     known = [step for step in steps if isinstance(step, Mapping)]
     done = sum(step.get("status") == "completed" for step in known)
     now = next((step for step in known if step.get("status") == "in_progress"), {})
-    said = f"{done} of {counted(len(steps), 'step')} done"
-    current = _text(now.get("content") or now.get("step"))
-    return f"{said}, now: {_first_line(current)}" if current else said
+    progress = f"{done} of {counted(len(steps), 'step')} done"
+    current = _text(next(filter(None, map(now.get, STEP_TEXTS)), None))
+    return f"{progress}, now: {_first_line(current)}" if current else progress
 
 
 def _patched_files(text: str) -> str:
@@ -87,7 +86,7 @@ def _patched_files(text: str) -> str:
         return text
     lines = text.splitlines()
     return ", ".join(
-        word + line[len(mark) :] for line in lines for mark, word in _PATCHED.items() if line.startswith(mark)
+        word + line[len(mark) :] for line in lines for mark, word in PATCH_MARKS.items() if line.startswith(mark)
     )
 
 

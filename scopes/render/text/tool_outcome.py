@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scopes.loading import load
+from scopes.model.agent_tools import DURATIONS, MARKUP, PREAMBLE, RUNNING
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
 
@@ -15,14 +16,9 @@ if TYPE_CHECKING:
     from scopes.model.message import Part
     from scopes.render.colour import Style
 
-# Text that Codex and Claude Code add before or around the output of a tool.
-_PREAMBLE = re.compile(
-    r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
-    r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n",
-    re.DOTALL,
-)
-_RUNNING = re.compile(r"^Process running with session ID", re.MULTILINE)
-_BORDERS = re.compile(r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>", re.DOTALL)
+_PREAMBLE = re.compile(PREAMBLE, re.DOTALL)
+_MARKUP = re.compile(MARKUP, re.DOTALL)
+_RUNNING = re.compile(RUNNING, re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)", re.MULTILINE)
 _HAS_CONTENT = re.compile(r"[^\W_]")
 _SMALL = 1024
@@ -44,13 +40,13 @@ def call_failed(call_id: object, results: Iterable[Part]) -> bool:
 def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
     """Return a tool result as one line: the status unless it succeeded, the first line with content, the size."""
     status = _status(part)
-    ended = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
+    status_spans = (Span(status.text, status.style), Span(": ")) if status.style in {"bad", "warn"} else ()
     first = first_content_line(output_of(part)) or "(no output)"
     measures = tuple(_separated_by_dots(_result_facts(part)))
     if room is not None:
-        taken = sum(len(span.text) for span in (*ended, *measures)) + 2
-        first = load("scopes.render.wrap:truncate_text")(first, max(room - taken, 12))
-    return Span("← "), *ended, Span(first, "dim"), *measures
+        used = sum(len(span.text) for span in (*status_spans, *measures)) + 2
+        first = load("scopes.render.wrap:truncate_text")(first, max(room - used, 12))
+    return Span("← "), *status_spans, Span(first, "dim"), *measures
 
 
 def output_of(part: Part) -> str:
@@ -62,7 +58,7 @@ def output_of(part: Part) -> str:
         text = ""
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _BORDERS.sub("", _PREAMBLE.sub("", text, count=1))
+    return _MARKUP.sub("", _PREAMBLE.sub("", text, count=1))
 
 
 def first_content_line(text: str) -> str:
@@ -115,10 +111,10 @@ def _seconds(text: str, facts: Mapping[str, Any]) -> float:
     found = _PREAMBLE.match(text)
     if found is not None and found["seconds"]:
         return float(found["seconds"])
-    for name, unit in (("durationMs", 1000), ("totalDurationMs", 1000), ("durationSeconds", 1)):
+    for name, units_per_second in DURATIONS.items():
         value = facts.get(name)
         if isinstance(value, int | float):
-            return value / unit
+            return value / units_per_second
     return 0.0
 
 

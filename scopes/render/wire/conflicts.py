@@ -40,32 +40,6 @@ def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = 
     return shape
 
 
-def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
-    """Return the last position of a side, with its other positions under `also`."""
-    if not positions:
-        return None
-    *others, last = (_position(position, texts) for position in positions)
-    return {**last, "also": others} if others else last
-
-
-def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
-    text = texts.get(position.message or "")
-    origin = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
-    return {"value": position.value, **origin}
-
-
-def _resolution(resolution: Resolution) -> dict[str, object]:
-    """Return the resolution of a conflict (S4-57)."""
-    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
-    if resolution.choice == "value":
-        shape["value"] = resolution.value
-    return shape | {
-        "reason": resolution.reason,
-        "actor": resolution.actor,
-        "rejected": list(resolution.rejected),
-    }
-
-
 @to_wire.register
 def format_conflict_list(result: ConflictList) -> dict[str, object]:
     """Return the conflicts, each with its conversation and branch."""
@@ -92,6 +66,32 @@ def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
         "message": result.message,
         "remaining": result.remaining,
         "operation": result.operation,
+    }
+
+
+def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
+    """Return the last position of a side, with its other positions under `also`."""
+    if not positions:
+        return None
+    *others, last = (_position(position, texts) for position in positions)
+    return {**last, "also": others} if others else last
+
+
+def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
+    text = texts.get(position.message or "")
+    origin = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
+    return {"value": position.value, **origin}
+
+
+def _resolution(resolution: Resolution) -> dict[str, object]:
+    """Return the resolution of a conflict (S4-57)."""
+    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
+    if resolution.choice == "value":
+        shape["value"] = resolution.value
+    return shape | {
+        "reason": resolution.reason,
+        "actor": resolution.actor,
+        "rejected": list(resolution.rejected),
     }
 
 

@@ -42,40 +42,6 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
     )
 
 
-def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:
-    account = found.account if report else None
-    return known(
-        path=found.path, reason=found.reason, account=None if account is None else _source(account, report=True)
-    )
-
-
-def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
-    account = {"message": source.message_bytes, "state": source.state_bytes, "unparsed": source.unparsed_bytes}
-    return known(
-        path=source.path,
-        format=source.format,
-        records=source.records,
-        messages=source.messages,
-        unparsed=source.unparsed,
-        new=source.new,
-        problems=list(source.problems) or None,
-        size_bytes=source.size if report else None,
-        account_bytes=account | {"sum": source.accounted_bytes} if report else None,
-        whole=source.accounted_bytes == source.size if report else None,
-    )
-
-
-def _conversation(row: ConversationImported) -> dict[str, object]:
-    return known(
-        id=row.id,
-        uuid=row.uuid,
-        title=row.title,
-        messages=row.messages,
-        new_messages=row.new_messages,
-        branches=row.branches,
-    )
-
-
 @to_wire.register
 def format_source_verification(result: SourceVerification) -> dict[str, object]:
     """Return the byte counts of the file; the four counts add up to `sum`, which is its size."""
@@ -117,4 +83,38 @@ def format_export_saved(result: ExportSaved) -> dict[str, object]:
         messages=result.messages,
         bytes=result.size_bytes,
         files=list(result.files) or None,
+    )
+
+
+def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:
+    account = found.account if report else None
+    return known(
+        path=found.path, reason=found.reason, account=None if account is None else _source(account, report=True)
+    )
+
+
+def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
+    account = {"message": source.message_bytes, "state": source.state_bytes, "unparsed": source.unparsed_bytes}
+    return known(
+        path=source.path,
+        format=source.format,
+        records=source.records,
+        messages=source.messages,
+        unparsed=source.unparsed,
+        new=source.new,
+        problems=list(source.problems) or None,
+        size_bytes=source.size if report else None,
+        account_bytes=account | {"sum": source.accounted_bytes} if report else None,
+        whole=source.accounted_bytes == source.size if report else None,
+    )
+
+
+def _conversation(row: ConversationImported) -> dict[str, object]:
+    return known(
+        id=row.id,
+        uuid=row.uuid,
+        title=row.title,
+        messages=row.messages,
+        new_messages=row.new_messages,
+        branches=row.branches,
     )

@@ -115,26 +115,6 @@ def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
     )
 
 
-def _entry(entry: Entry) -> dict[str, object]:
-    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
-    return known(
-        id=entry.id,
-        agent=entry.agent,
-        conversation=entry.conversation,
-        uuid=entry.uuid,
-        branch=entry.branch,
-        summary=entry.summary,
-        topics=list(entry.topics),
-        decisions=list(entry.decisions),
-        action_items=[item._asdict() for item in entry.action_items],
-        timestamp=utc(entry.time),
-        importance=entry.importance,
-        sources=sources,
-        method=entry.method,
-        withdrawn=list(entry.withdrawn) or None,
-    )
-
-
 @to_wire.register
 def format_summarized(result: Summarized) -> dict[str, object]:
     """Return a summary; id and oid are absent if it was not stored."""
@@ -167,6 +147,26 @@ def format_summary_list(result: SummaryList) -> dict[str, object]:
         "summaries": [_row(row) for row in result.summaries],
         "uncovered_messages": result.uncovered,
     }
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
+    return known(
+        id=entry.id,
+        agent=entry.agent,
+        conversation=entry.conversation,
+        uuid=entry.uuid,
+        branch=entry.branch,
+        summary=entry.summary,
+        topics=list(entry.topics),
+        decisions=list(entry.decisions),
+        action_items=[item._asdict() for item in entry.action_items],
+        timestamp=utc(entry.time),
+        importance=entry.importance,
+        sources=sources,
+        method=entry.method,
+        withdrawn=list(entry.withdrawn) or None,
+    )
 
 
 def _row(row: SummaryRow) -> dict[str, object]:

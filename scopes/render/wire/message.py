@@ -72,10 +72,6 @@ def head_object(head: MessageHead) -> dict[str, object]:
     )
 
 
-def _file_object(touch: FileTouch) -> dict[str, object]:
-    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})
-
-
 @to_wire.register
 def format_message_appended(result: MessageAppended) -> dict[str, object]:
     """Return the ids of the new message."""
@@ -167,3 +163,7 @@ def format_search(result: Search) -> dict[str, object]:
         **format_search_coverage(result.coverage),
         "messages_found": [format_search_hit(item) for item in result.hits],
     }
+
+
+def _file_object(touch: FileTouch) -> dict[str, object]:
+    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})

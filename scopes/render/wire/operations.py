@@ -36,21 +36,6 @@ def format_undone(result: Undone) -> dict[str, object]:
     }
 
 
-def _operation_object(record: Operation) -> dict[str, object]:
-    """Return an operation under its own kind; `old` or `new` is absent if the ref did not exist."""
-    return known(
-        kind=record.kind,
-        id=record.id,
-        summary=record.summary,
-        command=record.command,
-        actor=record.actor,
-        time=record.time,
-        refs=[known(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
-        undoes=record.undoes,
-        details=record.details or None,
-    )
-
-
 @to_wire.register
 def format_change(result: Change) -> dict[str, object]:
     """Return one change; `before` or `after` is null if there was no value (S4-49)."""
@@ -71,3 +56,18 @@ def format_change_log(result: ChangeLog) -> dict[str, object]:
     """Return the whole log as one document."""
     changes = [to_wire(item) for item in result.items]
     return {"kind": "change-log", "conversation": result.conversation, "changes": changes}
+
+
+def _operation_object(record: Operation) -> dict[str, object]:
+    """Return an operation under its own kind; `old` or `new` is absent if the ref did not exist."""
+    return known(
+        kind=record.kind,
+        id=record.id,
+        summary=record.summary,
+        command=record.command,
+        actor=record.actor,
+        time=record.time,
+        refs=[known(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
+        undoes=record.undoes,
+        details=record.details or None,
+    )

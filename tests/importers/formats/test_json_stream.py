@@ -99,7 +99,7 @@ def test_what_is_no_json_at_all_is_one_document():
 
 
 def test_a_document_inside_a_broken_one_is_not_looked_for_for_ever(monkeypatch):
-    monkeypatch.setattr(json_stream, "_TRIES", 3)
+    monkeypatch.setattr(json_stream, "_MAX_TRIES", 3)
     data = b"{" + b"\n[1]" * 10 + b'\n{"n":1}'
     assert texts(data) == [data.decode()]
 

@@ -61,8 +61,8 @@ def test_a_template_reads_a_branch_by_field():
 
 
 def test_rewinding_says_how_much_is_gone_and_where_the_branch_ends_now():
-    assert seen_lines(BRANCH["rewound"])[0] == "took back 2 messages; conv-001/main ends with prompt22 now"
-    assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "took back 1 message; conv-001/main is empty now"
+    assert seen_lines(BRANCH["rewound"])[0] == "rewound 2 messages; conv-001/main ends with prompt22 now"
+    assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "rewound 1 message; conv-001/main is empty now"
 
 
 def test_switching_names_the_branch_before():

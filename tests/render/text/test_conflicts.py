@@ -86,7 +86,7 @@ def test_conflicts_of_several_branches_are_told_apart(at_one_moment):
 
 
 def test_an_empty_list_says_so_to_people():
-    assert seen_lines(CONFLICT["empty-list"]) == ["Nothing waits for a resolution."]
+    assert seen_lines(CONFLICT["empty-list"]) == ["There are no open conflicts."]
     assert piped(CONFLICT["empty-list"]) == ""
 
 

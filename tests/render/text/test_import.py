@@ -9,17 +9,19 @@ from tests.render.showing import document, piped, seen_lines
 
 def test_the_sample_says_whether_it_was_there():
     imported = SAMPLES["import_"]
-    assert seen_lines(imported["sample"])[0] == "brought in the sample as conv-001: 24 messages on 3 branches"
-    assert seen_lines(imported["sample-again"]) == ["the sample is here already: conv-001, 24 messages on 3 branches"]
+    assert seen_lines(imported["sample"])[0] == "imported the sample as conv-001: 24 messages on 3 branches"
+    assert seen_lines(imported["sample-again"]) == [
+        "the sample is already imported: conv-001, 24 messages on 3 branches"
+    ]
     assert piped(imported["sample"]) == piped(imported["sample-again"]) == "conv-001\n"
 
 
 def test_a_report_says_that_every_sum_is_its_files_size():
     report = SAMPLES["import_"]["sources-report"]
-    assert "every sum is its file's size" in seen_lines(report)
+    assert "every byte of every file is accounted for" in seen_lines(report)
     short = report.replaced(sources=(replace(report.result.sources[1], state_bytes=150), report.result.sources[0]))
     assert "run.jsonl: 50 bytes are not accounted for" in seen_lines(short)
-    assert "every sum is its file's size" not in seen_lines(short)
+    assert "every byte of every file is accounted for" not in seen_lines(short)
 
 
 def test_a_piped_report_has_the_sum_beside_the_size():

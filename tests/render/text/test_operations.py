@@ -59,8 +59,8 @@ def test_an_unknown_command_is_left_out():
 
 def test_undo_says_what_it_undid_and_the_way_forward():
     assert seen_lines(OPERATIONS["undo"]) == [f"undone: {CREATE.summary}", "redo with: scopes redo"]
-    assert seen_lines(OPERATIONS["redo"]) == [f"done again: {CREATE.summary}", "undo with: scopes undo"]
-    assert seen_lines(OPERATIONS["redo"], hints=False) == [f"done again: {CREATE.summary}"]
+    assert seen_lines(OPERATIONS["redo"]) == [f"redone: {CREATE.summary}", "undo with: scopes undo"]
+    assert seen_lines(OPERATIONS["redo"], hints=False) == [f"redone: {CREATE.summary}"]
 
 
 def test_undo_is_its_operation_in_a_pipe():

@@ -14,8 +14,8 @@ def test_init_is_the_path_in_a_pipe():
 
 
 def test_init_says_whether_it_made_anything():
-    assert seen_lines(STORE["init"]) == ["made an empty store: /home/carol/store.git"]
-    assert seen_lines(STORE["init-again"]) == ["there is a store already: /home/carol/store.git"]
+    assert seen_lines(STORE["init"]) == ["created an empty store: /home/carol/store.git"]
+    assert seen_lines(STORE["init-again"]) == ["the store exists already: /home/carol/store.git"]
 
 
 def test_a_sound_store_is_silence_in_a_pipe():
@@ -55,7 +55,7 @@ def test_packing_says_what_it_saved():
 
 
 def test_what_was_let_go_is_counted():
-    assert seen_lines(STORE["gc-expired"])[1] == "let go of 1 operation and 2 deleted refs"
+    assert seen_lines(STORE["gc-expired"])[1] == "expired 1 operation and 2 deleted refs"
     assert piped(STORE["gc-expired"]).endswith("\t1\t2\n")
 
 

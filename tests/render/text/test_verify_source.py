@@ -30,7 +30,7 @@ def test_a_part_of_a_session_says_so():
         ("whole", "whole: every byte of the file is in the store"),
         ("cut", "whole: every byte of the file is in the store"),
         ("grown", "not whole: 1,000,001 bytes of the file are not in the store"),
-        ("damaged", "damaged: what is stored of this file cannot be trusted"),
+        ("damaged", "damaged: the stored bytes of this file cannot be trusted"),
     ],
 )
 def test_the_last_line_is_the_verdict(name, verdict):

@@ -1,1 +1,1 @@
-"""Transcripts of Claude Code: JSON lines that link to their parents, several lines to a message."""
+"""Claude Code transcripts: JSON lines with links to their parents, several lines per message."""

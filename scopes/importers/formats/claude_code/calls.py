@@ -1,4 +1,4 @@
-"""Tool calls that are remembered until something refers to them: their results, and the sub-agents that they began."""
+"""Pending tool calls: match results to their calls, and sub-agents to the calls that started them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _AGENT_TOOLS = frozenset({"Task", "Agent"})
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call: the message that made it, the tool, and the file that it asked for."""
+    """A tool call: its message, the tool, and the file that it is about."""
 
-    answer: str
+    message: str
     name: str
     path: str | None = None
     op: str | None = None
@@ -31,14 +31,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """The call that began a sub-agent."""
+    """The tool call that started a sub-agent."""
 
     call_id: str
     agent: str | None
 
 
 class ToolCalls:
-    """What is known of the calls so far; of a call only names are kept."""
+    """The calls so far. Only names are kept of a call, not its input."""
 
     def __init__(self) -> None:
         self._pending: dict[str, ToolCall] = {}
@@ -46,41 +46,43 @@ class ToolCalls:
         self._by_prompt: dict[bytes, list[Spawn]] = {}
         self._by_agent: dict[str, Spawn] = {}
 
-    def note(self, answer: str, block: Any) -> None:
-        """Remember a call that a block of an answer makes."""
+    def add(self, message: str, block: Any) -> None:
+        """Add the tool call in a content block of a message, if it is one."""
         match block:
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-                asked = object_field(block, "input")
-                self._pending[call_id] = _describe(answer, name, asked)
+                arguments = object_field(block, "input")
+                self._pending[call_id] = _build_call(message, name, arguments)
                 if name in _AGENT_TOOLS:
-                    self._note_spawn(Spawn(call_id, text_field(asked, "subagent_type")), text_field(asked, "prompt"))
+                    self._add_spawn(
+                        Spawn(call_id, text_field(arguments, "subagent_type")), text_field(arguments, "prompt")
+                    )
 
     def take(self, call_id: object) -> ToolCall | None:
-        """Return the call that a result answers, once."""
+        """Return and remove the call of a tool result."""
         return self._pending.pop(call_id, None) if isinstance(call_id, str) else None
 
-    def note_progress(self, value: dict[str, Any]) -> None:
-        """Learn from a progress record which call a sub-agent works for."""
+    def add_progress(self, value: dict[str, Any]) -> None:
+        """Read from a progress record which call started a sub-agent."""
         agent, call_id = text_field(object_field(value, "data"), "agentId"), text_field(value, "parentToolUseID")
         if agent is not None and call_id is not None:
             self._by_agent.setdefault(agent, self._spawns.get(call_id) or Spawn(call_id, None))
 
     def find_spawn(self, side: str, prompt: str) -> Spawn | None:
-        """Find the call that began a sub-agent: by the agent's id, otherwise by its prompt, word for word."""
+        """Return the call that started a sub-agent, found by the agent's id, else by an equal prompt."""
         known = self._by_agent.get(side)
         if known is None:
-            alike = self._by_prompt.get(_digest(prompt), [])
-            known = alike.pop(0) if alike else None
+            same_prompt = self._by_prompt.get(_digest(prompt), [])
+            known = same_prompt.pop(0) if same_prompt else None
         return known
 
-    def _note_spawn(self, spawn: Spawn, prompt: str | None) -> None:
+    def _add_spawn(self, spawn: Spawn, prompt: str | None) -> None:
         self._spawns[spawn.call_id] = spawn
         if prompt is not None:
             self._by_prompt.setdefault(_digest(prompt), []).append(spawn)
 
 
 def hash_of(content: object) -> str | None:
-    """Hash a file's whole content; None where it is no text, or none that a file could hold."""
+    """Return the hash of a file's content; None if it is not text that UTF-8 can encode."""
     if not isinstance(content, str):
         return None
     try:
@@ -89,10 +91,10 @@ def hash_of(content: object) -> str | None:
         return None
 
 
-def _describe(answer: str, name: str, asked: dict[str, Any]) -> ToolCall:
+def _build_call(message: str, name: str, arguments: dict[str, Any]) -> ToolCall:
     field, op = _FILE_TOOLS.get(name, (None, None))
-    path = None if field is None else text_field(asked, field)
-    return ToolCall(answer, name, path, op, hash_of(asked.get("content")) if name == "Write" else None)
+    path = None if field is None else text_field(arguments, field)
+    return ToolCall(message, name, path, op, hash_of(arguments.get("content")) if name == "Write" else None)
 
 
 def _digest(text: str) -> bytes:

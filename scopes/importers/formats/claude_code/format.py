@@ -1,7 +1,7 @@
-"""The format itself: what tells a Claude Code transcript from others, and its events in order.
+"""The Claude Code format: recognise a transcript and yield its events.
 
-A file is a log of records. Messages are contracted from them as the file is read, so that a fork remains only where
-somebody really went back: one answer is several lines, and telemetry stands between the messages of the chain.
+A file is a log of linked records. Several lines make one answer, and telemetry records sit between the messages in the
+chain of links. Messages are linked directly, so that a fork remains only where the user went back.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from scopes.importers.formats.claude_code.records import NAME, text_field
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.json_lines import walk_records
 
-_OTHER_AGENT = "session-"  # iFlow writes the same fields, and its session ids begin so
-_STATES = {  # records of the session that have no links, and a field that each of them has
+_OTHER_AGENT = "session-"  # iFlow writes the same fields; its session ids begin with this
+_STATES = {  # record types without links, and a field that each of them must have
     "summary": "leafUuid",
     "file-history-snapshot": "snapshot",
     "queue-operation": "operation",
@@ -30,7 +30,7 @@ _STATES = {  # records of the session that have no links, and a field that each 
 
 
 class ClaudeCode:
-    """Claude Code, in all versions that write `isSidechain`."""
+    """Claude Code, all versions that write `isSidechain`."""
 
     name = NAME
     file_suffixes = (".jsonl",)
@@ -38,7 +38,7 @@ class ClaudeCode:
     sub_agent_fields = ("agentId",)
 
     def sniff(self, head: bytes) -> bool:
-        """Tell from its first 256 KiB whether a source is in this format."""
+        """Return True if a source that begins with `head` is in this format."""
         likely = False
         for record in walk_records(BytesIO(head), len(head)):
             if record.problem is not None and record.span.length == len(head):
@@ -53,18 +53,18 @@ class ClaudeCode:
         return likely
 
     def walk_events(self, source: Source) -> Iterator[Event]:
-        """Yield the session, its messages and states, and the ending.
+        """Yield the Session, its drafts and states, and the Ending.
 
         Raises:
             CannotImport: no record names a session.
         """
-        head = read_header(source)
-        yield head.session()
-        history = Reader(source, head)
+        header = read_header(source)
+        yield header.session()
+        reader = Reader(source, header)
         with source.open() as stream:
             for record in walk_records(stream, source.size):
-                yield from history.take(record)
-        yield from history.end()
+                yield from reader.read(record)
+        yield from reader.finish()
 
 
 def _is_linked(value: dict[str, Any]) -> bool:

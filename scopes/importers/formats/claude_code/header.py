@@ -1,6 +1,6 @@
-"""Whose history a file is: read from its first records, so that a file keeps its identity while it grows.
+"""Read which session a file belongs to, from its first records, so that the answer stays the same while it grows.
 
-A sub-agent's file lies in `<session>/subagents/`; where its records do not name the session, the folder does.
+A sub-agent's file is in `<session>/subagents/`; if its records do not name the session, the folder does.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from scopes.importers.formats.claude_code.records import NAME, is_message, objec
 from scopes.importers.formats.events import Session
 from scopes.importers.formats.json_lines import walk_records
 
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}  # most preferred first
 _AGENT_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]subagents[/\\](?:.*[/\\])?agent-([^/\\]+)\.jsonl", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the records up to the first message tell.
+    """The session of a file, from the records up to the first message.
 
-    `part` is the agent's id where the file is a sub-agent's. `aliases` are other sessions that stand in the first
-    256 KiB: a resumed session takes over what it goes on from. `base` is the session whose copy this one began as.
+    part: id of the sub-agent, if the file is a sub-agent's
+    base: session that this one was forked from
+    aliases: other sessions named in the first 256 KiB; a resumed session copies the one it continues
     """
 
     session_id: str
@@ -36,7 +38,7 @@ class Header:
     aliases: tuple[str, ...]
 
     def session(self) -> Session:
-        """Describe the session."""
+        """Return the Session event."""
         details = {"version": self.version, "aliases": list(self.aliases) or None}
         return Session(
             format=NAME,
@@ -50,7 +52,7 @@ class Header:
 
 
 def read_header(source: Source) -> Header:
-    """Read a file up to its first message.
+    """Read the header of a file, up to its first message.
 
     Raises:
         CannotImport: no record names a session.
@@ -70,11 +72,11 @@ def read_header(source: Source) -> Header:
                 first = value if is_message(value) else first
     session_id = text_field(first, "sessionId") or next(iter(names), None)
     part = text_field(first, "agentId") if first.get("isSidechain") is True else None
-    placed = _AGENT_FILE.fullmatch(source.path)
-    if placed is not None and (session_id or "").removeprefix("agent-") in {"", part, placed[2]}:
-        session_id, part = placed[1], part or placed[2]
+    agent_file = _AGENT_FILE.fullmatch(source.path)
+    if agent_file is not None and (session_id or "").removeprefix("agent-") in {"", part, agent_file[2]}:
+        session_id, part = agent_file[1], part or agent_file[2]
     if session_id is None:
-        raise CannotImport(f"{source.path} names no session", hint="a Claude Code transcript has a sessionId")
+        raise CannotImport(f"{source.path} names no session", hint="every Claude Code transcript has a sessionId")
     base = text_field(object_field(first, "forkedFrom"), "sessionId")
     return Header(
         session_id=session_id,
@@ -87,18 +89,15 @@ def read_header(source: Source) -> Header:
     )
 
 
-_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-
-
 class Titles:
-    """The titles that a file gives; of each kind the last one counts."""
+    """The titles in a file; the last one of each kind counts."""
 
     def __init__(self) -> None:
         self._titles: dict[str, str] = {}
         self._summaries: dict[str, str] = {}
 
-    def note(self, value: dict[str, Any]) -> None:
-        """Remember a record's title, if it is one."""
+    def add(self, value: dict[str, Any]) -> None:
+        """Add the title of a record, if it has one."""
         kind = text_field(value, "type")
         leaf, summary = text_field(value, "leafUuid"), text_field(value, "summary")
         if kind == "summary" and leaf is not None and summary is not None:
@@ -107,8 +106,8 @@ class Titles:
         elif kind in _TITLES and (title := text_field(value, _TITLES[kind])):
             self._titles[kind] = title
 
-    def best(self, tree: ParentLinks) -> str | None:
-        """Return the title that counts; a summary of messages that the file does not hold is another session's."""
-        own = [summary for leaf, summary in self._summaries.items() if leaf in tree]
+    def best(self, links: ParentLinks) -> str | None:
+        """Return the preferred title. A summary counts only if its message is in the file."""
+        own = [summary for leaf, summary in self._summaries.items() if leaf in links]
         candidates = [*(self._titles.get(kind) for kind in _TITLES), *reversed(own)]
         return next((title.strip() for title in candidates if title and title.strip()), None)

@@ -1,4 +1,4 @@
-"""A file read from its first record to its last: what closes a message, what is a state, what waits for its parent."""
+"""Read the records of a file in order: build messages, keep states, defer records that precede their parent."""
 
 from __future__ import annotations
 
@@ -24,101 +24,102 @@ from scopes.importers.formats.json_lines import Record
 
 
 class Reader:
-    """The events of a file, record by record."""
+    """Turns the records of a file into events."""
 
-    def __init__(self, source: Source, head: Header) -> None:
-        self._part = head.part
-        self._tree = ParentLinks(head.part)
-        self._composer = MessageBuilder(self._tree, head.session_id)
-        self._waiting = DeferredRecords(source)
+    def __init__(self, source: Source, header: Header) -> None:
+        self._part = header.part
+        self._links = ParentLinks(header.part)
+        self._builder = MessageBuilder(self._links, header.session_id)
+        self._deferred = DeferredRecords(source)
         self._titles = Titles()
         self._bridged = 0
         self._cut: set[int] = set()
 
-    def take(self, record: Record) -> Iterator[Event]:
-        """Read the next record; yields what it is, or the message that it closes, or nothing yet."""
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
         value, span = record.value, record.span
         if record.problem is not None:
             yield Unparsed(spans=(span,), reason=record.problem)
         elif not isinstance(value, dict):
-            yield Unparsed(spans=(span,), reason="no record of a session")
-        elif not self._must_wait(value):
-            yield from self._settle(span, value, self._tree.place(value))
-            yield from self._follow(text_field(value, "uuid"))
+            yield Unparsed(spans=(span,), reason="not a JSON object")
+        elif not self._must_defer(value):
+            yield from self._add(span, value, self._links.resolve(value))
+            yield from self._release(text_field(value, "uuid"))
         else:
-            self._waiting.add(value["parentUuid"], span)
+            self._deferred.add(value["parentUuid"], span)
             if not is_message(value):
                 yield self._state(span, value)
 
-    def end(self) -> Iterator[Event]:
-        """Read what waits in circles, close the last message and say where the file ends."""
-        for span in self._waiting.leftovers():
+    def finish(self) -> Iterator[Event]:
+        """Read deferred records in cycles, close the last message and yield the Ending."""
+        for span in self._deferred.leftovers():
             if span.offset not in self._cut:
                 self._cut.add(span.offset)
-                value = self._waiting.read(span)
-                yield from self._resume(span, value, self._tree.place(value, cut=True))
-                yield from self._follow(text_field(value, "uuid"))
-        yield from self._composer.close()
-        last = self._composer.last
-        bridged = f"links to a parent that is not there: {self._bridged}; each such message follows the one before it"
+                value = self._deferred.read(span)
+                yield from self._add_deferred(span, value, self._links.resolve(value, cut=True))
+                yield from self._release(text_field(value, "uuid"))
+        yield from self._builder.close()
+        last = self._builder.last
+        links = "1 link" if self._bridged == 1 else f"{self._bridged} links"
+        bridged = f"{links} to a missing parent; each such message follows the previous one"
         yield Ending(
-            active=self._tree.last(None) or last,
-            title=self._titles.best(self._tree),
+            active=self._links.last(None) or last,
+            title=self._titles.best(self._links),
             open=last,
             notes=(bridged,) if self._bridged else (),
         )
 
-    def _must_wait(self, value: dict[str, Any]) -> bool:
-        """Tell whether a record's parent comes later in the file."""
+    def _must_defer(self, value: dict[str, Any]) -> bool:
+        """Return True if a record's parent comes later in the file."""
         parent, uuid = text_field(value, "parentUuid"), text_field(value, "uuid")
-        if parent is None or parent == uuid or parent in self._tree or uuid in self._tree:
+        if parent is None or parent == uuid or parent in self._links or uuid in self._links:
             return False
-        return self._waiting.is_in_file(parent)
+        return self._deferred.is_in_file(parent)
 
-    def _follow(self, uuid: str | None) -> Iterator[Event]:
-        """Read the records that waited for this one, and those that waited for them."""
-        due = self._waiting.release(uuid)[::-1]
-        while due:
-            span = due.pop()
+    def _release(self, uuid: str | None) -> Iterator[Event]:
+        """Read the records that were deferred for this one, and in turn those deferred for them."""
+        pending = self._deferred.release(uuid)[::-1]
+        while pending:
+            span = pending.pop()
             if span.offset not in self._cut:
-                value = self._waiting.read(span)
-                yield from self._resume(span, value, self._tree.place(value))
-                due += self._waiting.release(text_field(value, "uuid"))[::-1]
+                value = self._deferred.read(span)
+                yield from self._add_deferred(span, value, self._links.resolve(value))
+                pending += self._deferred.release(text_field(value, "uuid"))[::-1]
 
-    def _resume(self, span: Span, value: dict[str, Any], place: ParentLink) -> Iterator[Event]:
-        """Settle a record that has waited; a state was told when it was met."""
+    def _add_deferred(self, span: Span, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
+        """Add a record that was deferred; a state was yielded when it was first read."""
         if is_message(value):
-            yield from self._settle(span, value, place)
-        elif text_field(value, "uuid") not in self._tree:
-            self._tree.pass_on(value, place)
+            yield from self._add(span, value, link)
+        elif text_field(value, "uuid") not in self._links:
+            self._links.set_transparent(value, link)
 
-    def _settle(self, span: Span, value: dict[str, Any], place: ParentLink) -> Iterator[Event]:
-        if text_field(value, "uuid") in self._tree and (is_message(value) or is_state(value)):
+    def _add(self, span: Span, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
+        if text_field(value, "uuid") in self._links and (is_message(value) or is_state(value)):
             yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
             return
         if not is_message(value):
-            if text_field(value, "uuid") not in self._tree:
-                self._tree.pass_on(value, place)
+            if text_field(value, "uuid") not in self._links:
+                self._links.set_transparent(value, link)
             yield self._state(span, value)
             return
-        saying = parse_record(value, self._agent_of(place))
-        if saying is None:
-            self._tree.pass_on(value, place)
+        parsed = parse_record(value, self._agent_of(link))
+        if parsed is None:
+            self._links.set_transparent(value, link)
             yield Unparsed(spans=(span,), reason=f"{value['type']} record without a readable message")
             return
-        self._bridged += place.missing is not None and place.parent is not None
-        yield from self._composer.say(span, value, saying, place)
+        self._bridged += link.missing is not None and link.parent is not None
+        yield from self._builder.add(span, value, parsed, link)
 
-    def _agent_of(self, place: ParentLink) -> str | None:
-        """Name the sub-agent that a record belongs to; None on the main line of a session."""
-        if place.side is not None:
-            return self._composer.agent_of(place.side)
+    def _agent_of(self, link: ParentLink) -> str | None:
+        """Return the name of the sub-agent that a record belongs to; None on the main line."""
+        if link.side is not None:
+            return self._builder.agent_of(link.side)
         return None if self._part is None else NAME
 
     def _state(self, span: Span, value: dict[str, Any]) -> State | Unparsed:
         if not is_state(value):
             return Unparsed(spans=(span,), reason=f"a record {type_of(value)}")
-        self._titles.note(value)
+        self._titles.add(value)
         if value.get("type") == "progress":
-            self._composer.calls.note_progress(value)
+            self._builder.calls.add_progress(value)
         return State(key=state_key(value), spans=(span,), value=value, time=time_field(value))

@@ -1,4 +1,4 @@
-"""What a single record is: a message somebody said, or a state of the session."""
+"""Parse one record: a message with its author and content blocks, or a state of the session."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ANSWER = "answer"
 RESULTS = "tool-results"
 INTERRUPT = "interrupt"
 COMPACTION = "compaction"
-MAX_WORD = 64  # of a record's type, so that a state's name stays a name
+MAX_WORD = 64  # characters of a record type in a state's key
 
 _INTERRUPTED = "[Request interrupted by user"
 _SYNTHETIC = "<synthetic>"
-_INJECTED = (
+_INJECTED_PREFIXES = (
     "<command-name>", "<command-message>", "<command-args>", "<local-command-", "<system-reminder>", "<bash-input>",
     "<bash-stdout>", "<bash-stderr>", "<user-prompt-submit-hook>", "<session-start-hook>", "<task-notification",
     "<teammate-message", "<scheduled-task", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>",
@@ -30,18 +30,17 @@ _STATES = frozenset({
     "content-replacement", "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link",
     "progress", "queue-operation", "speculation-accept", "summary", "system", "tag", "task-summary", "worktree-state",
 })  # fmt: skip
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_FILES = {"image": "image", "document": "file"}
 _HUMAN = Author("user", "human")
-_ADDED = Author("user", "injected")
+_INJECTED_AUTHOR = Author("user", "injected")
 _TOOL = Author("tool", "tool")
 _HARNESS = Author(NAME, "system")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRecord:
-    """What a record says: the kind of its message, who speaks, and the blocks of content.
-
-    `answer` names the model's answer that the record is a line of.
-    """
+    """A record that is a message or a line of one; `answer` is the id of the model's answer that it is a line of."""
 
     kind: str
     author: Author
@@ -51,27 +50,27 @@ class ParsedRecord:
 
 
 def text_field(value: Mapping[str, Any], name: str) -> str | None:
-    """Return a field that holds text, and is not empty."""
+    """Return a field that is a non-empty string, else None."""
     text = value.get(name)
     return text if isinstance(text, str) and text else None
 
 
 def object_field(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a field that holds an object; an empty one when it does not."""
+    """Return a field that is an object, else an empty one."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def time_field(value: Mapping[str, Any]) -> str | None:
-    """Return the record's own time, when it is one."""
+    """Return the record's timestamp if it is valid, else None."""
     time = text_field(value, "timestamp")
     return time if time is not None and parse_time(time) is not None else None
 
 
 def is_message(value: Mapping[str, Any]) -> bool:
-    """Tell whether a record claims to be a message, or a line of one.
+    """Return True if a record is a message or a line of one.
 
-    A prompt typed while the agent worked is written as an attachment, and nowhere else.
+    A prompt typed while the agent was working is stored only as an attachment.
     """
     kind, attachment = text_field(value, "type"), object_field(value, "attachment")
     queued = attachment.get("type") == "queued_command" and _blocks(attachment.get("prompt")) is not None
@@ -79,20 +78,20 @@ def is_message(value: Mapping[str, Any]) -> bool:
 
 
 def is_result(block: object) -> bool:
-    """Tell whether a block is what a tool gave back."""
+    """Return True if a block is a tool result."""
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def parse_record(value: Mapping[str, Any], agent: str | None) -> ParsedRecord | None:
-    """Read what a spoken record says; None where it has no content. `agent` is the sub-agent it belongs to, if any."""
+    """Parse a message record; None if it has no content. `agent` is the sub-agent it belongs to, if any."""
     if value.get("type") == "attachment":
-        return _read_queued(object_field(value, "attachment"), agent)
+        return _parse_queued(object_field(value, "attachment"), agent)
     message = object_field(value, "message")
     blocks = _blocks(message.get("content"))
     if blocks is None:
         return None
     if value.get("type") == "user":
-        return _read_user(value, blocks, agent)
+        return _parse_user(value, blocks, agent)
     if message.get("model") == _SYNTHETIC:
         failed = value.get("isApiErrorMessage") is True
         return ParsedRecord("error" if failed else "notice", _HARNESS, blocks, status="error" if failed else None)
@@ -103,18 +102,18 @@ def parse_record(value: Mapping[str, Any], agent: str | None) -> ParsedRecord | 
 
 
 def is_state(value: Mapping[str, Any]) -> bool:
-    """Tell whether a record is of a type that is known to be no message."""
+    """Return True if a record is of a known type that is not a message."""
     return value.get("type") in _STATES if isinstance(value.get("type"), str) else False
 
 
 def type_of(value: Mapping[str, Any]) -> str:
-    """Name a record's type in a sentence."""
+    """Return a record's type as it appears in the reason of an Unparsed event."""
     kind = text_field(value, "type")
     return "without a type" if kind is None else f"of unknown type {kind[:MAX_WORD]!a}"
 
 
 def state_key(value: Mapping[str, Any]) -> str:
-    """Name the kind of a record that is no message."""
+    """Return the key of a State event."""
     kind = text_field(value, "type") or "unknown"
     inner = text_field(value, "subtype") or text_field(
         object_field(value, "data" if kind == "progress" else kind), "type"
@@ -122,57 +121,8 @@ def state_key(value: Mapping[str, Any]) -> str:
     return kind[:MAX_WORD] if inner is None else f"{kind[:MAX_WORD]}/{inner[:MAX_WORD]}"
 
 
-def _read_queued(attachment: Mapping[str, Any], agent: str | None) -> ParsedRecord | None:
-    blocks = _blocks(attachment.get("prompt"))
-    if blocks is None:
-        return None
-    typed = attachment.get("commandMode", "prompt") == "prompt"
-    return _prompt(blocks, typed=typed and _was_typed(attachment, blocks), agent=agent)
-
-
-def _read_user(value: Mapping[str, Any], blocks: list[Any], agent: str | None) -> ParsedRecord:
-    if any(map(is_result, blocks)):
-        return ParsedRecord(RESULTS, _TOOL, blocks)
-    if value.get("isCompactSummary") is True:
-        return ParsedRecord(COMPACTION, _ADDED, blocks)
-    texts = _texts(blocks)
-    if texts and texts[0].startswith(_INTERRUPTED):
-        return ParsedRecord(INTERRUPT, _ADDED, blocks, status="interrupted")
-    return _prompt(blocks, typed=value.get("isMeta") is not True and _was_typed(value, blocks), agent=agent)
-
-
-def _prompt(blocks: list[Any], *, typed: bool, agent: str | None) -> ParsedRecord:
-    """Tell what a human typed from what a program wrote in its name; a sub-agent is prompted by another agent."""
-    if not typed:
-        return ParsedRecord("meta", _ADDED, blocks)
-    return ParsedRecord("prompt", _HUMAN if agent is None else _ADDED, blocks)
-
-
-def _was_typed(value: Mapping[str, Any], blocks: list[Any]) -> bool:
-    if object_field(value, "origin").get("kind", "human") != "human":
-        return False
-    texts = _texts(blocks)
-    return len(texts) < len(blocks) or not texts or not all(text.lstrip().startswith(_INJECTED) for text in texts)
-
-
-def _blocks(content: object) -> list[Any] | None:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else None
-
-
-def _texts(blocks: list[Any]) -> list[str]:
-    return [
-        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
-    ]  # fmt: skip
-
-
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_FILES = {"image": "image", "document": "file"}
-
-
 def read_part(block: Any) -> Part:
-    """Read one block, except a tool's result."""
+    """Convert a content block to a part; tool results are read in `results`."""
     match block:
         case {"type": "text", "text": str(text)}:
             return Part("text", {"text": text})
@@ -188,8 +138,61 @@ def read_part(block: Any) -> Part:
     return _read_other(block)
 
 
+def call_id(block: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the field that links a tool call and its result; empty if the block has none."""
+    found = text_field(block, name)
+    return {} if found is None else {"call_id": found}
+
+
+def _parse_queued(attachment: Mapping[str, Any], agent: str | None) -> ParsedRecord | None:
+    blocks = _blocks(attachment.get("prompt"))
+    if blocks is None:
+        return None
+    typed = attachment.get("commandMode", "prompt") == "prompt"
+    return _prompt(blocks, typed=typed and _was_typed(attachment, blocks), agent=agent)
+
+
+def _parse_user(value: Mapping[str, Any], blocks: list[Any], agent: str | None) -> ParsedRecord:
+    if any(map(is_result, blocks)):
+        return ParsedRecord(RESULTS, _TOOL, blocks)
+    if value.get("isCompactSummary") is True:
+        return ParsedRecord(COMPACTION, _INJECTED_AUTHOR, blocks)
+    texts = _texts(blocks)
+    if texts and texts[0].startswith(_INTERRUPTED):
+        return ParsedRecord(INTERRUPT, _INJECTED_AUTHOR, blocks, status="interrupted")
+    return _prompt(blocks, typed=value.get("isMeta") is not True and _was_typed(value, blocks), agent=agent)
+
+
+def _prompt(blocks: list[Any], *, typed: bool, agent: str | None) -> ParsedRecord:
+    """Return a prompt. What a program wrote in the user's name is `meta`; a sub-agent's prompt comes from an agent."""
+    if not typed:
+        return ParsedRecord("meta", _INJECTED_AUTHOR, blocks)
+    return ParsedRecord("prompt", _HUMAN if agent is None else _INJECTED_AUTHOR, blocks)
+
+
+def _was_typed(value: Mapping[str, Any], blocks: list[Any]) -> bool:
+    if object_field(value, "origin").get("kind", "human") != "human":
+        return False
+    texts = _texts(blocks)
+    return (
+        len(texts) < len(blocks) or not texts or not all(text.lstrip().startswith(_INJECTED_PREFIXES) for text in texts)
+    )
+
+
+def _blocks(content: object) -> list[Any] | None:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else None
+
+
+def _texts(blocks: list[Any]) -> list[str]:
+    return [
+        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
+    ]  # fmt: skip
+
+
 def _read_other(block: Any) -> Part:
-    """Read a file, or what a tool of the model's own host gave back inside an answer."""
+    """Convert a file, or the result of a server-side tool inside an answer."""
     match block:
         case {"type": str(kind), "source": {"type": "base64", "media_type": str(media), "data": str(data)}} if (
             kind in _FILES
@@ -200,9 +203,3 @@ def _read_other(block: Any) -> Part:
         case {"type": str(kind), "tool_use_id": str(), "content": output} if kind.endswith("_tool_result"):
             return Part("tool_result", {**call_id(block, "tool_use_id"), **lossless_field("output", output)})
     return Part("raw", lossless_field("json", block))
-
-
-def call_id(block: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the field that pairs a call with its result, when the block has it."""
-    found = text_field(block, name)
-    return {} if found is None else {"call_id": found}

@@ -1,1 +1,1 @@
-"""Transcripts of Codex: rollouts, in which the model's history and the log of the user interface run side by side."""
+"""Codex transcripts (rollouts): the model's history and the event log of the user interface in one file."""

@@ -1,4 +1,4 @@
-"""Tool calls on their way to their results."""
+"""Pending tool calls, and the UI events that report what became of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scopes.model.message import FileTouch, Part
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that waits for its result: its answer, its tool, the files it is to change, and what was told of it."""
+    """A tool call without a result yet: its answer, its tool, the files that it will change, and reports about it."""
 
     answer: str
     tool: str
@@ -26,27 +26,27 @@ class PendingCall:
 
 
 class PendingCalls:
-    """The calls that have no result yet, by their ids; several may wait at once."""
+    """The tool calls that have no result yet, by id."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, PendingCall] = {}
+        self._pending: dict[str, PendingCall] = {}
         self._reported: dict[str, None] = {}
 
-    def expect(self, answer: str, parts: tuple[Part, ...]) -> None:
-        """Remember the calls among the parts of an answer."""
+    def add(self, answer: str, parts: tuple[Part, ...]) -> None:
+        """Add the tool calls among the parts of an answer."""
         for part in parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call" and call_id is not None:
-                self._waiting.setdefault(call_id, PendingCall(answer, part.fields["name"], touched_by_call(part)))
+                self._pending.setdefault(call_id, PendingCall(answer, part.fields["name"], touched_by_call(part)))
 
     def take(self, call_id: str) -> PendingCall | None:
-        """Return the call that a result belongs to; it waits no longer."""
+        """Return and remove the call of a tool result."""
         self._reported.pop(call_id, None)
-        return self._waiting.pop(call_id, None)
+        return self._pending.pop(call_id, None)
 
-    def report(self, report: ToolReport) -> bool:
-        """Keep a report for the result that it is about; False when none is awaited."""
-        call = self._waiting.get(report.call_id)
+    def add_report(self, report: ToolReport) -> bool:
+        """Keep a report until the result comes; return False if the call is not pending."""
+        call = self._pending.get(report.call_id)
         if call is None:
             return False
         call.reports.append(report)
@@ -54,9 +54,9 @@ class PendingCalls:
         return True
 
     def drop_reports(self) -> Iterator[ToolReport]:
-        """Forget the reports of calls whose turn has ended without their results, and yield them."""
+        """Remove and yield the reports of calls whose turn has ended without a result."""
         for call_id in self._reported:
-            reports = self._waiting[call_id].reports
+            reports = self._pending[call_id].reports
             yield from reports
             reports.clear()
         self._reported.clear()
@@ -64,7 +64,7 @@ class PendingCalls:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """What became of a call: fields of its result, and the files it touched; None where the report does not say."""
+    """A UI event about a tool call: fields of its result and the files that it touched; None if it does not say."""
 
     call_id: str
     key: str
@@ -73,15 +73,15 @@ class ToolReport:
     touches: tuple[FileTouch, ...] | None = None
 
 
-def parse_report(line: RolloutRecord) -> ToolReport | None:
-    """Read an event that reports on a tool call; None when it is of another kind."""
-    item = object_field(line.payload, "item") if line.type == "item_completed" else line.payload
+def parse_report(record: RolloutRecord) -> ToolReport | None:
+    """Parse an event about a tool call; None if it is another event."""
+    item = object_field(record.payload, "item") if record.type == "item_completed" else record.payload
     read = _READERS.get(text_field(item, "type") or "")
-    call_id = text_field(item, "id") if item is not line.payload else text_field(item, "call_id")
+    call_id = text_field(item, "id") if item is not record.payload else text_field(item, "call_id")
     if read is None or call_id is None:
         return None
     fields, touches = read(item)
-    return ToolReport(call_id, line.key, fields, line.span, touches)
+    return ToolReport(call_id, record.key, fields, record.span, touches)
 
 
 _Found = tuple[dict[str, Any], tuple[FileTouch, ...] | None]
@@ -117,8 +117,8 @@ def _read_remote_call(item: Mapping[str, Any]) -> _Found:
 
 
 def _read_spawn(item: Mapping[str, Any]) -> _Found:
-    told = {name: value for name, value in item.items() if name not in {"type", "call_id", "prompt"}}
-    return lossless_field("structured", told), None
+    details = {name: value for name, value in item.items() if name not in {"type", "call_id", "prompt"}}
+    return lossless_field("structured", details), None
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], _Found]] = {

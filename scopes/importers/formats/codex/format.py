@@ -1,4 +1,4 @@
-"""The format itself: what tells a rollout of Codex from other transcripts, and its events in order."""
+"""The Codex format: recognise a rollout and yield its events."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, 
 from scopes.importers.formats.events import Event, Span, Unparsed
 from scopes.importers.formats.json_lines import Record, walk_records
 
-_AHEAD = 8  # records in which the session's own is looked for
-_TRIED = 20  # records of which one must be a rollout's
+_AHEAD = 8  # records that are searched for the session record
+_TRIED = 20  # records of which one must be a rollout record
 _CUT_BEGINNING = b'"type":"session_meta"'
 _NAMING_BYTES = 4096
 
 
 class Codex:
-    """Codex, from its first rollouts to those in pages."""
+    """Codex rollouts of all versions, also those split into several files."""
 
     name = NAME
     file_suffixes = (".jsonl", ".jsonl.zst")
@@ -28,27 +28,27 @@ class Codex:
     sub_agent_fields = ("new_thread_id",)
 
     def sniff(self, head: bytes) -> bool:
-        """Tell from its first 256 KiB whether a source is in this format."""
+        """Return True if a source that begins with `head` is in this format."""
         records = list(islice(walk_records(BytesIO(head), len(head)), _TRIED))
         if len(records) == 1 and records[0].problem is not None:
             return _CUT_BEGINNING in head[:200]
         return any(is_rollout_record(record.value) for record in records)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
-        """Yield the session, its messages and states, and the ending."""
+        """Yield the Session, its drafts and states, and the Ending."""
         with source.open() as stream:
             beginning = stream.read(min(_NAMING_BYTES, source.size))
         with source.open() as stream:
             records = walk_records(stream, source.size)
             ahead = _look_ahead(records)
-            lines = [line for record in ahead if (line := parse_record(record)) is not None]
-            heading = read_header(lines, source.path, beginning.partition(b"\n")[0])
-            yield heading.session
-            reader = Reader(heading)
+            parsed_records = [parsed for record in ahead if (parsed := parse_record(record)) is not None]
+            header = read_header(parsed_records, source.path, beginning.partition(b"\n")[0])
+            yield header.session
+            reader = Reader(header)
             for record in chain(ahead, records):
                 yield from _read(reader, record)
             if not ahead and source.size:
-                yield Unparsed(spans=(Span(0, source.size),), reason="nothing but blanks")
+                yield Unparsed(spans=(Span(0, source.size),), reason="only whitespace")
             yield from reader.finish()
 
 
@@ -56,15 +56,15 @@ def _look_ahead(records: Iterator[Record]) -> list[Record]:
     ahead: list[Record] = []
     for record in records:
         ahead.append(record)
-        line: RolloutRecord | None = parse_record(record)
-        if len(ahead) == _AHEAD or (line is not None and line.kind == SESSION):
+        parsed: RolloutRecord | None = parse_record(record)
+        if len(ahead) == _AHEAD or (parsed is not None and parsed.kind == SESSION):
             break
     return ahead
 
 
 def _read(reader: Reader, record: Record) -> Iterator[Event]:
-    line = parse_record(record)
-    if line is None:
-        yield Unparsed(spans=(record.span,), reason=record.problem or "no record of a rollout")
+    parsed = parse_record(record)
+    if parsed is None:
+        yield Unparsed(spans=(record.span,), reason=record.problem or "not a record of a rollout")
     else:
-        yield from reader.read(line)
+        yield from reader.read(parsed)

@@ -1,4 +1,4 @@
-"""Whose history a rollout is: told by its first session record, and where that is damaged by the file's own name."""
+"""Read which thread a rollout belongs to: from its first session record, else from the file name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE_NAME = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl(?:\.zst)?
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a rollout says about itself; `agent` names a sub-agent, `parent` the thread that it works for."""
+    """The header of a rollout; `agent` is the name of a sub-agent, `parent` the thread that started it."""
 
     session: Session
     agent: str | None
@@ -27,63 +27,63 @@ class Header:
     git_branch: str | None
 
 
-def read_header(lines: Sequence[RolloutRecord], path: str, beginning: bytes) -> Header:
-    """Read whose history it is from the first lines; `beginning` names a session that nothing else names."""
-    line = next((line for line in lines if line.kind == SESSION), None)
-    file_name = _FILE_NAME.fullmatch(os.path.basename(path))
-    if line is None:
-        name = file_name[1] if file_name else sha256(beginning).hexdigest()
-        created = next((line.time for line in lines if line.time), None)
+def read_header(records: Sequence[RolloutRecord], path: str, first_line: bytes) -> Header:
+    """Read the header from the first records; without any id, a hash of `first_line` identifies the session."""
+    record = next((record for record in records if record.kind == SESSION), None)
+    name_match = _FILE_NAME.fullmatch(os.path.basename(path))
+    if record is None:
+        name = name_match[1] if name_match else sha256(first_line).hexdigest()
+        created = next((record.time for record in records if record.time), None)
         return Header(Session(format=NAME, native_id=name, created=created), None, None, None)
-    payload = line.payload
-    thread = text_field(payload, "id") or text_field(payload, "session_id") or sha256(beginning).hexdigest()
-    part = file_name[2] if file_name and file_name[1] == thread else None
-    if part is None and _is_page(line, thread):
-        part = sha256(beginning).hexdigest()[:16]
+    payload = record.payload
+    thread = text_field(payload, "id") or text_field(payload, "session_id") or sha256(first_line).hexdigest()
+    part = name_match[2] if name_match and name_match[1] == thread else None
+    if part is None and _is_page(record, thread):
+        part = sha256(first_line).hexdigest()[:16]
     base = object_field(payload, "history_base")
-    parent = parent_thread(line)
-    agent = _agent(line)
+    parent = parent_thread(record)
+    agent = _agent_name(record)
     git = object_field(payload, "git")
     session = Session(
         format=NAME,
         native_id=thread,
         part=part,
-        created=text_field(payload, "timestamp") or line.time,
+        created=text_field(payload, "timestamp") or record.time,
         cwd=text_field(payload, "cwd"),
         base=text_field(base, "thread_id") or text_field(payload, "forked_from_id") or parent,
-        spawned_by=_spawner(line, parent) if agent else None,
-        details=_details(line, agent) | ({"line": "page"} if part is not None else {}),
+        spawned_by=_spawned_by(record, parent) if agent else None,
+        details=_details(record, agent) | ({"line": "page"} if part is not None else {}),
     )
     return Header(session, agent, parent, text_field(git, "branch"))
 
 
-def _is_page(line: RolloutRecord, thread: str) -> bool:
-    """Tell whether a rollout goes on with its own thread, from an earlier file of it."""
-    base = text_field(object_field(line.payload, "history_base"), "thread_id")
-    elsewhere = text_field(line.payload, "forked_from_id") or parent_thread(line)
+def _is_page(record: RolloutRecord, thread: str) -> bool:
+    """Return True if a rollout continues an earlier file of its own thread."""
+    base = text_field(object_field(record.payload, "history_base"), "thread_id")
+    elsewhere = text_field(record.payload, "forked_from_id") or parent_thread(record)
     return base is not None and (base == thread or elsewhere is None)
 
 
-def _agent(line: RolloutRecord) -> str | None:
-    """Name the sub-agent that a thread is: its nickname, its role, or what it is for."""
-    subagent = object_field(line.payload, "source").get("subagent")
+def _agent_name(record: RolloutRecord) -> str | None:
+    """Return the name of a sub-agent: its nickname, its role, or its purpose; None if the thread is not a sub-agent."""
+    subagent = object_field(record.payload, "source").get("subagent")
     spawn = object_field(subagent, "thread_spawn") if isinstance(subagent, dict) else {}
-    names = [text_field(found, name) for name in ("agent_nickname", "agent_role") for found in (spawn, line.payload)]
+    names = [text_field(found, name) for name in ("agent_nickname", "agent_role") for found in (spawn, record.payload)]
     if isinstance(subagent, str) and subagent:
         names.append(subagent)
-    if subagent is not None or text_field(line.payload, "thread_source") == "subagent":
+    if subagent is not None or text_field(record.payload, "thread_source") == "subagent":
         names.append("agent")
     return next((name for name in names if name), None)
 
 
-def _spawner(line: RolloutRecord, parent: str | None) -> dict[str, str]:
-    spawn = object_field(object_field(object_field(line.payload, "source"), "subagent"), "thread_spawn")
+def _spawned_by(record: RolloutRecord, parent: str | None) -> dict[str, str]:
+    spawn = object_field(object_field(object_field(record.payload, "source"), "subagent"), "thread_spawn")
     known = {"thread": parent, "path": text_field(spawn, "agent_path"), "role": text_field(spawn, "agent_role")}
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _details(line: RolloutRecord, agent: str | None) -> dict[str, Any]:
-    payload = line.payload
+def _details(record: RolloutRecord, agent: str | None) -> dict[str, Any]:
+    payload = record.payload
     base, git = object_field(payload, "history_base"), object_field(payload, "git")
     details = {
         "agent": agent,
@@ -92,11 +92,11 @@ def _details(line: RolloutRecord, agent: str | None) -> dict[str, Any]:
         "forked_from": text_field(payload, "forked_from_id"),
         "commit": text_field(git, "commit_hash"),
         "repository": text_field(git, "repository_url"),
-        "end_byte_offset": _position(base.get("end_byte_offset")),
-        "end_ordinal": _position(base.get("end_ordinal_exclusive")),
+        "end_byte_offset": _offset(base.get("end_byte_offset")),
+        "end_ordinal": _offset(base.get("end_ordinal_exclusive")),
     }
     return {name: value for name, value in details.items() if value is not None}
 
 
-def _position(value: object) -> int | None:
+def _offset(value: object) -> int | None:
     return value if type(value) is int and value >= 0 else None

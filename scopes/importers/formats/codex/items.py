@@ -1,4 +1,4 @@
-"""Items of the model's history as parts of messages. What has no part of its own is kept raw."""
+"""Convert items of the model's history to message parts, and identify their authors. Unknown items are kept raw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction
 
 
 def read_answer_item(item: Mapping[str, Any]) -> tuple[Part, ...] | None:
-    """Read one item of a model's answer; None when it is none."""
+    """Convert one item of a model's answer; None if it is another item."""
     kind = text_field(item, "type")
     if kind == "message" and item.get("role") == "assistant":
         return tuple(read_content(item.get("content"), text_field(item, "phase")))
@@ -26,7 +26,7 @@ def read_answer_item(item: Mapping[str, Any]) -> tuple[Part, ...] | None:
 
 
 def read_content(content: object, phase: str | None = None) -> Iterator[Part]:
-    """Read the content of a message: a text, or blocks; `phase` is what the model wrote it as."""
+    """Convert the content of a message, a text or blocks; `phase` is the phase that the model gave it."""
     for block in content if isinstance(content, list) else [content] if content is not None else []:
         match block:
             case str(text) | {"type": "input_text" | "output_text" | "text", "text": str(text)}:
@@ -38,22 +38,22 @@ def read_content(content: object, phase: str | None = None) -> Iterator[Part]:
 
 
 def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out the fields of a tool's result."""
+    """Return the fields of a tool result."""
     call_id = text_field(item, "call_id")
-    found = lossless_field("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
-    return found if call_id is None else {"call_id": call_id, **found}
+    result = lossless_field("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
+    return result if call_id is None else {"call_id": call_id, **result}
 
 
-def _call(item: Mapping[str, Any], name: str, given: dict[str, Any]) -> Part:
+def _call(item: Mapping[str, Any], name: str, fields: dict[str, Any]) -> Part:
     call_id = text_field(item, "call_id") or text_field(item, "id")
-    return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name, **given})
+    return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name, **fields})
 
 
-def _named_call(item: Mapping[str, Any], given: dict[str, Any]) -> Part:
-    """Read a call that names its tool; one whose tool has a name that is no text is kept raw."""
+def _named_call(item: Mapping[str, Any], fields: dict[str, Any]) -> Part:
+    """Convert a call that names its tool; raw if the name is not a string."""
     if not isinstance(item.get("name", ""), str):
         return Part("raw", lossless_field("json", item))
-    return _call(item, text_field(item, "name") or "unknown", given)
+    return _call(item, text_field(item, "name") or "unknown", fields)
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
@@ -68,8 +68,8 @@ def _read_function(item: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _read_custom_tool(item: Mapping[str, Any]) -> Iterator[Part]:
-    given = item.get("input")
-    fields = {"input_text": given} if isinstance(given, str) else lossless_field("input", given)
+    value = item.get("input")
+    fields = {"input_text": value} if isinstance(value, str) else lossless_field("input", value)
     yield _named_call(item, fields)
 
 
@@ -86,8 +86,8 @@ def _read_web_search(item: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _read_image_generation(item: Mapping[str, Any]) -> Iterator[Part]:
-    asked = text_field(item, "revised_prompt")
-    yield _call(item, "image_generation", {} if asked is None else {"input": {"prompt": asked}})
+    prompt = text_field(item, "revised_prompt")
+    yield _call(item, "image_generation", {} if prompt is None else {"input": {"prompt": prompt}})
     data = text_field(item, "result")
     if data is not None:
         yield Part("image", {"media_type": "image/png", "data": data})
@@ -104,14 +104,14 @@ _ANSWER_ITEMS: dict[str, Callable[[Mapping[str, Any]], Iterator[Part]]] = {
 }
 
 
-_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
 _BODY = re.compile(r"^Output:$", re.MULTILINE)
 _FAILED = ("exec_command failed", "apply_patch verification failed", "err: ")
-_HEADER = 16_384  # characters in which a header ends, which may quote a long command
+_HEADER = 16_384  # characters in which the header ends; it may quote a long command
 
 
 def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out the fields of a tool's result, without the call's id."""
+    """Return the fields of a tool result, without the call id."""
     output = item.get("output")
     match output:
         case str():
@@ -122,7 +122,7 @@ def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_exit_code(code: int) -> dict[str, Any]:
-    """Return the fields that say how a process ended."""
+    """Return the fields of a process exit code."""
     return {"exit_code": code, "is_error": code != 0}
 
 
@@ -131,14 +131,14 @@ def _read_text(text: str) -> dict[str, Any]:
     if wrapped is not None:
         return wrapped
     body = _BODY.search(text, 0, _HEADER)
-    exited = _EXITED.search(text, 0, body.start()) if body else None
+    exited = _EXIT_CODE.search(text, 0, body.start()) if body else None
     if exited:
         return {"output": text, **with_exit_code(int(exited[1]))}
     return {"output": text, "is_error": True} if text.startswith(_FAILED) else {"output": text}
 
 
 def _unwrap(text: str) -> dict[str, Any] | None:
-    """Read an output that is JSON around the text; None when it is something else that only begins so."""
+    """Read an output that is a JSON object around the text; None if it is not such an object."""
     try:
         value = decode(text)
     except (ValueError, RecursionError):
@@ -161,12 +161,12 @@ _INJECTED_BEGINNINGS = (
     "<realtime_conversation>", "<subagents>", "<plugins>", "<hook_prompt>", "<goal_context>", "<app-context>",
     "<recommended_plugins>", "<user_action>", "<INSTRUCTIONS>",
 )  # fmt: skip
-_TYPED = "user."  # what the kinds of content begin with that came from a person's hand
+_TYPED = "user."  # prefix of content kinds that a person typed
 
 
 @dataclass(frozen=True, slots=True)
 class ItemAuthor:
-    """Whose message it is, and of what kind."""
+    """Author, kind and status of a message."""
 
     author: Author
     kind: str
@@ -174,9 +174,9 @@ class ItemAuthor:
 
 
 def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | None:
-    """Tell who speaks in a message that is not the model's; None when it has no role.
+    """Return the author of a message that is not the model's; None if it has no role.
 
-    A sub-agent (`spawned`) is prompted by another agent, whatever role the prompt has.
+    The prompt of a sub-agent (`spawned`) comes from another agent, whatever its role.
     """
     role = text_field(item, "role")
     if role is None:
@@ -192,7 +192,7 @@ def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | N
 
 
 def _was_typed(item: Mapping[str, Any]) -> bool:
-    """Tell whether any of the content came from a person: by its declared kinds, or where it has none by its text."""
+    """Return True if a person typed any of the content, by its declared kinds or else by its text."""
     kinds = object_field(item, "internal_chat_message_metadata_passthrough").get("content_item_kinds")
     if isinstance(kinds, list) and kinds:
         return any(isinstance(kind, str) and kind.startswith(_TYPED) for kind in kinds)
@@ -201,7 +201,7 @@ def _was_typed(item: Mapping[str, Any]) -> bool:
 
 
 def _texts(content: object) -> list[str | None]:
-    """Return the text of each block without leading blanks; None stands for a block of another sort."""
+    """Return the text of each block without leading whitespace; None for blocks without text."""
     blocks = content if isinstance(content, list) else [content]
-    found = [block.get("text") if isinstance(block, dict) else block for block in blocks]
-    return [text.lstrip() if isinstance(text, str) else None for text in found]
+    result = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return [text.lstrip() if isinstance(text, str) else None for text in result]

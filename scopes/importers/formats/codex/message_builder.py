@@ -1,4 +1,4 @@
-"""A message while its records are still being read."""
+"""Build messages from records, and attach usage and tool reports while a message is open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.importers.formats.codex.calls import PendingCall, ToolReport
 from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state, text_field
-from scopes.importers.formats.codex.usage import add_usage
+from scopes.importers.formats.codex.usage import sum_usage
 from scopes.importers.formats.events import Draft, Ending, Event, Span, State, Unparsed
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author, FileTouch, Part
@@ -22,7 +22,7 @@ MODEL_KINDS = frozenset({ANSWER, "summary"})
 
 @dataclass(slots=True, kw_only=True)
 class OpenMessage:
-    """The message that the next record may still belong to; `copied` tells that a fork took it over."""
+    """A message that later records may still add to; `copied` if it is a fork's copy of its parent's message."""
 
     key: str
     parent: str | None
@@ -47,37 +47,37 @@ class OpenMessage:
 
     @property
     def text(self) -> str:
-        """All text of the message so far."""
+        """Return all text of the message so far."""
         return "\n".join(part.text for part in self.parts if part.type == "text")
 
-    def pay(self, usage: Mapping[str, Any], spans: list[Span]) -> None:
-        """Add what an answer used, and the records that tell it."""
-        self.usage = add_usage(self.usage, usage)
+    def add_usage(self, usage: Mapping[str, Any], spans: list[Span]) -> None:
+        """Add token usage of the message, and the bytes of its records."""
+        self.usage = sum_usage(self.usage, usage)
         self.spans += spans
 
     def add_result(self, fields: Mapping[str, Any], call: PendingCall | None) -> None:
-        """Add the result of a tool call: what is told of it, and the files that it touched if it went well."""
-        place = len(self.parts)
+        """Add the result of a tool call, the reports about it, and its files if it succeeded."""
+        index = len(self.parts)
         self.parts.append(Part("tool_result", fields))
         if "call_id" in fields:
-            self.results[fields["call_id"]] = place
+            self.results[fields["call_id"]] = index
         if call is not None:
             self.tools.add(call.tool)
-            self.touches[place] = () if fields.get("is_error") else call.touches
+            self.touches[index] = () if fields.get("is_error") else call.touches
             for report in call.reports:
-                self.report(report)
+                self.add_report(report)
 
-    def report(self, report: ToolReport) -> None:
-        """Add to a result what is told of it afterwards."""
-        place = self.results[report.call_id]
-        self.parts[place] = Part("tool_result", {**self.parts[place].fields, **report.fields})
+    def add_report(self, report: ToolReport) -> None:
+        """Add a report to a result that the message has already."""
+        index = self.results[report.call_id]
+        self.parts[index] = Part("tool_result", {**self.parts[index].fields, **report.fields})
         if report.touches is not None:
-            self.touches[place] = report.touches
+            self.touches[index] = report.touches
         self.spans.append(report.span)
 
     def draft(self) -> Draft:
-        """Close the message."""
-        touches = (touch for place in self.touches for touch in self.touches[place])
+        """Return the finished message."""
+        touches = (touch for touched in self.touches.values() for touch in touched)
         precision = "none" if self.time is None else "restamped" if self.copied else "exact"
         return Draft(
             key=self.key,
@@ -104,12 +104,17 @@ class OpenMessage:
 
 
 class MessageBuilder:
-    """Puts records together to messages and states; `ready` are the events that nothing can change any more."""
+    """Builds messages and states from records; events that cannot change any more are collected until taken.
+
+    awaiting_usage: an answer that is followed by open tool results and has no usage yet
+    parent: draft key that the next message follows
+    copying: the current record is a copy
+    """
 
     def __init__(self, git_branch: str | None) -> None:
         self.open: OpenMessage | None = None
-        self.owed: OpenMessage | None = None  # an answer whose results are open, and whose usage may still be told
-        self.position: str | None = None  # what the next message follows
+        self.awaiting_usage: OpenMessage | None = None
+        self.parent: str | None = None
         self.copying = False
         self.cwd: str | None = None
         self.model: str | None = None
@@ -117,81 +122,81 @@ class MessageBuilder:
         self._latest: str | None = None
         self._ready: list[Event] = []
 
-    def begin(self, line: RolloutRecord, author: Author, kind: str, parts: tuple[Part, ...] = ()) -> OpenMessage:
-        """Begin a message with a record; the one before it is closed."""
+    def begin(self, record: RolloutRecord, author: Author, kind: str, parts: tuple[Part, ...] = ()) -> OpenMessage:
+        """Close the open message and begin a new one with a record."""
         self.close()
-        key = str(line.span.offset)
+        key = str(record.span.offset)
         self.open = OpenMessage(
             key=key,
-            parent=self.position,
+            parent=self.parent,
             author=author,
             kind=kind,
             copied=self.copying,
-            time=line.time,
+            time=record.time,
             cwd=self.cwd,
             git_branch=self._git_branch,
         )
-        self.position = self._latest = key
-        self.add(self.open, line, parts)
+        self.parent = self._latest = key
+        self.add(self.open, record, parts)
         return self.open
 
-    def add(self, message: OpenMessage, line: RolloutRecord, parts: tuple[Part, ...] = ()) -> None:
+    def add(self, message: OpenMessage, record: RolloutRecord, parts: tuple[Part, ...] = ()) -> None:
         """Add a record to the open message."""
-        message.spans.append(line.span)
+        message.spans.append(record.span)
         message.parts += parts
-        name = text_field(line.payload, "id")
-        if name is not None and line.kind == ITEM:
+        name = text_field(record.payload, "id")
+        if name is not None and record.kind == ITEM:
             message.native_ids[name] = None
 
     def continues(self, kind: str) -> OpenMessage | None:
-        """Return the open message if it is of a kind, and as much or as little a copy as the record at hand."""
+        """Return the open message if the current record may continue it: same kind, both copies or both not."""
         message = self.open
         return message if message is not None and message.kind == kind and message.copied == self.copying else None
 
-    def begin_results(self, line: RolloutRecord, author: Author, *, owed: bool) -> OpenMessage:
-        """Begin the results of the open answer's tools; where it is `owed` its usage, it is closed only with them."""
-        answer = self.open if owed and self.open is not None and self.open.kind in MODEL_KINDS else None
+    def begin_results(self, record: RolloutRecord, author: Author, *, awaits_usage: bool) -> OpenMessage:
+        """Begin a message of tool results; if the open answer still awaits its usage, it stays open with them."""
+        answer = self.open if awaits_usage and self.open is not None and self.open.kind in MODEL_KINDS else None
         if answer is not None:
             self.open = None
-        results = self.begin(line, author, RESULTS)
-        self.owed = answer
+        results = self.begin(record, author, RESULTS)
+        self.awaiting_usage = answer
         return results
 
-    def settle(self) -> None:
-        """Close the answer that was owed its usage."""
-        if self.owed is not None:
-            self._ready += report_unknown_parts(self.owed.draft())
-            self.owed = None
+    def close_answer(self) -> None:
+        """Close the answer that awaited its usage."""
+        if self.awaiting_usage is not None:
+            self._ready += report_unknown_parts(self.awaiting_usage.draft())
+            self.awaiting_usage = None
 
     def close(self) -> None:
         """Close the open message."""
-        self.settle()
+        self.close_answer()
         if self.open is not None:
             self._ready += report_unknown_parts(self.open.draft())
             self.open = None
 
-    def keep(self, line: RolloutRecord) -> None:
-        """Keep a record that belongs to no message."""
-        if is_known_state(line):
-            self.keep_spans(line.key, [line.span], line.time)
+    def add_state(self, record: RolloutRecord) -> None:
+        """Add a record that belongs to no message, as a state if its type is known."""
+        if is_known_state(record):
+            self.add_state_spans(record.key, [record.span], record.time)
         else:
-            self.reject(line, "a record of unknown type")
+            self.reject(record, "a record of unknown type")
 
-    def reject(self, line: RolloutRecord, reason: str) -> None:
-        """Keep a record that could not be read."""
-        self._ready.append(Unparsed(spans=(line.span,), reason=f"{reason}: {line.key!a}"))
+    def reject(self, record: RolloutRecord, reason: str) -> None:
+        """Add a record that could not be read."""
+        self._ready.append(Unparsed(spans=(record.span,), reason=f"{reason}: {record.key!a}"))
 
-    def keep_spans(self, key: str, spans: list[Span], time: str | None = None) -> None:
-        """Keep records that turned out to belong to no message."""
+    def add_state_spans(self, key: str, spans: list[Span], time: str | None = None) -> None:
+        """Add records as one state."""
         self._ready.append(State(key=key, spans=tuple(spans), time=time))
 
     def take_ready(self) -> list[Event]:
-        """Return what can be yielded now, and forget it."""
+        """Return and remove the finished events."""
         ready, self._ready = self._ready, []
         return ready
 
     def ending(self, title: str | None) -> Ending:
-        """End the source; its last message stays open, and an answer before it that may still be told its usage."""
-        first = self._latest if self.owed is None else self.owed.key
+        """Close the last message and return the Ending. That message is open, and an answer that awaits its usage."""
+        first = self._latest if self.awaiting_usage is None else self.awaiting_usage.key
         self.close()
-        return Ending(active=self.position, title=title, open=first)
+        return Ending(active=self.parent, title=title, open=first)

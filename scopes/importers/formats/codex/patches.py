@@ -1,4 +1,4 @@
-"""Which files a change touched: from what Codex reports of it, or from the patch that the model wrote."""
+"""Find the files that a change touches: from Codex's report of it, or from the patch that the model wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPERATIONS = {"Add": "create", "Update": "edit", "Delete": "delete"}
 
 
 def touched_by_call(part: Part) -> tuple[FileTouch, ...]:
-    """Read the files that a tool call is to change: those of the patch in it, if there is one."""
+    """Return the files of the patch in a tool call; empty if it has no patch."""
     for text in _texts(part.fields.get("input", part.fields.get("input_text"))):
         start = text.find(_BEGINNING)
         if start >= 0:
@@ -27,14 +27,14 @@ def touched_by_call(part: Part) -> tuple[FileTouch, ...]:
 
 
 def touched_by_patch(patch: str) -> tuple[FileTouch, ...]:
-    """Read the files that a patch in Codex' own notation is for, in its order."""
+    """Return the files of a patch in the `apply_patch` notation, in order."""
     touches: list[FileTouch] = []
     added: list[str] = []
     complete = False
     for line in patch.split("\n"):
         heading = _HEADING.match(line.rstrip("\r"))
         if heading or line.startswith(_NOT_CONTENT):
-            _finish(touches, added if complete else None)
+            _set_content_hash(touches, added if complete else None)
             complete = False
         if heading:
             touches.append(FileTouch(heading[2].strip(), _OPERATIONS[heading[1]]))
@@ -50,24 +50,24 @@ def touched_by_patch(patch: str) -> tuple[FileTouch, ...]:
 
 
 def touched_by_changes(changes: Mapping[str, Any]) -> tuple[FileTouch, ...]:
-    """Read the files of a reported change: path by path what was done to it."""
+    """Return the files of a reported change, which maps paths to what was done."""
     found = (_read_change(path, change) for path, change in changes.items() if isinstance(change, dict))
     return tuple(touch for touch in found if touch is not None)
 
 
 def hash_of(content: str) -> str:
-    """Name a file's whole content."""
+    """Return the hash of a file's content."""
     return f"sha256:{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _texts(given: object) -> Iterator[str]:
-    """Yield the texts of a tool's input, and the words of its command."""
+    """Yield the strings of a tool's input, and of lists in it."""
     for value in given.values() if isinstance(given, dict) else [given]:
         yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
 
 
-def _finish(touches: list[FileTouch], added: list[str] | None) -> None:
-    """Give the file that was added last the hash of its content; a patch that breaks off has no whole content."""
+def _set_content_hash(touches: list[FileTouch], added: list[str] | None) -> None:
+    """Set the hash of the last file if it was added with complete content (`added`)."""
     if added is not None:
         content = "".join(f"{line}\n" for line in added)
         touches[-1] = FileTouch(touches[-1].path, touches[-1].op, hash_of(content))

@@ -1,7 +1,7 @@
-"""A rollout from its first record to its last: which records make one message, and what follows what.
+"""Read the records of a rollout in order: build messages and find their parents.
 
-The model's history tells what was said; of the log beside it only what the history does not have is taken. Everything
-else is kept as a state. One answer of the model is one message, although it is written item by item.
+Messages come from the model's history; of the UI event log only what the history does not have is used. Other records
+are kept as states. One answer of the model is one message, although it is written item by item.
 """
 
 from __future__ import annotations
@@ -50,193 +50,193 @@ _TURN_EVENTS = frozenset({"task_started", "task_complete", "turn_aborted"})
 
 
 class Reader:
-    """Takes the records of one rollout in their order and yields what they are."""
+    """Turns the records of one rollout into events."""
 
-    def __init__(self, heading: Header) -> None:
-        self._heading = heading
-        self._copies = ForkCopies(heading.session.native_id)
-        self._assembly = MessageBuilder(heading.git_branch)
-        self._assembly.cwd = heading.session.cwd
-        self._billing = UsageAttribution(self._assembly)
+    def __init__(self, header: Header) -> None:
+        self._heading = header
+        self._copies = ForkCopies(header.session.native_id)
+        self._builder = MessageBuilder(header.git_branch)
+        self._builder.cwd = header.session.cwd
+        self._usage = UsageAttribution(self._builder)
         self._calls = PendingCalls()
-        self._turns: list[str | None] = []  # what each prompt follows
-        self._spent = False  # the open answer is complete: what comes next is another one
+        self._turns: list[str | None] = []  # parent of each prompt
+        self._answer_done = False  # the next answer item begins a new answer
         self._title: str | None = None
 
-    def read(self, line: RolloutRecord) -> Iterator[Event]:
-        """Take the next record."""
-        self._assembly.copying = self._copies.is_copy(line)
-        handle = self._HANDLERS.get(line.kind)
+    def read(self, record: RolloutRecord) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+        self._builder.copying = self._copies.is_copy(record)
+        handle = self._HANDLERS.get(record.kind)
         if handle is None:
-            self._assembly.keep(line)
+            self._builder.add_state(record)
         else:
-            handle(self, line)
-        yield from self._assembly.take_ready()
+            handle(self, record)
+        yield from self._builder.take_ready()
 
     def finish(self) -> Iterator[Event]:
-        """End the source."""
+        """Close the last message and yield the Ending."""
         self._drop_reports()
-        self._billing.finish()
-        ending = self._assembly.ending(self._title)
-        yield from self._assembly.take_ready()
+        self._usage.finish()
+        ending = self._builder.ending(self._title)
+        yield from self._builder.take_ready()
         yield ending
 
-    def _read_turn(self, line: RolloutRecord) -> None:
-        self._assembly.model = text_field(line.payload, "model") or self._assembly.model
-        self._assembly.cwd = text_field(line.payload, "cwd") or self._assembly.cwd
-        self._spent = True
-        self._assembly.keep(line)
+    def _read_turn(self, record: RolloutRecord) -> None:
+        self._builder.model = text_field(record.payload, "model") or self._builder.model
+        self._builder.cwd = text_field(record.payload, "cwd") or self._builder.cwd
+        self._answer_done = True
+        self._builder.add_state(record)
 
-    def _read_item(self, line: RolloutRecord) -> None:
-        parts = read_answer_item(line.payload)
+    def _read_item(self, record: RolloutRecord) -> None:
+        parts = read_answer_item(record.payload)
         if parts is not None:
-            self._read_answer(line, parts)
-        elif line.type in OUTPUTS:
-            self._read_output(line)
-        elif line.type in COMPACTIONS:
-            self._assembly.begin(line, _HARNESS, "compaction", (Part("raw", lossless_field("json", line.payload)),))
-        elif line.type == "agent_message":
-            self._read_communication(line)
-        elif line.type == "message":
-            self._read_message(line)
+            self._read_answer(record, parts)
+        elif record.type in OUTPUTS:
+            self._read_output(record)
+        elif record.type in COMPACTIONS:
+            self._builder.begin(record, _HARNESS, "compaction", (Part("raw", lossless_field("json", record.payload)),))
+        elif record.type == "agent_message":
+            self._read_communication(record)
+        elif record.type == "message":
+            self._read_message(record)
         else:
-            self._assembly.keep(line)
+            self._builder.add_state(record)
 
-    def _read_answer(self, line: RolloutRecord, parts: tuple[Part, ...]) -> None:
-        message = None if self._spent else self._assembly.continues(ANSWER)
+    def _read_answer(self, record: RolloutRecord, parts: tuple[Part, ...]) -> None:
+        message = None if self._answer_done else self._builder.continues(ANSWER)
         if message is None:
-            message = self._begin_answer(line, parts)
+            message = self._begin_answer(record, parts)
         else:
-            self._assembly.add(message, line, parts)
-        self._calls.expect(message.key, parts)
+            self._builder.add(message, record, parts)
+        self._calls.add(message.key, parts)
 
-    def _begin_answer(self, line: RolloutRecord, parts: tuple[Part, ...]) -> OpenMessage:
-        agent = None if self._assembly.copying else self._heading.agent
-        summary = (line.metadata or {}).get("compaction_output") is True
-        message = self._assembly.begin(line, Author(agent or NAME, "agent"), "summary" if summary else ANSWER, parts)
-        message.model = self._assembly.model
-        self._billing.begin_answer(message)
-        self._spent = False
+    def _begin_answer(self, record: RolloutRecord, parts: tuple[Part, ...]) -> OpenMessage:
+        agent = None if self._builder.copying else self._heading.agent
+        summary = (record.metadata or {}).get("compaction_output") is True
+        message = self._builder.begin(record, Author(agent or NAME, "agent"), "summary" if summary else ANSWER, parts)
+        message.model = self._builder.model
+        self._usage.begin_answer(message)
+        self._answer_done = False
         return message
 
-    def _read_output(self, line: RolloutRecord) -> None:
-        fields = read_result(line.payload)
+    def _read_output(self, record: RolloutRecord) -> None:
+        fields = read_result(record.payload)
         call_id = fields.get("call_id", "")
         call = self._calls.take(call_id)
-        message = self._assembly.continues(RESULTS)
+        message = self._builder.continues(RESULTS)
         if message is None:
-            message = self._assembly.begin_results(line, _TOOL, owed=self._billing.owed)
+            message = self._builder.begin_results(record, _TOOL, awaits_usage=self._usage.missing)
             message.reply_to = call.answer if call else None
-            self._say_who_spawned(message, call_id)
+            self._set_spawned_by(message, call_id)
         else:
-            self._assembly.add(message, line)
+            self._builder.add(message, record)
         message.add_result(fields, call)
 
-    def _say_who_spawned(self, message: OpenMessage, call_id: str) -> None:
-        """Connect a sub-agent that began from a copied history with the call in it that it came from."""
+    def _set_spawned_by(self, message: OpenMessage, call_id: str) -> None:
+        """Link a sub-agent that began with a copied history to the call in it that started the sub-agent."""
         spawner = self._heading.session.spawned_by
         if spawner is not None and call_id and self._copies.ended_by_spawn:
             self._copies.ended_by_spawn = False
             message.spawned_by = {**spawner, "call_id": call_id}
 
-    def _read_message(self, line: RolloutRecord) -> None:
-        spawned = self._heading.agent is not None and not self._assembly.copying
-        speaker = identify_author(line.payload, spawned=spawned)
-        if speaker is None:
-            self._assembly.reject(line, "a message without a role")
+    def _read_message(self, record: RolloutRecord) -> None:
+        spawned = self._heading.agent is not None and not self._builder.copying
+        author = identify_author(record.payload, spawned=spawned)
+        if author is None:
+            self._builder.reject(record, "a message without a role")
             return
-        if speaker.kind == INTERRUPT:
+        if author.kind == INTERRUPT:
             self._interrupt()
-        if speaker.kind == "prompt":
-            self._turns.append(self._assembly.position)
-        content = tuple(read_content(line.payload.get("content")))
-        self._assembly.begin(line, speaker.author, speaker.kind, content).status = speaker.status
+        if author.kind == "prompt":
+            self._turns.append(self._builder.parent)
+        content = tuple(read_content(record.payload.get("content")))
+        self._builder.begin(record, author.author, author.kind, content).status = author.status
 
-    def _read_communication(self, line: RolloutRecord) -> None:
-        """Read what one agent said to another."""
-        author = Author(text_field(line.payload, "author") or NAME, "agent")
-        message = self._assembly.begin(line, author, "prompt", tuple(read_content(line.payload.get("content"))))
-        recipient = text_field(line.payload, "recipient")
+    def _read_communication(self, record: RolloutRecord) -> None:
+        """Read a message from one agent to another."""
+        author = Author(text_field(record.payload, "author") or NAME, "agent")
+        message = self._builder.begin(record, author, "prompt", tuple(read_content(record.payload.get("content"))))
+        recipient = text_field(record.payload, "recipient")
         message.extra = {} if recipient is None else {"recipient": recipient}
 
-    def _read_compaction(self, line: RolloutRecord) -> None:
-        text = text_field(line.payload, "message")
+    def _read_compaction(self, record: RolloutRecord) -> None:
+        text = text_field(record.payload, "message")
         parts: tuple[Part, ...] = () if text is None else (Part("text", {"text": text}),)
-        if "replacement_history" in line.payload:
-            parts += (Part("raw", lossless_field("json", line.payload["replacement_history"])),)
-        self._assembly.begin(line, _HARNESS, "compaction", parts)
+        if "replacement_history" in record.payload:
+            parts += (Part("raw", lossless_field("json", record.payload["replacement_history"])),)
+        self._builder.begin(record, _HARNESS, "compaction", parts)
 
-    def _read_usage(self, line: RolloutRecord) -> None:
-        ended = self._billing.read_record(line) if line.kind == USAGE else self._billing.read_count(line)
-        self._spent = self._spent or ended
+    def _read_usage(self, record: RolloutRecord) -> None:
+        ended = self._usage.read_record(record) if record.kind == USAGE else self._usage.read_count(record)
+        self._answer_done = self._answer_done or ended
 
-    def _read_event(self, line: RolloutRecord) -> None:
-        if line.type in _TURN_EVENTS:
-            self._spent = True
+    def _read_event(self, record: RolloutRecord) -> None:
+        if record.type in _TURN_EVENTS:
+            self._answer_done = True
             self._drop_reports()
-        handle = self._EVENTS.get(line.type)
+        handle = self._EVENTS.get(record.type)
         if handle is not None:
-            handle(self, line)
+            handle(self, record)
         else:
-            self._read_report(line)
+            self._read_report(record)
 
-    def _read_report(self, line: RolloutRecord) -> None:
-        """Put what is told of a call to its result, also when that is still to come; else it is a state."""
-        report = parse_report(line)
-        message = self._assembly.open
-        if report is not None and self._calls.report(report):
+    def _read_report(self, record: RolloutRecord) -> None:
+        """Add a report to the result of its call, also a later one; otherwise it is a state."""
+        report = parse_report(record)
+        message = self._builder.open
+        if report is not None and self._calls.add_report(report):
             return
         if report is not None and message is not None and report.call_id in message.results:
-            message.report(report)
+            message.add_report(report)
             return
-        self._assembly.keep(line)
+        self._builder.add_state(record)
 
     def _drop_reports(self) -> None:
         for report in self._calls.drop_reports():
-            self._assembly.keep_spans(report.key, [report.span])
+            self._builder.add_state_spans(report.key, [report.span])
 
     def _interrupt(self) -> None:
-        """Mark the answer that an interruption ended."""
-        if self._assembly.open is not None and self._assembly.open.kind == ANSWER:
-            self._assembly.open.status = "interrupted"
+        """Mark the open answer as interrupted."""
+        if self._builder.open is not None and self._builder.open.kind == ANSWER:
+            self._builder.open.status = "interrupted"
 
-    def _read_abort(self, line: RolloutRecord) -> None:
+    def _read_abort(self, record: RolloutRecord) -> None:
         self._interrupt()
-        message = self._assembly.continues(INTERRUPT)
+        message = self._builder.continues(INTERRUPT)
         if message is not None:
-            self._assembly.add(message, line)
+            self._builder.add(message, record)
             return
-        reason = text_field(line.payload, "reason")
+        reason = text_field(record.payload, "reason")
         parts = () if reason is None else (Part("text", {"text": reason}),)
-        self._assembly.begin(line, _HARNESS, INTERRUPT, parts).status = "interrupted"
+        self._builder.begin(record, _HARNESS, INTERRUPT, parts).status = "interrupted"
 
-    def _read_error(self, line: RolloutRecord) -> None:
-        error = line.payload if line.type == "error" else object_field(line.payload, "error")
+    def _read_error(self, record: RolloutRecord) -> None:
+        error = record.payload if record.type == "error" else object_field(record.payload, "error")
         text = text_field(error, "message")
-        message = self._assembly.continues(ERROR)
-        if text is None and line.type == ERROR:
-            self._assembly.reject(line, "an error without a text")
+        message = self._builder.continues(ERROR)
+        if text is None and record.type == ERROR:
+            self._builder.reject(record, "an error without a text")
         elif text is None:
-            self._assembly.keep(line)
+            self._builder.add_state(record)
         elif message is not None and message.text == text:
-            self._assembly.add(message, line)
+            self._builder.add(message, record)
         else:
-            self._assembly.begin(line, _HARNESS, ERROR, (Part("text", {"text": text}),)).status = ERROR
+            self._builder.begin(record, _HARNESS, ERROR, (Part("text", {"text": text}),)).status = ERROR
 
-    def _read_rollback(self, line: RolloutRecord) -> None:
-        """Go back by turns: what comes next follows what stood before them."""
-        self._assembly.close()
-        count = line.payload.get("num_turns")
+    def _read_rollback(self, record: RolloutRecord) -> None:
+        """Go back a number of turns: the next message follows the one before them."""
+        self._builder.close()
+        count = record.payload.get("num_turns")
         if type(count) is int and count > 0 and self._turns:
             first = max(0, len(self._turns) - count)
-            self._assembly.position = self._turns[first]
+            self._builder.parent = self._turns[first]
             del self._turns[first:]
-        self._assembly.keep(line)
+        self._builder.add_state(record)
 
-    def _read_title(self, line: RolloutRecord) -> None:
-        if text_field(line.payload, "thread_id") in {None, self._heading.session.native_id}:
-            self._title = text_field(line.payload, "thread_name") or self._title
-        self._assembly.keep(line)
+    def _read_title(self, record: RolloutRecord) -> None:
+        if text_field(record.payload, "thread_id") in {None, self._heading.session.native_id}:
+            self._title = text_field(record.payload, "thread_name") or self._title
+        self._builder.add_state(record)
 
     _HANDLERS: Mapping[str, Callable[[Reader, RolloutRecord], None]] = {
         ITEM: _read_item,

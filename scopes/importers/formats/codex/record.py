@@ -1,7 +1,7 @@
-"""Records of a rollout with their envelope taken off, whichever of the two forms the file has.
+"""Parse the records of a rollout, in both forms that Codex has written.
 
-Since the autumn of 2025 every record is `{timestamp, type, payload}`; before, the items stood alone, behind a first
-line that described the session.
+Since autumn 2025 every record is `{timestamp, type, payload}`. Before, items had no envelope, and the first line
+described the session.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COMPACTED = "compacted"
 USAGE = "token_usage_record"
 COMMUNICATION = "inter_agent_communication"
 KNOWN = frozenset({SESSION, ITEM, EVENT, TURN, COMPACTED, USAGE, "world_state", COMMUNICATION})
-MAX_WORD = 64  # of a record's type, so that a state's name stays a name
+MAX_WORD = 64  # characters of a record type in a state's key
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutRecord:
-    """A record: what it is, what it holds, and when it was written as far as the record tells."""
+    """A record without its envelope."""
 
     kind: str
     payload: Mapping[str, Any]
@@ -38,18 +38,18 @@ class RolloutRecord:
 
     @property
     def type(self) -> str:
-        """Name what the payload is, when it says so."""
+        """Return the type of the payload; empty if it has none."""
         return text_field(self.payload, "type") or ""
 
     @property
     def key(self) -> str:
-        """Name the record as a state: its type, and its payload's."""
+        """Return the key of the record as a state: its type and its payload's type."""
         kind = self.kind[:MAX_WORD]
         return f"{kind}/{self.type[:MAX_WORD]}" if self.type else kind
 
 
 def parse_record(record: Record) -> RolloutRecord | None:
-    """Return what a record holds; None when it is no record of a rollout."""
+    """Return a record without its envelope; None if it is not a record of a rollout."""
     value: Any = record.value
     match value:
         case {"type": str(kind), "payload": payload}:
@@ -66,7 +66,7 @@ def parse_record(record: Record) -> RolloutRecord | None:
 
 
 def is_rollout_record(value: Any) -> bool:
-    """Tell whether a document is a record that no other format has."""
+    """Return True if a document is a record that only rollouts have."""
     match value:
         case {"timestamp": str(), "type": str(kind), "payload": dict()}:
             return kind in KNOWN
@@ -78,25 +78,25 @@ def is_rollout_record(value: Any) -> bool:
 
 
 def text_field(value: Mapping[str, Any], name: str) -> str | None:
-    """Return a field that holds text, and is not empty."""
+    """Return a field that is a non-empty string, else None."""
     text = value.get(name)
     return text if isinstance(text, str) and text else None
 
 
 def object_field(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a field that holds an object; an empty one when it does not."""
+    """Return a field that is an object, else an empty one."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def time_field(value: Mapping[str, Any]) -> str | None:
-    """Return the record's own time, when it is one."""
+    """Return the record's timestamp if it is valid, else None."""
     time = text_field(value, "timestamp")
     return time if time is not None and parse_time(time) is not None else None
 
 
 _ITEMS = frozenset({"ghost_snapshot"})
-_FAMILIES = (
+_EVENT_PREFIXES = (
     "agent_message", "agent_reasoning", "apply_patch_", "collab_", "dynamic_tool_call_", "elicitation_", "exec_",
     "hook_", "image_generation_", "item_", "list_", "mcp_", "patch_apply_", "plan_", "realtime_", "reasoning_",
     "remote_skill_", "skills_", "sub_agent_", "task_", "thread_", "turn_", "undo_", "web_search_",
@@ -110,10 +110,10 @@ _EVENTS = frozenset({
 _STATE = "state"  # a separator in the oldest rollouts
 
 
-def is_known_state(line: RolloutRecord) -> bool:
-    """Tell whether a record that belongs to no message is of a sort that Codex is known to write."""
-    if line.kind == ITEM:
-        return line.type in _ITEMS
-    if line.kind == EVENT:
-        return line.type in _EVENTS or line.type.startswith(_FAMILIES)
-    return line.kind in KNOWN or line.kind == _STATE
+def is_known_state(record: RolloutRecord) -> bool:
+    """Return True if a record that belongs to no message is of a type that Codex is known to write."""
+    if record.kind == ITEM:
+        return record.type in _ITEMS
+    if record.kind == EVENT:
+        return record.type in _EVENTS or record.type.startswith(_EVENT_PREFIXES)
+    return record.kind in KNOWN or record.kind == _STATE

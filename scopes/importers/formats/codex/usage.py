@@ -1,7 +1,7 @@
-"""Tokens of a thread, counted once: Codex reports running totals, and reports them again whenever it likes.
+"""Count the tokens of a thread once. Codex reports running totals, some of them repeatedly.
 
-A total that grows is a new answer's; one that has not changed says nothing; one that has shrunk, or that is all of one
-answer's, begins anew. Since 2026 each answer has a record of its own, and the total that follows repeats it.
+A total that grows belongs to a new answer; an equal one is a repetition; one that shrinks, or equals one answer, starts
+a new count. Since 2026 each answer also has its own record, which the next total repeats.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scopes.importers.formats.lossless_json import lossless_field
 _TOTAL = "total_token_usage"
 _LAST = "last_token_usage"
 _THREAD = "thread_token_usage"
-_NAMES = {
+_FIELDS = {
     "input": "input_tokens",
     "cache_read": "cached_input_tokens",
     "cache_write": "cache_write_input_tokens",
@@ -25,43 +25,43 @@ Counts = dict[str, int]
 
 
 class UsageCounter:
-    """What a thread has used so far, as its records tell."""
+    """The token counts of a thread so far."""
 
     def __init__(self) -> None:
-        self._seen: Counts | None = None
+        self._total: Counts | None = None
 
     def read_total(self, info: object) -> dict[str, Any] | None:
-        """Return what has been used since the last total; None where that is nothing."""
+        """Return the usage since the previous total; None if there is none."""
         if not isinstance(info, dict):
             return None
         total, last = _counts(info.get(_TOTAL)), _counts(info.get(_LAST))
-        if total is None or total == self._seen:
+        if total is None or total == self._total:
             return None
-        before, self._seen = self._seen, total
+        before, self._total = self._total, total
         if before is not None and total != last and all(total[name] >= before.get(name, 0) for name in total):
             used = {name: count - before.get(name, 0) for name, count in total.items()}
         else:
             used = last or total
-        return _describe(used, {name: info[name] for name in (_LAST, _TOTAL) if name in info})
+        return _build_usage(used, {name: info[name] for name in (_LAST, _TOTAL) if name in info})
 
     def read_record(self, payload: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what one answer used, as its own record says."""
+        """Return the usage in an answer's own record; None if it cannot be read."""
         used = _counts(payload.get("usage"))
         if used is None:
             return None
-        before = self._seen or {}
+        before = self._total or {}
         sums = {name: count + before.get(name, 0) for name, count in used.items()}
-        self._seen = _counts(payload.get(_THREAD)) or sums
-        return _describe(used, payload["usage"])
+        self._total = _counts(payload.get(_THREAD)) or sums
+        return _build_usage(used, payload["usage"])
 
 
 def is_total(info: object) -> bool:
-    """Tell whether what is told of a thread's usage holds a total that can be read."""
+    """Return True if a usage event has a readable total."""
     return isinstance(info, dict) and _counts(info.get(_TOTAL)) is not None
 
 
-def add_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add what two answers used that became one message; both of the source's objects are kept."""
+def sum_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the sum of two usages of one message, with the source's objects of both."""
     if first is None:
         return second
     raws = [raw for usage in (first, second) for raw in _raws(usage)]
@@ -76,15 +76,15 @@ def _raws(usage: Mapping[str, Any]) -> list[Any]:
 
 
 def _counts(usage: object) -> Counts | None:
-    """Read the known counts under our names; None where there are none."""
+    """Return the known counts under our names; None if there are none."""
     if not isinstance(usage, dict):
         return None
-    found = {ours: usage.get(theirs) for ours, theirs in _NAMES.items()}
+    found = {ours: usage.get(theirs) for ours, theirs in _FIELDS.items()}
     return {name: count for name, count in found.items() if type(count) is int and count >= 0} or None
 
 
-def _describe(used: Counts, raw: object) -> dict[str, Any]:
-    """Lay out a usage; the input that Codex counts includes what was read from the cache or written to it."""
+def _build_usage(used: Counts, raw: object) -> dict[str, Any]:
+    """Return a usage with its raw object; Codex's input count includes cache reads and writes."""
     counts = {name: count for name, count in used.items() if name != "input"}
     if "input" in used:
         cached = used.get("cache_read", 0) + used.get("cache_write", 0)

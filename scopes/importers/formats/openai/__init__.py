@@ -1,1 +1,1 @@
-"""Message lists of OpenAI's chat completions interface."""
+"""Message lists of the OpenAI chat completions API."""

@@ -1,7 +1,7 @@
-"""Lists of messages as chat completion interfaces take them: one list, many, or records that hold one each.
+"""The OpenAI chat completions format: recognise message lists and yield their events.
 
-A conversation is an array of messages, or an object that holds one under `messages` or `traj`; a file is one of them,
-a sequence (JSON lines), or an array. The lists name no parents: every message follows the one before.
+A conversation is an array of messages, or an object with such an array under `messages` or `traj`. A file has one
+conversation, a sequence of them (JSON lines), or an array of them. Each message follows the previous one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _KINDS = {
     "function": (_RESULTS, Author("tool", "tool")),
 }
 _ID_NAMES = ("id", "conversation_id", "session_id", "thread_id")
-_UNIQUE_LENGTH = 16  # a shorter name is rarely unique beyond its file
+_UNIQUE_LENGTH = 16  # a shorter id is rarely unique across files
 _MAX_WORD = 64
 _NAMING_BYTES = 4096
 
 
 class OpenAIMessages:
-    """Message lists of OpenAI's chat completions, and of all who write the same."""
+    """Message lists of the OpenAI chat completions API, which other tools write too."""
 
     name = NAME
     file_suffixes = (".json", ".jsonl")
@@ -45,36 +45,38 @@ class OpenAIMessages:
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
-        """Tell from its first 256 KiB whether a source is in this format."""
+        """Return True if a source that begins with `head` is in this format."""
         text = head.decode("utf-8", "surrogateescape")
         start = skip_blanks(text, 0)
         starts = [start, skip_blanks(text, start + 1)] if text.startswith("[", start) else [start]
         return any(messages.elements for at in starts if (messages := read_message_list(text, at)) is not None)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
-        """Yield a session, its messages and an ending for every conversation."""
-        strays: list[Unparsed] = []
+        """Yield a Session, its drafts and an Ending for every conversation."""
+        unparsed: list[Unparsed] = []
         names: dict[str, int] = {}
         ending: Ending | None = None
         with source.open() as stream:
             for document in walk_documents(stream, source.size, _is_conversation):
                 messages = read_message_list(document.text)
                 if messages is None:
-                    strays.append(Unparsed(spans=(_span(document.begin, document.end),), reason="no list of messages"))
+                    unparsed.append(
+                        Unparsed(spans=(_span(document.begin, document.end),), reason="not a list of messages")
+                    )
                     continue
                 if ending is not None:
-                    yield from strays
+                    yield from unparsed
                     yield ending
-                    strays = []
-                yield _describe(document, messages, names)
-                yield from strays
-                strays = []
+                    unparsed = []
+                yield _session_of(document, messages, names)
+                yield from unparsed
+                unparsed = []
                 ending = yield from _walk_messages(document, messages)
         if ending is None:
             yield Session(format=NAME, native_id=_digest_beginning(source))
-        if ending is None and not strays and source.size:
-            yield Unparsed(spans=(_span(0, source.size),), reason="nothing but blanks")
-        yield from strays
+        if ending is None and not unparsed and source.size:
+            yield Unparsed(spans=(_span(0, source.size),), reason="only whitespace")
+        yield from unparsed
         yield ending or Ending(active=None)
 
 
@@ -82,8 +84,8 @@ def _is_conversation(text: str, start: int) -> bool:
     return read_message_list(text, start) is not None
 
 
-def _describe(document: Document, messages: MessageList, names: dict[str, int]) -> Session:
-    """Name a conversation: as it names itself, or else by its bytes; `names` counts those of the file."""
+def _session_of(document: Document, messages: MessageList, names: dict[str, int]) -> Session:
+    """Return the Session of a conversation, named by its own id or a hash of its text; `names` counts repeated ones."""
     members = messages.members
     own = (members.get(name) for name in _ID_NAMES)
     name = next((name for name in own if isinstance(name, str) and len(name) >= _UNIQUE_LENGTH), None)
@@ -101,57 +103,57 @@ def _describe(document: Document, messages: MessageList, names: dict[str, int]) 
 
 
 def _walk_messages(document: Document, messages: MessageList) -> Generator[Event, None, Ending]:
-    """Yield the messages of one conversation; returns its ending."""
-    spans, around = _lay_out(document, messages)
-    yield from around
-    held: Draft | None = None
+    """Yield the drafts of one conversation; return its Ending."""
+    spans, other = _assign_spans(document, messages)
+    yield from other
+    current: Draft | None = None
     model = messages.members.get("model")
     for element, span in zip(messages.elements, spans, strict=True):
-        draft = _read_message(element.value, span, held.key if held is not None else None, model)
+        draft = _read_message(element.value, span, current.key if current is not None else None, model)
         if draft is None:
-            yield _keep(element, span)
-        elif held is not None and held.kind == draft.kind == _RESULTS:
-            tool = held.tool if held.tool == draft.tool else None
-            held = replace(held, parts=held.parts + draft.parts, spans=held.spans + draft.spans, tool=tool)
+            yield _unparsed_element(element, span)
+        elif current is not None and current.kind == draft.kind == _RESULTS:
+            tool = current.tool if current.tool == draft.tool else None
+            current = replace(current, parts=current.parts + draft.parts, spans=current.spans + draft.spans, tool=tool)
         else:
-            if held is not None:
-                yield from report_unknown_parts(held)
-            held = draft
-    if held is not None:
-        yield from report_unknown_parts(held)
-    return Ending(active=held.key, open=held.key) if held is not None else Ending(active=None)
+            if current is not None:
+                yield from report_unknown_parts(current)
+            current = draft
+    if current is not None:
+        yield from report_unknown_parts(current)
+    return Ending(active=current.key, open=current.key) if current is not None else Ending(active=None)
 
 
-def _lay_out(document: Document, messages: MessageList) -> tuple[list[Span], list[Event]]:
-    """Share the bytes of a conversation out: each message has those up to the next, an object keeps what is around."""
-    places = [place for element in messages.elements for place in (element.start, element.end)]
-    offsets = _offsets(document, places)
+def _assign_spans(document: Document, messages: MessageList) -> tuple[list[Span], list[Event]]:
+    """Return the span of each message, up to the next one, and events for the bytes before and after the list."""
+    positions = [place for element in messages.elements for place in (element.start, element.end)]
+    offsets = _offsets(document, positions)
     begins, last = offsets[::2], offsets[-1] if offsets else document.begin
     first, end = (begins[0] if begins and messages.named else document.begin), document.end
-    around: list[Event] = []
+    other: list[Event] = []
     if not messages.complete:
-        around += [Unparsed(spans=(span,), reason="cut off or damaged") for span in _filled((last, end))]
+        other += [Unparsed(spans=(span,), reason="truncated or damaged") for span in _non_empty((last, end))]
     elif messages.named or not begins:
-        around.append(State(key="conversation", spans=_filled((document.begin, first), (last, end))))
+        other.append(State(key="conversation", spans=_non_empty((document.begin, first), (last, end))))
     if messages.named and not messages.complete:
-        around.append(State(key="conversation", spans=(_span(document.begin, first),)))
+        other.append(State(key="conversation", spans=(_span(document.begin, first),)))
     if messages.complete and not messages.named:
         last = end
     bounds = [first, *begins[1:], last]
-    return [_span(bound, bounds[place + 1]) for place, bound in enumerate(bounds[:-1])] if begins else [], around
+    return [_span(bound, bounds[place + 1]) for place, bound in enumerate(bounds[:-1])] if begins else [], other
 
 
-def _offsets(document: Document, places: list[int]) -> list[int]:
-    """Return the bytes at which places of a conversation's text stand; the places ascend."""
+def _offsets(document: Document, positions: list[int]) -> list[int]:
+    """Return the byte offsets of ascending positions in a conversation's text."""
     offsets, offset, reached = [], document.start, 0
-    for place in places:
+    for place in positions:
         offset += source_length(document.text[reached:place])
         reached = place
         offsets.append(offset)
     return offsets
 
 
-def _filled(*bounds: tuple[int, int]) -> tuple[Span, ...]:
+def _non_empty(*bounds: tuple[int, int]) -> tuple[Span, ...]:
     return tuple(_span(begin, end) for begin, end in bounds if end > begin)
 
 
@@ -160,7 +162,7 @@ def _span(begin: int, end: int) -> Span:
 
 
 def _read_message(value: Any, span: Span, parent: str | None, model: object) -> Draft | None:
-    """Read one message that follows `parent`; None when it is none, or speaks in a role that is not known."""
+    """Return a message as a draft that follows `parent`; None if it is not a message or has an unknown role."""
     role = value.get("role") if isinstance(value, dict) else None
     if not isinstance(role, str) or role not in _KINDS:
         return None
@@ -190,13 +192,13 @@ def _read_message(value: Any, span: Span, parent: str | None, model: object) -> 
     )
 
 
-def _keep(element: Element, span: Span) -> Unparsed:
-    """Keep what is no message, and say why it is none."""
+def _unparsed_element(element: Element, span: Span) -> Unparsed:
+    """Return an element that is not a message as Unparsed, with the reason."""
     if not isinstance(element.value, dict):
-        return Unparsed(spans=(span,), reason=element.problem or "no message")
+        return Unparsed(spans=(span,), reason=element.problem or "not a message")
     role = element.value.get("role")
-    spoken = f"in the unknown role {role[:_MAX_WORD]!a}" if isinstance(role, str) else "without a role"
-    return Unparsed(spans=(span,), reason=f"a message {spoken}")
+    role_text = f"in the unknown role {role[:_MAX_WORD]!a}" if isinstance(role, str) else "without a role"
+    return Unparsed(spans=(span,), reason=f"a message {role_text}")
 
 
 def _time_of(value: Mapping[str, Any]) -> str | None:
@@ -205,6 +207,6 @@ def _time_of(value: Mapping[str, Any]) -> str | None:
 
 
 def _digest_beginning(source: Source) -> str:
-    """Name a source in which nothing is a conversation."""
+    """Return the id of a source without any conversation: a hash of its beginning."""
     with source.open() as stream:
         return sha256(stream.read(min(_NAMING_BYTES, source.size))).hexdigest()

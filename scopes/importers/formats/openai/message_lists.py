@@ -1,4 +1,4 @@
-"""The list of messages in one conversation, each with its place in the text; read as far as it can be read."""
+"""Parse the message list of one conversation with the position of each message, up to the first error."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from scopes.importers.formats.json_stream import find_value_end, skip_blanks
 from scopes.importers.formats.lossless_json import decode, decode_first
 
-MAX_MEMBER = 4096  # characters of what is said beside a list
+MAX_MEMBER = 4096  # characters of a member that is kept beside the list
 LIST_NAMES = frozenset({"messages", "traj"})
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What stands in the list from `start` to `end`; with a `problem` it has no value."""
+    """An element of the list and its position; if it has a `problem`, it has no value."""
 
     start: int
     end: int
@@ -24,9 +24,14 @@ class Element:
 
 @dataclass(slots=True)
 class MessageList:
-    """A conversation: its messages, and what is said of it beside them; `end` is how far it could be read."""
+    """A conversation: its messages, and short members of the object around them.
 
-    named: bool = False  # the list is a member of an object
+    named: the list is a member of an object
+    found: there is a list
+    complete: it was read to its end
+    """
+
+    named: bool = False
     elements: list[Element] = field(default_factory=list)
     members: dict[str, Any] = field(default_factory=dict)
     found: bool = False
@@ -34,10 +39,10 @@ class MessageList:
 
 
 def read_message_list(text: str, start: int = 0) -> MessageList | None:
-    """Read the conversation that begins at `start`; None where there is none.
+    """Parse the conversation that begins at `start`; None if there is none.
 
-    A conversation is an array in which something has a role, or an empty one, or an object that holds such an array.
-    One that is cut off or damaged is read up to there.
+    A conversation is an empty array, an array with at least one role, or an object with such an array. A truncated or
+    damaged one is parsed up to the error.
     """
     result = MessageList(named=text.startswith("{", start))
     try:
@@ -48,10 +53,10 @@ def read_message_list(text: str, start: int = 0) -> MessageList | None:
         result.complete = result.found
     except (ValueError, RecursionError, IndexError):
         pass
-    return result if result.found and _is_plausible(result) else None
+    return result if result.found and _has_messages(result) else None
 
 
-def _is_plausible(messages: MessageList) -> bool:
+def _has_messages(messages: MessageList) -> bool:
     if not messages.elements:
         return messages.complete
     values = (element.value for element in messages.elements)
@@ -73,22 +78,22 @@ def _read_object(text: str, position: int, result: MessageList) -> None:
             if text[position] not in "[{" and end - position < MAX_MEMBER:
                 result.members[key] = decode(text[position:end])
             position = end
-        position = _behind_comma(text, position, "}")
+        position = _skip_comma(text, position, "}")
 
 
 def _read_array(text: str, position: int, result: MessageList) -> int:
-    """Read the messages; returns where their array ends."""
+    """Parse the messages; return where their array ends."""
     result.found = True
     position = skip_blanks(text, position)
     while text[position] != "]":
         element = _read_element(text, position)
         result.elements.append(element)
-        position = _behind_comma(text, element.end, "]")
+        position = _skip_comma(text, element.end, "]")
     return position + 1
 
 
 def _read_element(text: str, start: int) -> Element:
-    """Read one element; of one that is well-formed but not to be read, say why."""
+    """Parse one element; an element that is well-formed but cannot be decoded gets a problem."""
     try:
         value, end = decode_first(text, start)
     except (ValueError, RecursionError) as error:
@@ -107,7 +112,7 @@ def _has_foreign_bytes(text: str) -> bool:
     return False
 
 
-def _behind_comma(text: str, position: int, closing: str) -> int:
+def _skip_comma(text: str, position: int, closing: str) -> int:
     position = skip_blanks(text, position)
     if text[position] == ",":
         return skip_blanks(text, position + 1)

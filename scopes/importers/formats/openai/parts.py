@@ -1,4 +1,4 @@
-"""What chat completion messages say, as parts. What has no part of its own is kept raw."""
+"""Convert chat completion messages to message parts. Unknown content is kept raw."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REASONING = ("reasoning_content", "reasoning")
 
 
 def read_answer(message: Mapping[str, Any]) -> Iterator[Part]:
-    """Read what a model answered: its reasoning, its text or refusal, and its calls."""
+    """Convert an answer of the model: reasoning, text or refusal, and tool calls."""
     for name in _REASONING:
         if isinstance(message.get(name), str) and message[name]:
             yield Part("reasoning", {"text": message[name]})
@@ -28,7 +28,7 @@ def read_answer(message: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def read_content(content: object) -> Iterator[Part]:
-    """Read a message's content: a text, or parts of several sorts."""
+    """Convert the content of a message: a string, or a list of parts."""
     for block in content if isinstance(content, list) else [content] if content is not None else []:
         match block:
             case str(text) | {"type": "text", "text": str(text)}:
@@ -46,25 +46,25 @@ def read_content(content: object) -> Iterator[Part]:
 
 
 def read_result(message: Mapping[str, Any]) -> Part:
-    """Read what a tool gave back; the older form names no call."""
+    """Convert a tool result; the older form has no call id."""
     call_id = message.get("tool_call_id")
     fields = {"call_id": call_id} if isinstance(call_id, str) and call_id else {}
     return Part("tool_result", {**fields, **lossless_field("output", message.get("content"))})
 
 
 def read_arguments(arguments: object) -> dict[str, Any]:
-    """Read what a function was given, which is JSON inside a text; what is inexact stays the text that it is."""
+    """Decode the arguments of a function, JSON in a string; the string is kept if decoding would lose something."""
     if not isinstance(arguments, str):
         return lossless_field("input", arguments)
     try:
-        given = lossless_field("input", decode(arguments))
+        decoded = lossless_field("input", decode(arguments))
     except (ValueError, RecursionError):
         return {"input_text": arguments}
-    return given if "input" in given else {"input_text": arguments}
+    return decoded if "input" in decoded else {"input_text": arguments}
 
 
 def read_file(kind: str, url: str) -> Part:
-    """Read an image or another file that is given by its address, which may hold all of it."""
+    """Convert an image or file given by its URL, which may be a data URL."""
     head, found, data = url.partition(";base64,")
     if found and head.startswith("data:"):
         return Part(kind, {"media_type": head.removeprefix("data:"), "data": data})
@@ -73,20 +73,20 @@ def read_file(kind: str, url: str) -> Part:
 
 def _read_call(call: Any) -> Part:
     match call:
-        case {"function": {"name": str(name), **given}} | {"custom": {"name": str(name), **given}}:
+        case {"function": {"name": str(name), **arguments}} | {"custom": {"name": str(name), **arguments}}:
             call_id = call.get("id")
             fields = {"call_id": call_id} if isinstance(call_id, str) and call_id else {}
-            return Part("tool_call", {**fields, "name": name, **_read_input(given)})
+            return Part("tool_call", {**fields, "name": name, **_read_input(arguments)})
     return Part("raw", lossless_field("json", call))
 
 
-def _read_input(given: Mapping[Any, Any]) -> dict[str, Any]:
-    """Read what a call was given, and of which sort it is where its text does not show it."""
-    is_custom = "arguments" not in given
-    text = given.get("input")
+def _read_input(call: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the input of a call, with `custom` if the text does not show which kind of call it is."""
+    is_custom = "arguments" not in call
+    text = call.get("input")
     if is_custom:
         found = {"input_text": text} if isinstance(text, str) else lossless_field("input", text)
     else:
-        found = read_arguments(given["arguments"])
+        found = read_arguments(call["arguments"])
     looks_custom = not str(found.get("input_text", "{")).lstrip().startswith("{")
     return found if "input_text" not in found or looks_custom == is_custom else {**found, "custom": is_custom}

@@ -137,9 +137,7 @@ def test_a_truncated_last_line_is_told_and_the_rest_is_read():
     log.user("Sell tea")
     log.answer("m1", text("Done"))
     events = read(log.data()[:-20])
-    assert [event.reason for event in events if isinstance(event, Unparsed)] == [
-        "cut off: its writer had not finished it"
-    ]
+    assert [event.reason for event in events if isinstance(event, Unparsed)] == ["truncated (incomplete last record)"]
     assert [event.kind for event in events if isinstance(event, Draft)] == ["prompt"]
 
 

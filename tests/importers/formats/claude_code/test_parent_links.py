@@ -85,7 +85,7 @@ def test_a_link_to_what_was_never_written_is_bridged():
     log.answer("m2", text("Done"))
     assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", "m1"), ("m2", "u002")]
     assert [draft.extra for draft in drafts(log)] == [{}, {}, {"missing_parent": "phantom"}, {}]
-    assert ending(log).notes == ("links to a parent that is not there: 1; each such message follows the one before it",)
+    assert ending(log).notes == ("1 link to a missing parent; each such message follows the previous one",)
 
 
 def test_a_bad_line_in_the_middle_does_not_cut_the_history():

@@ -191,7 +191,7 @@ def test_records_that_are_no_objects_or_have_no_type_are_kept_unread():
     log = Log()
     log.user("Hello")
     found = unread(log.data() + b'[1]\n"x"\nnull\n{"a":1}\n{"type":7}\n')
-    assert found == ["no record of a session"] * 3 + ["a record without a type"] * 2
+    assert found == ["not a JSON object"] * 3 + ["a record without a type"] * 2
 
 
 def test_a_record_of_a_type_that_is_new_is_told_and_what_follows_it_keeps_its_place():
@@ -220,7 +220,7 @@ def test_a_part_of_a_new_type_is_kept_in_its_message_and_told():
     log.answer("m1", {"type": "hologram", "data": "x"}, 7)
     found = unread(log)
     assert [part.type for part in only(log).parts] == ["text", "raw", "raw"]
-    assert [reason.partition(" that")[0] for reason in found] == ["a part 'hologram'", "a part without a type"]
+    assert [reason.partition(",")[0] for reason in found] == ["unknown part 'hologram'", "part without a type"]
 
 
 def test_a_states_name_stays_a_name():

@@ -159,7 +159,7 @@ def test_what_is_new_is_kept_and_told(kind, payload, reason):
 @pytest.mark.parametrize("payload", [None, [], "x", 7])
 @pytest.mark.parametrize("kind", ["response_item", "event_msg", "turn_context", "session_meta"])
 def test_a_record_that_holds_no_object_is_told(kind, payload):
-    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == ["no record of a rollout"]
+    assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == ["not a record of a rollout"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_is_new_in_a_message_stays_in_it_and_is_told(kind, payload):
 
 @pytest.mark.parametrize("value", [7, "text", None, [], {}, {"payload": {}}, {"type": 3, "payload": {}}])
 def test_what_is_no_record_is_unparsed(value):
-    assert unparsed(read(Rollout().data() + lines(value))) == ["no record of a rollout"]
+    assert unparsed(read(Rollout().data() + lines(value))) == ["not a record of a rollout"]
 
 
 def test_a_bad_line_stops_nothing():
@@ -192,7 +192,7 @@ def test_a_bad_line_stops_nothing():
 def test_a_line_that_is_still_being_written_is_kept():
     """C21: a truncated last line."""
     events = read(short_rollout().data() + b'{"timestamp":"2026-04-11T10:0')
-    assert unparsed(events) == ["cut off: its writer had not finished it"]
+    assert unparsed(events) == ["truncated (incomplete last record)"]
 
 
 def test_two_records_on_one_line_are_two():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.importers.formats.codex.usage import UsageCounter, add_usage
+from scopes.importers.formats.codex.usage import UsageCounter, sum_usage
 from tests.importers.formats.codex.rollouts import PARENT, Rollout, closed_messages, messages_of, read, tokens
 from tests.importers.reading import drafts, states
 
@@ -217,5 +217,5 @@ def _repeats(answers):
 
 def test_adding_keeps_every_raw_object():
     one, two = UsageCounter().read_record({"usage": tokens(1)}), UsageCounter().read_record({"usage": tokens(2)})
-    assert add_usage(None, one) == one
-    assert add_usage(add_usage(one, two), one)["raw"] == [tokens(1), tokens(2), tokens(1)]
+    assert sum_usage(None, one) == one
+    assert sum_usage(sum_usage(one, two), one)["raw"] == [tokens(1), tokens(2), tokens(1)]

@@ -218,13 +218,13 @@ def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
         (
             {"role": "user", "content": [{"type": "hologram"}]},
             [],
-            ["a part 'hologram' that scopes does not know, kept raw in its message"],
+            ["unknown part 'hologram', kept raw in its message"],
         ),
         ({"content": "x"}, [], ["a message without a role"]),
         ({"role": 7}, [], ["a message without a role"]),
-        (7, [], ["no message"]),
-        ([HI], [], ["no message"]),
-        (None, [], ["no message"]),
+        (7, [], ["not a message"]),
+        ([HI], [], ["not a message"]),
+        (None, [], ["not a message"]),
     ],
 )
 def test_what_is_no_message_is_kept(element, state, problem):
@@ -243,14 +243,14 @@ def test_an_element_that_cannot_be_read_stops_nothing():
 def test_a_list_that_breaks_off_is_read_up_to_there():
     """C21."""
     events = read(json.dumps({"messages": TALK})[:-20])
-    assert (lengths(events), unparsed(events)) == ([4], ["cut off or damaged"])
+    assert (lengths(events), unparsed(events)) == ([4], ["truncated or damaged"])
 
 
 def test_a_conversation_that_is_broken_stops_no_other():
     data = json.dumps([RECORD, "BAD", RECORD]).replace('"BAD"', '{"traj": [{"role": "user", "content": tea}]}')
     events = read(data)
     assert lengths(events) == [5, 5]
-    assert unparsed(events) == ["no list of messages"]
+    assert unparsed(events) == ["not a list of messages"]
 
 
 def test_a_line_that_is_broken_stops_no_other():
