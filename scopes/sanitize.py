@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from hashlib import sha256
 
 from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, INVISIBLE
-from scopes.loading import load
 
 UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]")
 PRESENTATION = "\ufe0e\ufe0f"
@@ -91,7 +91,7 @@ def fence_mark(body: str) -> str:
 
     Twelve digits are always four tokens.
     """
-    digest = load("hashlib:sha256")(body.encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(body.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest[:8], 'big') % 10 ** len(MARK_OF_NOTHING):0{len(MARK_OF_NOTHING)}d}"
 
 

@@ -1,4 +1,4 @@
-"""`conflicts list` and `conflicts show`: what two lines of history disagree on, and how far that has come (S4-56)."""
+"""`conflicts list` and `conflicts show`: the conflicts of merges, rebases and cherry-picks in progress (S4-56)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 
 _LONGEST_NUMBER = 3
-_TALKERS = frozenset({"human", "agent"})
+_DISCUSSING_KINDS = frozenset({"human", "agent"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictRow:
-    """One conflict with the branch that it waits on; `number` counts from 1 within the branch, `since` is a time.
+    """One conflict, numbered from 1 within its conversation.
 
-    `kind` tells what waits: a merge, a rebase or a cherry-pick.
+    Attributes:
+        branch: The conflict-resolution branch.
+        since: When that was created.
+        kind: "merge", "rebase" or "cherry-pick".
     """
 
     number: int
@@ -46,7 +49,7 @@ class ConflictList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictView(Result):
-    """One conflict with the texts of the messages behind it, by id, and what was said since, oldest first."""
+    """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first."""
 
     row: ConflictRow
     texts: Mapping[str, str]
@@ -54,37 +57,37 @@ class ConflictView(Result):
 
 
 def list_conflicts(
-    repository: Repository, conversation: str | None = None, *, status: str | None = None, every: bool = False
+    repository: Repository, conversation: str | None = None, *, status: str | None = None, include_all: bool = False
 ) -> ConflictList:
-    """List what waits for a resolution; with `every` also what was resolved on the same branches.
+    """List the unresolved conflicts; with `include_all` also those resolved on the same branches.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
         Invalid: there is no such status.
     """
     if status is not None and status not in STATUSES:
-        raise Invalid(f"{status!a} is no status of a conflict", hint="statuses: " + ", ".join(STATUSES))
-    chosen = None if conversation is None else find_conversation(repository, conversation)
-    places = conversation_ids(repository) if chosen is None else [chosen]
-    rows = [row for place in places for row in walk_conflicts(repository, place)]
-    wanted = {status} if status is not None else set(STATUSES) if every else set(STATUSES) - {"resolved"}
-    return ConflictList(conversation=chosen, conflicts=tuple(row for row in rows if row.conflict.status in wanted))
+        raise Invalid(f"{status!a} is not a conflict status", hint="statuses: " + ", ".join(STATUSES))
+    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
+    rows = [row for each in searched for row in walk_conflicts(repository, each)]
+    statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - {"resolved"}
+    found = tuple(row for row in rows if row.conflict.status in statuses)
+    return ConflictList(conversation=conversation_id, conflicts=found)
 
 
 def show_conflict(repository: Repository, conversation: str, conflict: str) -> ConflictView:
-    """Show one conflict, named by its id, the start of it, or its number.
+    """Show one conflict, named by its id, a unique prefix of it, or its number.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
     """
-    chosen = find_conversation(repository, conversation)
-    row, pending = find_conflict(repository, chosen, conflict)
-    texts = _texts(repository, pending, row.conflict)
-    return ConflictView(row=row, texts=texts, talk=tuple(reversed(_talk(repository, pending))))
+    row, pending = find_conflict(repository, find_conversation(repository, conversation), conflict)
+    texts = _read_texts(repository, pending, row.conflict)
+    return ConflictView(row=row, texts=texts, talk=tuple(reversed(_list_discussion(repository, pending))))
 
 
 def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iterator[ConflictRow]:
-    """Yield the conflicts that wait in a conversation, by branch, then by key; no two have one number."""
+    """Yield the conflicts of a conversation, resolved ones included, by branch, then by key; numbers are unique."""
     yield from (row for row, _ in _walk_rows(repository, conversation))
 
 
@@ -97,9 +100,9 @@ def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator
 
 
 def _rows(repository: Repository, pending: InProgress, before: int) -> Iterator[ConflictRow]:
-    talked = bool(_talk(repository, pending))
+    discussed = bool(_list_discussion(repository, pending))
     for number, record in enumerate(list_conflicts_of(repository, pending), before + 1):
-        status = "debate" if record.status == "open" and talked else record.status
+        status = "debate" if record.status == "open" and discussed else record.status
         yield ConflictRow(
             number=number,
             conversation=pending.conversation,
@@ -112,38 +115,38 @@ def _rows(repository: Repository, pending: InProgress, before: int) -> Iterator[
         )
 
 
-def _texts(repository: Repository, pending: InProgress, conflict: Conflict) -> dict[str, str]:
-    """Read what the messages behind the positions of a conflict say."""
-    said = (*conflict.base, *conflict.source, *conflict.target)
-    missing = {position.message for position in said if position.message is not None}
+def _read_texts(repository: Repository, pending: InProgress, conflict: Conflict) -> dict[str, str]:
+    """Read the texts of the messages that set the values of a conflict."""
+    positions = (*conflict.base, *conflict.source, *conflict.target)
+    missing = {position.message for position in positions if position.message is not None}
     found: dict[str, str] = {}
     for commit in walk_newest_first(repository, [pending.tip, pending.source_tip]):
         if not missing:
             break
-        identity = message_id_of(commit)
-        if identity in missing:
-            missing.discard(identity)
-            found[identity] = read_message(repository, commit.oid).text
+        message = message_id_of(commit)
+        if message in missing:
+            missing.discard(message)
+            found[message] = read_message(repository, commit.oid).text
     return found
 
 
-def _talk(repository: Repository, pending: InProgress) -> list[MessageHead]:
-    """Return what agents and people have said on the branch since it waits, newest first."""
+def _list_discussion(repository: Repository, pending: InProgress) -> list[MessageHead]:
+    """Return the messages of agents and people on the conflict-resolution branch, newest first."""
     heads = walk_heads_newest_first(repository, [pending.tip], {pending.stopped})
-    return [head for head in heads if head.author_kind in _TALKERS and head.kind != "notice"]
+    return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
 def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
-    """Resolve a conflict of a conversation by id, number, or start of an id, which a short number never is.
+    """Find a conflict by id, number, or prefix of an id; up to three digits are always a number.
 
     Raises:
-        NotFound, Ambiguous: none or several have that name.
+        NotFound, Ambiguous: none or several match.
     """
     rows = list(_walk_rows(repository, conversation))
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    is_start = name and not (name.isdecimal() and len(name) <= _LONGEST_NUMBER)
-    found = found or [pair for pair in rows if is_start and pair[0].conflict.id.startswith(name)]
+    is_prefix = name and not (name.isdecimal() and len(name) <= _LONGEST_NUMBER)
+    found = found or [pair for pair in rows if is_prefix and pair[0].conflict.id.startswith(name)]
     if not found:
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)

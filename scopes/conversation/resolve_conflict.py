@@ -1,7 +1,7 @@
-"""`conflicts resolve`, `intervene` and `escalate`: a decision about a conflict, as a message that says who and why.
+"""`conflicts resolve`, `intervene` and `escalate`: a decision about a conflict, as a message on its branch.
 
-Chatting never resolves. A resolution changes the contested subject in the state of the resolution branch, and keeps the
-record: strategy, side, reason, actor, and what was rejected (S4-57).
+Only these commands resolve a conflict, other messages never do. A resolution changes the key in the state of the
+conflict-resolution branch and records strategy, choice, reason, actor and the rejected values (S4-57).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAKES = ("source", "target", "base", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictResolved(Result):
-    """A conflict with its number and new status; `remaining` are still open on the branch."""
+    """A conflict was resolved or escalated; `remaining` is the number of open conflicts on its branch."""
 
     conversation: ConversationId
     branch: BranchName
@@ -60,36 +60,36 @@ def resolve_conflict(
     author_kind: str = "human",
     intervening: bool = False,
 ) -> ConflictResolved:
-    """Resolve a conflict by taking a side, or with a value of one's own, as somebody types it: text or JSON.
+    """Resolve a conflict by taking a side, or with a new value: text or JSON.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already.
-        Invalid: not one of both is given, the side is none, the value cannot stand there, or an intervention has no
-            reason.
+        Invalid: both or none of side and value are given, there is no such side, the key cannot have the value, or an
+            intervention has no reason.
     """
     if (take is None) == (value is None):
-        raise Invalid("a resolution takes a side or has a value of its own", hint="give one: --take, --value or --edit")
+        raise Invalid("a resolution takes a side or has a new value", hint="give one: --take, --value or --edit")
     if take is not None and take not in TAKES:
-        raise Invalid(f"{take!a} is no side of a conflict", hint="one of: " + ", ".join(TAKES))
+        raise Invalid(f"{take!a} is not a side of a conflict", hint="one of: " + ", ".join(TAKES))
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
     choice: Choice = "value" if take is None else take
     strategy = "intervention" if intervening else "manual"
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     actor = Author(parse_agent_name(author), author_kind)
     with exclusive_write(repository):
-        row, pending = find_conflict(repository, chosen, conflict)
-        record = _open_record(repository, pending, row.conflict.id)
-        contest = find_disagreement(repository, pending, record)
-        own = None if value is None else read_value(record.key, value)
-        changes = resolved_changes(repository, contest, choice, own, actor.name)
-        done = resolve(record, choice, strategy, reason, actor.name, own)
+        row, pending = find_conflict(repository, conversation_id, conflict)
+        record = _read_open_conflict(repository, pending, row.conflict.id)
+        disagreement = find_disagreement(repository, pending, record)
+        new_value = None if value is None else read_value(record.key, value)
+        changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
+        resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         if group_of(record.key) == MESSAGES and value is not None:
-            said = value  # the decision is itself what the message says from now on
+            text = value  # the resolution amends the message: its text is the new text
         else:
-            said = f"Resolved {shown_key(record.key)}: {_in_words(done)}" + (f" ({reason})" if reason else "")
-        return _write(repository, pending, row.number, done, actor, said, changes)
+            text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
+        return _write(repository, pending, row.number, resolved, actor, text, changes)
 
 
 def escalate_conflict(
@@ -102,38 +102,38 @@ def escalate_conflict(
     author: str,
     author_kind: str = "human",
 ) -> ConflictResolved:
-    """Hand an open conflict to somebody who is to decide it.
+    """Ask somebody else, `to`, to resolve an open conflict.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already.
     """
-    chosen = find_conversation(repository, conversation)
+    conversation_id = find_conversation(repository, conversation)
     addressee = parse_agent_name(to)
     with exclusive_write(repository):
-        row, pending = find_conflict(repository, chosen, conflict)
-        record = replace(_open_record(repository, pending, row.conflict.id), status="escalated")
-        said = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
+        row, pending = find_conflict(repository, conversation_id, conflict)
+        record = replace(_read_open_conflict(repository, pending, row.conflict.id), status="escalated")
+        text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = Author(parse_agent_name(author), author_kind)
-        return _write(repository, pending, row.number, record, actor, said, {}, addressee)
+        return _write(repository, pending, row.number, record, actor, text, {}, addressee)
 
 
-def _open_record(repository: Repository, pending: InProgress, identity: str) -> Conflict:
-    record = list_conflicts_at(repository, pending.tip)[identity]
+def _read_open_conflict(repository: Repository, pending: InProgress, conflict: str) -> Conflict:
+    record = list_conflicts_at(repository, pending.tip)[conflict]
     if record.status == "resolved":
-        go_on = f"scopes conv {pending.kind} {pending.conversation} --continue"
-        hint = f"take that back with: scopes undo, or go on: {go_on}"
+        command = f"scopes conv {pending.kind} {pending.conversation} --continue"
+        hint = f"take that back with: scopes undo, or go on: {command}"
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 
 
-def _amended(conflict: Conflict) -> str | None:
-    """Return the message that the decision puts a text of its own in the place of."""
-    own = conflict.resolution is not None and conflict.resolution.choice == "value"
-    return conflict.key.partition("/")[2] if own and group_of(conflict.key) == MESSAGES else None
+def _amended_message(conflict: Conflict) -> str | None:
+    """Return the id of the message that the resolution gives a new text; None if it does not."""
+    new_value = conflict.resolution is not None and conflict.resolution.choice == "value"
+    return conflict.key.partition("/")[2] if new_value and group_of(conflict.key) == MESSAGES else None
 
 
-def _in_words(conflict: Conflict) -> str:
+def _describe(conflict: Conflict) -> str:
     if conflict.resolution is None:
         return conflict.status
     if conflict.resolution.choice == "value":
@@ -142,17 +142,17 @@ def _in_words(conflict: Conflict) -> str:
     return f"took {conflict.resolution.choice}"
 
 
-def _write(  # noqa: PLR0917 - what a decision is made of
+def _write(  # noqa: PLR0917 - the parts of a decision
     repository: Repository,
     pending: InProgress,
     number: int,
     conflict: Conflict,
     actor: Author,
-    said: str,
+    text: str,
     changes: dict[str, Change],
     *to: str,
 ) -> ConflictResolved:
-    """Put the decision on the branch: a message, and the state that follows from it."""
+    """Append the decision to the conflict-resolution branch: a message and its state."""
     document: dict[str, Any] = {"id": conflict.id, "type": conflict.type, "key": conflict.key}
     document["status"] = conflict.status
     if conflict.resolution is not None:
@@ -160,11 +160,11 @@ def _write(  # noqa: PLR0917 - what a decision is made of
     message = Message(
         id=new_id(),
         author=actor,
-        parts=text_parts(said),
+        parts=text_parts(text),
         kind="notice",
         time=now(),
         to=to,
-        amends=_amended(conflict),
+        amends=_amended_message(conflict),
         extra={"conflict": document},
     )
     changes = changes | {conflict_path(conflict): encode_conflict(conflict)} | dict([participant_claim(*actor)])

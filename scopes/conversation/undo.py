@@ -1,6 +1,6 @@
-"""`undo` and `redo`: take an operation back, or take the taking back; each is an operation itself.
+"""`undo` and `redo`: restore the refs that an operation moved; both are operations themselves.
 
-`undo` again goes one operation further back. A new operation after an undo makes redo impossible, as in an editor.
+A second `undo` undoes the operation before. As in an editor, `redo` works only until there is another new operation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
@@ -25,7 +25,7 @@ UNDO, REDO = "undo", "redo"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone(Result):
-    """What was taken back (or, for `redo`, done again)."""
+    """An operation was undone, or redone."""
 
     target: Operation
     redo: bool
@@ -33,11 +33,11 @@ class Undone(Result):
 
 
 def undo(repository: Repository, operation: str | None = None) -> Undone:
-    """Restore every ref that an operation moved: the last one, or the one named by id.
+    """Undo the last operation, or the one with the given id: restore every ref that it moved.
 
     Raises:
         NotFound: there is nothing to undo, or no such operation.
-        Refused: a ref has moved on since, or the operation was undone already; the hint says what would do it.
+        Refused: a ref has moved since, or the operation was undone already; the hint names a way out.
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
@@ -52,11 +52,11 @@ def undo(repository: Repository, operation: str | None = None) -> Undone:
 
 
 def redo(repository: Repository) -> Undone:
-    """Do the operation again that was undone last.
+    """Redo the operation that was undone last.
 
     Raises:
-        NotFound: nothing was undone since the last other operation.
-        Refused: a ref has moved on since.
+        NotFound: the last operation is not an undo.
+        Refused: a ref has moved since.
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
@@ -77,17 +77,17 @@ def _reverse(repository: Repository, target: Operation, *, redo: bool) -> Undone
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old:
-            raise _moved_on(repository, target, change, current)
+            raise _moved_since(repository, target, change, current)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {target.summary}"
     done = tx.commit(kind, summary, undoes=target.id)
     return Undone(target=target, redo=redo, operation=done.id)
 
 
-def _moved_on(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
-    """Say why an operation cannot be taken back any more, and how to get there all the same."""
-    shown = change.ref.removeprefix(names.HEADS)
+def _moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+    """Return the error for a ref that has moved since an operation; its hint names the commands to undo it anyway."""
+    shown = change.ref.removeprefix(refs.HEADS)
     if (
-        change.ref.startswith(names.HEADS)
+        change.ref.startswith(refs.HEADS)
         and current
         and change.old
         and is_ancestor(repository, Oid(change.old), Oid(current))
@@ -101,7 +101,7 @@ def _moved_on(repository: Repository, target: Operation, change: RefChange, curr
 
 
 def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
-    """Return the operations that a standing undo or redo has taken back."""
+    """Return the operations that were undone by an undo or redo that was not undone itself."""
     cancelled: set[OperationId] = set()
     for record in newest_first:
         if record.undoes is not None and record.id not in cancelled:
@@ -113,7 +113,7 @@ def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
     """Resolve an operation by its id or a unique prefix.
 
     Raises:
-        NotFound, Ambiguous: none or several begin so.
+        NotFound, Ambiguous: none or several match.
     """
     found = [record for record in log if prefix and record.id.startswith(prefix)]
     if len(found) > 1:

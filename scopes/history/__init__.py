@@ -1,1 +1,1 @@
-"""What the verbs read: names resolved to commits, messages, metadata, amendments, dates, sources."""
+"""Read histories: names resolved to commits, messages, metadata, amendments, sources; and write operations."""

@@ -1,4 +1,4 @@
-"""Which messages of a line of history were amended or retracted, and by which message."""
+"""Find which messages of a branch were amended or retracted, and by which message."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MESSAGES = f"{STATE_DIRECTORY}/messages"
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """A message that says how an earlier one is to be read: by its own text, or not at all."""
+    """A message that replaces the text of an earlier one, or retracts it."""
 
     by: Message
     retracted: bool
 
 
 def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHead]) -> Mapping[MessageId, Amendment]:
-    """Return what holds at `tip`, by the message that is concerned; bodies are only read where something does."""
+    """Return the amendments in force at `tip`, by amended message; `heads` are the messages below it."""
     claims = _read_claims(repository, tip)
     found: dict[MessageId, Amendment] = {}
     for head in heads if claims else ():
@@ -41,21 +41,21 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
 
 
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
-    """Return what a branch says has become of a message: `retracted` or `amended`, or nothing."""
+    """Return the claim about a message in the state of `tip`: `retracted`, `amended`, or an empty one."""
     body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
     claim = {} if body is None else canonical.load(body)
     return claim if isinstance(claim, dict) else {}
 
 
-def latest(message: Message, revisions: Mapping[MessageId, Amendment]) -> Message | None:
-    """Return the message whose text a message has by now; None where it was retracted."""
-    met = set()
-    while message.id in revisions and message.id not in met:
-        met.add(message.id)
-        revision = revisions[message.id]
-        if revision.retracted:
+def latest(message: Message, amendments: Mapping[MessageId, Amendment]) -> Message | None:
+    """Follow amendments to the message with the current text; return None if it was retracted."""
+    seen = set()
+    while message.id in amendments and message.id not in seen:
+        seen.add(message.id)
+        amendment = amendments[message.id]
+        if amendment.retracted:
             return None
-        message = revision.by
+        message = amendment.by
     return message
 
 

@@ -1,4 +1,4 @@
-"""Moments as people write them: `2 hours ago`, `yesterday`, `2026-01-31`, an RFC 3339 time, `90m`."""
+"""Parse times as people write them: `2 hours ago`, `yesterday`, `2026-01-31`, an RFC 3339 time, `90m`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+
 
 
 def parse_moment(text: str, now_nanoseconds: int) -> int:
-    """Return the moment that is meant, in nanoseconds since 1970; a month is 30 days, a year 365.
+    """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365.
 
     Raises:
-        Invalid: the text is no moment.
+        Invalid: the text is not a time.
     """
     words = text.strip().lower()
     if words in ("now", "today"):
@@ -34,5 +34,5 @@ def parse_moment(text: str, now_nanoseconds: int) -> int:
         count = 1 if span["count"].startswith("a") else int(span["count"])
         return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
     raise Invalid(
-        f"{text!a} is no moment", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+        f"{text!a} is not a time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
     )

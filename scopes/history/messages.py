@@ -1,4 +1,4 @@
-"""What a message's commit alone tells: enough for lists and logs, without opening a single body."""
+"""Read and write message commits. The commit alone is enough for lists and logs; bodies are read on demand."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ KIND_TRAILER = "Scopes-Kind"
 TO_TRAILER = "Scopes-To"
 ROOT_KIND = "root"
 NO_TEXT = "(no text)"  # the subject of a message that has none
+ROOT_SUBJECT = "Conversation begins"
 _DOMAIN = "s.scopes"
 
 
 class MessageHead(NamedTuple):
-    """A message as its commit shows it; `time` is in whole seconds since 1970, `subject` the first line's start.
+    """The fields of a message that are in its commit.
 
-    A named tuple is made in a third of a dataclass's time, and a log makes one for every message.
+    `time` is in whole seconds since 1970, `subject` is the start of the first line. It is a named tuple because a log
+    makes one for each message, and that takes a third of the time of a dataclass.
     """
 
     id: MessageId
@@ -45,12 +47,12 @@ class MessageHead(NamedTuple):
 
 
 def identity_of(name: str, kind: str) -> Identity:
-    """Write an author the way commits do: `carol <carol@agents.scopes>`."""
+    """Return the commit author of a name: `carol <carol@agents.scopes>`."""
     return Identity(name, f"{slug(name)}@{slug(kind)}{_DOMAIN}")
 
 
 def head_of(commit: Commit) -> MessageHead:
-    """Read a message's head from its commit."""
+    """Return the message head of a commit."""
     trailers = commit.trailers
     to = trailers.get(TO_TRAILER)
     return MessageHead(
@@ -73,31 +75,31 @@ def _author_kind(email: str) -> str:
 
 
 def display_time(head: MessageHead) -> str | None:
-    """Return when a message was said, or the one before it where it does not say; None where none of them does."""
+    """Return the time of a message, or of the message before it if it has none; None if no time is known."""
     return known_seconds(head.time)
 
 
 def message_id_of(commit: Commit) -> MessageId:
-    """Read a message's id from its commit; a commit of somebody else's is named by its own id."""
+    """Return the message id of a commit; a commit of another program has its own id instead."""
     return MessageId(commit.trailers.get(ID_TRAILER, commit.oid))
 
 
 def is_root(commit: Commit) -> bool:
-    """Tell the commit that begins a conversation from its messages."""
+    """Return True if a commit is the root commit of a conversation."""
     return commit.trailers.get(KIND_TRAILER) == ROOT_KIND
 
 
 def walk_heads_newest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
 ) -> Iterator[MessageHead]:
-    """Walk the messages reachable from the tips, each message id once, children before parents."""
+    """Yield the messages reachable from the tips, each message id once, children before parents."""
     return _each_once(walk_newest_first(objects, tips, hidden))
 
 
 def walk_heads_oldest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
 ) -> Iterator[MessageHead]:
-    """Walk the messages reachable from the tips, each message id once at its first place, parents before children."""
+    """Yield the messages reachable from the tips, each message id once, parents before children."""
     return _each_once(walk_oldest_first(objects, tips, hidden))
 
 
@@ -111,12 +113,12 @@ def _each_once(commits: Iterable[Commit]) -> Iterator[MessageHead]:
 
 
 def count_messages(commits: Iterable[Commit]) -> int:
-    """Count the messages among commits, each message id once."""
+    """Count the messages in commits, each message id once."""
     return len({message_id_of(commit) for commit in commits if not is_root(commit)})
 
 
 def read_message(objects: Objects, oid: Oid) -> Message:
-    """Read the whole message of a commit.
+    """Read the message of a commit.
 
     Raises:
         Corrupt, NotFound: the message is damaged or missing.
@@ -125,15 +127,12 @@ def read_message(objects: Objects, oid: Oid) -> Message:
 
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
-    """Return the stored line of a message's commit."""
+    """Return the stored JSON line of the message of a commit."""
     return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""
 
 
-ROOT_SUBJECT = "Conversation begins"
-
-
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:
-    """Write the commit that begins a conversation; `participants` maps names to author kinds."""
+    """Write the root commit of a conversation; `participants` maps names to author kinds."""
     blob = objects.write(BLOB, encode_root(root))
     entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
     if participants:
@@ -151,7 +150,7 @@ def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, s
 
 
 def write_message_blob(objects: Objects, message: Message) -> Oid:
-    """Write a message's line; it is the same wherever the message comes to stand.
+    """Write the JSON line of a message; it does not depend on the branch.
 
     Raises:
         Invalid: the message is too large or too deep.
@@ -160,7 +159,7 @@ def write_message_blob(objects: Objects, message: Message) -> Oid:
 
 
 def write_message_commit(objects: Objects, parent: Oid, message: Message, blob: Oid, base: str | None = None) -> Oid:
-    """Write the commit of a message on top of `parent`, carrying its state forward; `base` is the first cwd."""
+    """Write the commit of a message on top of `parent`, with the next state; `base` is the cwd of the conversation."""
     below = read_commit(objects, parent)
     state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base)
     time = below.time if message.time is None else seconds_of(message.time)
@@ -170,7 +169,7 @@ def write_message_commit(objects: Objects, parent: Oid, message: Message, blob: 
 def write_commit_over(
     objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
 ) -> Oid:
-    """Write the commit of a message over any parents, with the state that it is to have; `time` in seconds."""
+    """Write the commit of a message with the given parents and state; `time` is in seconds."""
     entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
     if state is not None and state != EMPTY_TREE:
         entries.append(Entry(STATE_DIRECTORY, state, is_tree=True))
@@ -189,7 +188,7 @@ def write_commit_over(
 
 
 def _next_state(objects: Objects, state: Entry | None, message: Message, base: str | None) -> Oid | None:
-    """Apply the message's claims; nothing is written where the state holds them all already."""
+    """Apply the claims of a message; write nothing if the state has them already."""
 
     def previous(path: str) -> bytes | None:
         return None if state is None else find_blob(objects, state.oid, path)

@@ -1,6 +1,6 @@
-"""The metadata of a conversation: title, tags and what is known of its branches, as a commit chain of small files.
+"""Read and write the metadata of a conversation: title, tags and branch entries, as a chain of commits.
 
-One file holds one thing, so that git's own merge joins what two machines changed.
+Each has a file of its own, so that git can merge the changes of two machines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from scopes.clock import now_nanoseconds
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
-from scopes.store import refs as names
+from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tip
 from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
@@ -25,7 +25,7 @@ _BRANCHES = "branches/"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What may change about a conversation; `commit` is the state it was read from."""
+    """The metadata of a conversation; `commit` is the commit that it was read from."""
 
     commit: Oid | None = None
     title: str | None = None
@@ -35,13 +35,13 @@ class Metadata:
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
-    """Read a conversation's metadata; empty where there is none."""
-    value = repository.find_ref(names.meta_ref(conversation))
+    """Read the metadata of a conversation; return an empty one if there is none."""
+    value = repository.find_ref(refs.meta_ref(conversation))
     return Metadata() if value is None else read_metadata_at(repository, Oid(value))
 
 
 def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
-    """Read the metadata that a commit of its chain holds.
+    """Read the metadata at a commit of its chain.
 
     Raises:
         Corrupt, NotFound: it is damaged or missing.
@@ -63,7 +63,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 
 
 def read_title(objects: Objects, commit: Oid) -> str | None:
-    """Read of the metadata that a commit of its chain holds only the title; raises as `read_metadata_at` does."""
+    """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
     data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
     return None if data is None else _decode_title(data)
 
@@ -86,15 +86,15 @@ def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str,
 
 
 def title_change(title: str | None) -> dict[str, Change]:
-    """Set or remove the title."""
+    """Return the change that sets or removes the title."""
     return {TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"}
 
 
 def tag_change(tag: str, oid: Oid | None) -> dict[str, Change]:
-    """Set or remove a tag."""
+    """Return the change that sets or removes a tag."""
     return {_TAGS + encode_component(tag): None if oid is None else f"{oid}\n".encode()}
 
 
 def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Change]:
-    """Set or remove what is known of a branch."""
+    """Return the change that sets or removes a branch entry."""
     return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}

@@ -1,6 +1,6 @@
-"""What is kept of an imported source: its exact bytes, in chunks, and a description of them.
+"""Read stored sources: the exact bytes of an imported transcript, in chunks, and their description.
 
-Importing writes it and exporting gives it back; both see it through this module.
+Importers write them, exporters and `cat` read them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,15 @@ SEGMENTS = "segments/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
-    """The description of a stored source; `path` is where it was last seen and may be gone.
+    """The description of a stored source.
 
-    `root` begins the conversation that it went into, and `base` is the version of the source that it goes on
-    from. `sessions` are the sessions behind the first of a source that holds several: their keys and their roots.
+    Attributes:
+        digest: The SHA-256 of its bytes.
+        parser: The version of the parser that imported it.
+        path: Where the file was last; it may be gone.
+        root: The root commit of the conversation that it was imported into.
+        base: The version of the source that it continues.
+        sessions: The keys and root commits of the sessions after the first, if it has several.
     """
 
     format: str
@@ -43,12 +48,12 @@ class SourceRecord:
 
     @property
     def more_roots(self) -> tuple[Oid, ...]:
-        """Return what begins the other conversations that it went into."""
+        """Return the root commits of the other conversations that it was imported into."""
         return tuple(dict.fromkeys(root for _, root in self.sessions if root != self.root))
 
     @property
     def version(self) -> str:
-        """Name these bytes together with all that they go on from."""
+        """Return a hash of these bytes and of all sources that they continue."""
         return self.digest if self.base is None else sha256(f"{self.digest} {self.base}".encode()).hexdigest()
 
 
@@ -93,7 +98,7 @@ def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
 
 
 def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> list[tuple[int, int]]:
-    """Return the offsets and lengths, in bytes, of the records that became a message, in the order of the source."""
+    """Return the offsets and lengths, in bytes, of the records of a message, in the order of the source."""
     spans = []
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
@@ -105,7 +110,7 @@ def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> lis
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
-    """Yield a stored source's bytes in order."""
+    """Yield the bytes of a stored source in order."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path.startswith(CHUNKS):
             yield read_blob(objects, oid)

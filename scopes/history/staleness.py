@@ -1,4 +1,4 @@
-"""Whether a summary has been overtaken by what was said after it on its branch (S4-47)."""
+"""Count the messages that are newer than a summary on its branch: such a summary is stale (S4-47)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
 
 
 def is_news(head: MessageHead) -> bool:
-    """Tell whether a message says something, as far as its commit shows, and is no summary itself."""
+    """Return True if a message has content that a summary would cover, judged by its commit."""
     return head.kind not in SILENT and head.author_kind != "injected" and head.subject != NO_TEXT
 
 
 def count_newer(heads_newest_first: Iterable[MessageHead], summary: MessageHead) -> int:
-    """Count what was said before the walk comes to a summary."""
+    """Count the messages with content that a newest-first walk meets before a summary."""
     count = 0
     for head in heads_newest_first:
         if head.oid == summary.oid:
@@ -33,7 +33,7 @@ def count_newer(heads_newest_first: Iterable[MessageHead], summary: MessageHead)
 def count_since(
     repository: Repository, conversation: ConversationId, summary: MessageHead, branches: Iterable[str]
 ) -> int | None:
-    """Count what was said after a summary on the first of the branches that has it; None where none has."""
+    """Count the messages with content after a summary, on the first branch that has it; None if none has it."""
     tips = list_branch_tips(repository, conversation)
     for branch in map(BranchName, branches):
         if branch in tips and is_ancestor(repository, summary.oid, tips[branch]):

@@ -1,4 +1,4 @@
-"""What the model's provider counted: tokens as messages record them, added up. Nothing is estimated here."""
+"""Add up the token counts that model providers reported, as recorded in messages. Nothing is estimated here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from scopes.model.message import Message
 
 
 class Tokens(NamedTuple):
-    """Tokens of some answers; None is what none of them recorded. Input is uncached, or read from or put in a cache.
+    """The tokens of some answers; None for a count that none of them recorded.
 
-    `output` includes the `reasoning`, as providers count it.
+    Input is uncached, read from a cache or written to it. `output` includes `reasoning`, as providers count it.
     """
 
     answers: int = 0
@@ -23,18 +23,18 @@ class Tokens(NamedTuple):
 
     @property
     def input(self) -> int | None:
-        """All that was sent to the model, cached or not."""
+        """All input tokens, cached or not; None if unknown."""
         known = [count for count in (self.input_uncached, self.cache_read, self.cache_write) if count is not None]
         return sum(known) if known else None
 
     def plus(self, other: Self) -> Self:
-        """Add what is known."""
+        """Return the sum; unknown counts are left out."""
         sums = (left if right is None else right + (left or 0) for left, right in zip(self[1:], other[1:], strict=True))
         return type(self)(self.answers + other.answers, *sums)
 
 
 def tokens_of(message: Message) -> Tokens | None:
-    """Read what an answer cost; None where it does not say."""
+    """Return the recorded tokens of a message; None if it has none."""
     usage = message.extra.get("usage")
     if not isinstance(usage, Mapping):
         return None
@@ -47,7 +47,7 @@ def _count(value: object) -> int | None:
 
 
 def add_up(tokens: Iterable[Tokens]) -> Tokens | None:
-    """Add several up; None where there are none."""
+    """Return the sum; None if there is nothing to add."""
     total: Tokens | None = None
     for each in tokens:
         total = each if total is None else total.plus(each)

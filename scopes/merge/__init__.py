@@ -1,1 +1,1 @@
-"""The engine of merge, rebase and cherry-pick: what two sides changed, where they disagree, and what becomes of it."""
+"""The engine of merge, rebase and cherry-pick: comparison, conflicts, resolution, replay, and what is in progress."""

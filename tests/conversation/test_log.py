@@ -217,7 +217,7 @@ def test_a_relative_date_counts_from_now(varied, monkeypatch):
 @pytest.mark.parametrize("only", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": ""}])
 def test_an_invalid_date_is_refused_before_the_first_row(repository, only):
     history(repository, "main: a")
-    with pytest.raises(Invalid, match="is no moment") as refusal:
+    with pytest.raises(Invalid, match="is not a time") as refusal:
         log(repository, "conv-001", only=LogFilter(**only))
     assert "yesterday" in refusal.value.hint
 

@@ -128,7 +128,7 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, 
 def test_a_hostile_name_is_given_to_nothing(repository, heard, text):
     """Catalogue 4-7."""
     for make in NEW_NAMES:
-        with pytest.raises(Invalid, match=r"is no (branch name|conversation id)") as refusal:
+        with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
             make(repository, text)
         assert refusal.value.hint.startswith("for example")
     assert not [asked for asked in heard if text in asked]

@@ -203,7 +203,7 @@ def test_a_moment_before_the_branch_is_refused(repository, drawn, later):
 
 
 def test_a_moment_that_is_none_or_has_no_branch_is_refused(repository, drawn):
-    with pytest.raises(Invalid, match="'the day before' is no moment") as refusal:
+    with pytest.raises(Invalid, match="'the day before' is not a time") as refusal:
         resolve_revision(repository, "conv-001@{the day before}")
     assert "yesterday" in refusal.value.hint
     with pytest.raises(Invalid, match="needs a branch") as refusal:

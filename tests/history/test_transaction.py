@@ -17,7 +17,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
 from scopes.history.revparse import conversation_ids
-from scopes.history.transaction import new_operation_id, record_operation
+from scopes.history.transaction import RefTransaction, Transaction, new_operation_id, record_operation
 from scopes.model.operation import RefChange
 from scopes.store import recovery, transaction
 from scopes.store.transaction import exclusive_write
@@ -214,3 +214,32 @@ def test_a_conversation_deleted_while_waiting_for_the_lock_is_not_found(busy, op
     assert refusal.value.hint
     assert list_operations(busy).operations[0].actor == "somebody else"
     assert all(name.startswith("refs/scopes/trash/") for name in refs(busy))
+
+
+def test_the_metadata_has_the_place_of_the_first_edit_and_one_commit(busy):
+    tip = refs(busy)["refs/heads/conv-001/main"]
+    with exclusive_write(busy):
+        tx = Transaction(busy, "conv-001")
+        tx.create_branch("new", tip)
+        tx.set_title("Other")
+        tx.activate("new")
+        tx.set_tag("v9", tip)
+        operation = tx.commit("test", "test", metadata_message="two edits")
+    meta = "refs/scopes/meta/conv-001"
+    assert [change.ref for change in operation.changes] == [
+        "refs/heads/conv-001/new",
+        meta,
+        "refs/scopes/active/conv-001",
+    ]
+    assert git(busy, "log", "-1", "--format=%s", meta).strip() == "two edits"
+    assert git(busy, "rev-parse", f"{meta}^").strip() == operation.changes[1].old
+
+
+def test_changes_of_one_ref_are_joined(busy):
+    main, fix = (refs(busy)[f"refs/heads/conv-001/{name}"] for name in ("main", "fix"))
+    tx = RefTransaction(busy)
+    tx.move_ref("refs/heads/conv-001/main", main, fix)
+    assert tx
+    tx.move_ref("refs/heads/conv-001/main", fix, main)
+    assert not tx
+    assert tx.list_changes() == [RefChange("refs/heads/conv-001/main", main, main)]

@@ -64,7 +64,7 @@ def put(document, path, value):
 
 @st.composite
 def odd_records(draw, records):
-    """Draw records of which a few hold odd values, or those of another place, and which stand in another order."""
+    """Draw records in another order, a few with odd values or values of other records."""
     drawn = list(records)
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(drawn) - 1))

@@ -57,7 +57,7 @@ def check(events, size):
 
 
 def check_spans(events, size):
-    """Assert that every byte is in exactly one event, and that what has none stands where a message begins."""
+    """Assert that every byte is in exactly one event, and that empty spans are at the beginning of a message."""
     kept = [event for event in events if isinstance(event, Draft | State | Unparsed)]
     at = 0
     for span in sorted((span for event in kept for span in event.spans), key=lambda span: span.offset):

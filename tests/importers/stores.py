@@ -17,14 +17,14 @@ def import_toy(repository, *sources, on_progress=lambda _: None, skipped=(), not
 
 
 def branch_words(repository, branch="main", conversation="conv-001"):
-    """Return the texts of a branch, oldest first, as one line without `say`."""
+    """Return the texts of a branch, oldest first, as one line without the prefix `say`."""
     tip = list_branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
 
 
 def skipped_paths(done):
-    """Return the paths that an import passed over."""
+    """Return the paths that an import skipped."""
     return [found.path for found in done.skipped]
 
 

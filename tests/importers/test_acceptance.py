@@ -48,7 +48,7 @@ for ref, oid in sorted(store.list_refs("refs/heads/", "refs/scopes/tracking/", "
 """
 
 
-def bring(store, sources):
+def import_files(store, sources):
     return import_sources(store, sources, FORMATS)
 
 
@@ -57,7 +57,7 @@ def all_sources():
 
 
 def imported_refs(store):
-    """Return where everything stands that is the same on every machine."""
+    """Return the refs that are equal on every machine."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/", SOURCES)
 
 
@@ -75,20 +75,20 @@ def store(tmp_path):
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """A store that every real transcript was brought into, and what was said about it."""
+    """A store with every real transcript, and the result of the import."""
     if not os.path.isdir(TRANSCRIPTS):
         pytest.skip("no real transcripts here")
     path = make_store(tmp_path_factory.mktemp("everything") / "store.git").path
     subprocess.run(["git", "--git-dir", path, "config", "scopes.durability", "fast"], check=True)
     store = open_repository(path)
-    return store, bring(store, all_sources())
+    return store, import_files(store, all_sources())
 
 
 def test_a_second_import_of_everything_creates_nothing(everything):
     """Acceptance 1."""
     store, first = everything
     before, where = count_objects(store), store.list_refs()
-    second = bring(open_repository(store.path), all_sources())
+    second = import_files(open_repository(store.path), all_sources())
     assert (second.operation, count_objects(store), store.list_refs()) == (None, before, where)
     assert [c.messages for c in second.conversations] == [c.messages for c in first.conversations]
     assert [s.message_bytes for s in second.sources] == [s.message_bytes for s in first.sources]
@@ -98,7 +98,7 @@ def test_a_second_import_of_everything_creates_nothing(everything):
 def test_another_machine_makes_the_same_objects(tmp_path, store, names):
     """Acceptance 1: whatever its time zone, its language and the seed of its hashes."""
     paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]
-    bring(store, [source_of(path) for path in paths])
+    import_files(store, [source_of(path) for path in paths])
     here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(imported_refs(store).items()))
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     world = {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4711", "HOME": str(tmp_path)}
@@ -111,10 +111,10 @@ def growing(data, path, store, ends):
     """Import a file again and again while it grows."""
     for end in ends:
         path.write_bytes(data[:end])
-        bring(store, [source_of(path)])
+        import_files(store, [source_of(path)])
 
 
-def test_a_growing_claude_session_ends_as_if_it_had_come_whole(tmp_path, store):
+def test_a_claude_session_imported_in_steps_equals_one_imported_whole(tmp_path, store):
     """Acceptance 2."""
     snapshots = [real_transcript("claude-code", f"prefix-{number}of3.jsonl") for number in (1, 2, 3)]
     with open(snapshots[2], "rb") as stream:
@@ -123,7 +123,7 @@ def test_a_growing_claude_session_ends_as_if_it_had_come_whole(tmp_path, store):
     check_grown(store, tmp_path, data)
 
 
-def test_a_growing_codex_rollout_ends_as_if_it_had_come_whole(tmp_path, store):
+def test_a_codex_rollout_imported_in_steps_equals_one_imported_whole(tmp_path, store):
     """Acceptance 2: also where the last line was cut in the middle."""
     with open(real_transcript("codex", "v0.118_exec.jsonl"), "rb") as stream:
         data = stream.read()
@@ -134,7 +134,7 @@ def test_a_growing_codex_rollout_ends_as_if_it_had_come_whole(tmp_path, store):
 def check_grown(store, tmp_path, data):
     """Assert that a store is as if a source had come whole, and gives its bytes back."""
     whole = make_store(tmp_path / "whole.git")
-    bring(whole, [source_of(tmp_path / "a.jsonl")])
+    import_files(whole, [source_of(tmp_path / "a.jsonl")])
     standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
     assert standing[0] == standing[1]
     trees = [
@@ -152,14 +152,14 @@ def records(*stores):
     return [(store, *store.list_refs(SOURCES)) for store in stores]
 
 
-def test_documents_that_share_a_line_are_both_read(store):
+def test_two_documents_on_one_line_are_both_read(store):
     """Acceptance 3: 242 records on 241 lines, and an unbroken chain."""
     source = source_of(real_transcript("claude-code", "concat-json-line_115.jsonl"))
     with source.open() as stream:
         found = list(walk_records(stream, source.size))
     answer, snapshot = (record for record in found if record.line == 115)
     assert len(found) == 242
-    done = bring(store, [source])
+    done = import_files(store, [source])
     assert (done.sources[0].unparsed, done.notes) == (0, ())
     kept = list(walk_segments(store, Oid(next(iter(store.list_refs(SOURCES).values())))))
     assert any(answer.value["uuid"] in segment.native_ids for segment in kept)
@@ -172,12 +172,12 @@ def heads_of(store):
     return list(walk_heads_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
-def test_what_a_fork_copied_is_its_parents(tmp_path, store):
+def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
     """Acceptance 4: 744 records are copies, none of them becomes a second commit, and tokens are counted once."""
     with open(real_transcript(*FORK), "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
     (tmp_path / "parent.jsonl").write_bytes(b"".join(lines[1:745]))
-    bring(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
+    import_files(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
     tips = list_branch_tips(store, "conv-001")
     (fork,) = (name for name in tips if name != MAIN)
     parent, copied = (list(walk_heads_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
@@ -189,9 +189,9 @@ def test_what_a_fork_copied_is_its_parents(tmp_path, store):
     assert "spawned_by" in own[0]
 
 
-def test_a_fork_without_a_copy_stands_on_its_base(store):
+def test_a_fork_without_copies_continues_its_base(store):
     """Acceptance 5: 42 records of the parent, and 65 of its own."""
-    done = bring(store, [source_of(real_transcript(*names)) for names in PAGED])
+    done = import_files(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
     tips = list_branch_tips(store, "conv-001")
     parent = [head.oid for head in walk_heads_oldest_first(store, [tips[MAIN]])]
@@ -199,23 +199,23 @@ def test_a_fork_without_a_copy_stands_on_its_base(store):
     assert (fork[: len(parent)], done.notes) == (parent, ())
 
 
-def test_a_fork_whose_base_is_missing_comes_in_with_a_warning(store):
+def test_a_fork_without_its_base_is_imported_with_a_note(store):
     """Acceptance 5."""
-    done = bring(store, [source_of(real_transcript(*PAGED[1]))])
+    done = import_files(store, [source_of(real_transcript(*PAGED[1]))])
     assert "continues 01a1fcdc" in done.notes[0].text
     assert done.conversations[0].messages == 16
 
 
 def test_compactions_and_interrupts_stay_in_one_line(store):
     """Acceptance 9."""
-    bring(store, [source_of(real_transcript("claude-code", "v2.1.7_3compactions_6interrupts.jsonl"))])
+    import_files(store, [source_of(real_transcript("claude-code", "v2.1.7_3compactions_6interrupts.jsonl"))])
     kinds = Counter(message.kind for message in messages(store))
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
     assert list(list_branch_tips(store, "conv-001")) == [MAIN]
     assert all(len(head.parents) == 1 for head in heads_of(store))
 
 
-def test_every_source_gives_its_bytes_back(everything):
+def test_every_source_can_be_exported_byte_for_byte(everything):
     """Acceptance 11: and every byte is accounted for."""
     store, done = everything
     stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
@@ -227,7 +227,7 @@ def test_every_source_gives_its_bytes_back(everything):
         assert account.message_bytes + account.state_bytes + account.unparsed_bytes == account.size
 
 
-def test_git_finds_nothing_wrong(everything):
+def test_git_fsck_finds_no_problem(everything):
     """Acceptance 1: the store is a sound git repository, and sound to us."""
     store, _ = everything
     command = ["git", "--git-dir", store.path, "fsck", "--strict", "--no-dangling", "--no-progress"]
@@ -238,15 +238,15 @@ def test_git_finds_nothing_wrong(everything):
 
 
 def test_a_sub_agents_file_joins_its_session(store):
-    """Its records name only itself; the folder tells the rest."""
-    done = bring(store, find_sources(real_transcript("claude-code", "subagent")))
+    """Its records name only the agent; the folder names the session."""
+    done = import_files(store, find_sources(real_transcript("claude-code", "subagent")))
     assert (len(done.conversations), done.notes) == (1, ())
     assert sorted(list_branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
 
 
-def test_late_usage_is_the_answers(store):
+def test_usage_written_late_belongs_to_the_answer(store):
     """0.139: five answers, and what each used."""
-    bring(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
+    import_files(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
     used = [(message.kind, "usage" in message.extra) for message in messages(store)]
     assert [told for kind, told in used if kind == "answer"] == [True] * 5
     assert not any(told for kind, told in used if kind != "answer")

@@ -1,4 +1,4 @@
-"""Where what comes in stands, when branches of the user's own are in the way of its names."""
+"""Names of imported branches that conflict with branches of the user."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def others(repository):
 
 
 @pytest.mark.parametrize("name", ["fork", "Fork", "FORK/mine"])
-def test_a_fork_is_called_otherwise_where_a_branch_of_the_user_is_in_the_way(repository, tmp_path, name):
+def test_a_fork_is_renamed_if_its_name_conflicts_with_a_user_branch(repository, tmp_path, name):
     """Equal on file systems that fold letters, or a file and a directory at once."""
     branch(repository, "conv-001", name=name)
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
@@ -44,7 +44,7 @@ def test_a_fork_is_called_otherwise_where_a_branch_of_the_user_is_in_the_way(rep
     assert verify(repository).findings == ()
 
 
-def test_a_fork_that_is_called_otherwise_grows_under_that_name(repository, tmp_path):
+def test_a_renamed_fork_keeps_its_name_when_it_grows(repository, tmp_path):
     """Also once nothing is in the way any more."""
     branch(repository, "conv-001", name="fork")
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
@@ -59,7 +59,7 @@ def test_a_fork_that_is_called_otherwise_grows_under_that_name(repository, tmp_p
     ]
 
 
-def test_names_for_what_was_moved_and_for_what_vanished_give_way_too(repository, tmp_path):
+def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, tmp_path):
     """A branch `import`, a branch `abandoned`."""
     for name in ("import", "abandoned"):
         branch(repository, "conv-001", name=name)
@@ -90,7 +90,7 @@ def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, 
     assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)
 
 
-def test_a_branch_that_the_user_took_on_beside_main_is_left_alone_too(repository, tmp_path):
+def test_an_import_branch_that_the_user_moved_is_left_alone_too(repository, tmp_path):
     append(repository, "conv-001", plain_message("carol", "mine"))
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     (first,) = others(repository)
@@ -99,8 +99,8 @@ def test_a_branch_that_the_user_took_on_beside_main_is_left_alone_too(repository
     assert {branch_words(repository, name) for name in others(repository)} == {"a b c more", "a b c d"}
 
 
-def test_an_open_message_that_went_on_is_counted_once(tmp_path):
-    """The answer has another id once it says more."""
+def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
+    """The answer has another id when it has more content."""
     store = make_store(tmp_path / "other.git")
     path = tmp_path / "s.jsonl"
     for count in (2, 3):

@@ -1,4 +1,4 @@
-"""Which files an import means, and which it leaves alone."""
+"""Which files an import finds, and which it skips."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_folder_is_all_transcripts_below_it_sorted_by_name(tmp_path):
     assert names(tmp_path) == ["a/b/c.jsonl", "a/z.jsonl", "b.jsonl"]
 
 
-def test_a_path_that_is_not_there_is_said_so(tmp_path):
+def test_a_missing_path_is_refused(tmp_path):
     with pytest.raises(NotFound):
         find_sources(str(tmp_path / "none"))
 
@@ -71,14 +71,14 @@ def test_a_device_is_never_opened(tmp_path):
     assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a.jsonl"], [])
 
 
-def test_links_in_a_circle_end(tmp_path):
+def test_cyclic_links_end(tmp_path):
     tree(tmp_path, a__b=TOY)
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "self").symlink_to(tmp_path / "self")
     assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a/b.jsonl"], [])
 
 
-def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
+def test_a_link_out_of_the_folder_is_reported_and_not_followed(tmp_path):
     inside, outside = tree(tmp_path / "in", a=TOY), tree(tmp_path / "out", b=TOY)
     (inside / "c.jsonl").symlink_to(outside / "b.jsonl")
     (inside / "d").symlink_to(outside)
@@ -87,19 +87,19 @@ def test_a_link_that_leads_out_is_not_followed_and_named(tmp_path):
     assert find_outside_links([str(inside)]) == [str(inside / "c.jsonl"), str(inside / "d")]
 
 
-def test_a_folder_whose_name_begins_alike_is_outside(tmp_path):
+def test_a_folder_with_the_same_name_prefix_is_outside(tmp_path):
     inside, outside = tree(tmp_path / "in", a=TOY), tree(tmp_path / "inner", b=TOY)
     (inside / "c").symlink_to(outside)
     assert find_outside_links([str(inside)]) == [str(inside / "c")]
 
 
-def test_a_link_between_folders_that_are_both_imported_leads_nowhere_else(tmp_path):
+def test_a_link_between_two_imported_folders_is_not_reported(tmp_path):
     one, two = tree(tmp_path / "one", a=TOY), tree(tmp_path / "two", b=TOY)
     (one / "c.jsonl").symlink_to(two / "b.jsonl")
     assert find_outside_links([str(one), str(two)]) == []
 
 
-def test_a_link_that_was_named_is_followed(tmp_path):
+def test_a_named_link_is_followed(tmp_path):
     tree(tmp_path / "in", a=TOY)
     (tmp_path / "link").symlink_to(tmp_path / "in")
     assert [source.path for source in find_sources(str(tmp_path / "link"))] == [str(tmp_path / "link" / "a.jsonl")]
@@ -116,7 +116,7 @@ def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):
     assert names(tmp_path) == ["a.jsonl"]
 
 
-def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
+def test_a_damaged_compressed_file_in_a_folder_is_skipped(tmp_path):
     repository = make_store(tmp_path / "store.git")
     write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
@@ -126,7 +126,7 @@ def test_a_damaged_compressed_file_is_passed_over_among_others(tmp_path):
         find_sources(str(tmp_path / "b.jsonl.zst"))
 
 
-def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
+def test_a_file_that_was_deleted_meanwhile_is_skipped(tmp_path):
     repository = make_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
     done = import_toy(repository, gone, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a")))
@@ -135,7 +135,7 @@ def test_a_file_that_is_gone_meanwhile_is_passed_over_among_others(tmp_path):
         import_toy(repository, gone)
 
 
-def test_standard_places_are_where_the_agents_say(tmp_path):
+def test_standard_folders_follow_the_agents_variables(tmp_path):
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / "elsewhere" / "sessions").mkdir(parents=True)
     found = find_standard_folders(FORMATS, {"CODEX_HOME": str(tmp_path / "elsewhere")}, str(tmp_path))
@@ -147,7 +147,7 @@ def test_standard_places_are_where_the_agents_say(tmp_path):
 
 @pytest.fixture
 def forbidden(tmp_path, monkeypatch):
-    """A folder with a transcript, and a folder and a file that nobody may read."""
+    """A folder with a transcript, an unreadable folder and an unreadable file."""
     folder = tree(tmp_path / "pd", a=TOY, no__b=TOY, c=TOY)
     for module, name, closed in ((os, "scandir", folder / "no"), (builtins, "open", folder / "c.jsonl")):
         monkeypatch.setattr(module, name, refusing(str(closed), getattr(module, name)))
@@ -165,8 +165,8 @@ def refusing(closed, function):
     return refuse
 
 
-def test_what_cannot_be_read_below_a_folder_is_named_with_its_reason(tmp_path, forbidden):
-    """Reliability: nothing is passed over in silence. Root may read everything, so this is played."""
+def test_unreadable_paths_below_a_folder_are_reported_with_the_reason(tmp_path, forbidden):
+    """Reliability: nothing is skipped silently. Root may read everything, so the errors are simulated."""
     repository, skipped = make_store(tmp_path / "store.git"), []
     done = import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped)
     missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
@@ -174,7 +174,7 @@ def test_what_cannot_be_read_below_a_folder_is_named_with_its_reason(tmp_path, f
     assert skipped_paths(done) == missed
 
 
-def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
+def test_strict_refuses_unreadable_files(tmp_path, forbidden):
     repository, skipped = make_store(tmp_path / "store.git"), []
     with pytest.raises(Inaccessible, match="cannot be read"):
         import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped, strict=True)
@@ -182,7 +182,7 @@ def test_strict_refuses_what_cannot_be_read(tmp_path, forbidden):
 
 
 @pytest.mark.parametrize("name", ["no", "c.jsonl"])
-def test_a_named_path_that_cannot_be_read_is_said_so(forbidden, name):
+def test_an_unreadable_named_path_is_refused(forbidden, name):
     """Not that it holds no transcripts."""
     with pytest.raises(Inaccessible, match=r"cannot .*read"):
         find_sources(str(forbidden / name))

@@ -1,4 +1,4 @@
-"""Which sources share a conversation, and what of a family is let go once its last source is in."""
+"""Families of sources, and the memory that is freed after the last source of a family."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def families(repository, *sessions):
     return number_families(found, ImportTargets(repository, repository, []).roots_of)
 
 
-def test_strangers_are_families_of_their_own(repository):
+def test_unrelated_sessions_are_separate_families(repository):
     assert families(repository, ("a", None, None), ("b", None, None), ("c", None, None)) == [0, 1, 2]
 
 
-def test_parts_and_forks_belong_to_their_session_whatever_comes_between(repository):
+def test_parts_and_forks_are_in_the_family_of_their_session(repository):
     sessions = ("a", None, None), ("b", None, None), ("a", "helper", None), ("c", None, "a"), ("d", None, "c")
     assert families(repository, *sessions) == [0, 1, 0, 0, 0]
 
 
-def test_two_forks_of_what_is_not_in_the_run_are_one_family(repository):
+def test_two_forks_of_a_session_outside_the_run_are_one_family(repository):
     assert families(repository, ("b", None, "a"), ("c", None, "a")) == [0, 0]
 
 
@@ -45,7 +45,7 @@ def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(r
 
 
 class Watching(Toy):
-    """The toy format, which counts the threads in memory whenever it opens a source."""
+    """The toy format; counts the imported sessions in memory whenever it opens a source."""
 
     def __init__(self):
         self.most = 0
@@ -56,7 +56,7 @@ class Watching(Toy):
 
 
 @pytest.mark.parametrize(("base", "most"), [(None, 1), ("s0", 12)])
-def test_of_strangers_no_more_than_one_is_in_memory(repository, tmp_path, base, most):
+def test_at_most_one_family_is_in_memory(repository, tmp_path, base, most):
     """Storage, bulk: memory stays bounded however large the import."""
     sources = [
         write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c", base=base if n else None))

@@ -32,10 +32,10 @@ class Counting(Toy):
         self.read.append(source.path.rpartition("/")[2])
 
 
-def bring_counted(repository, *sources, **wishes):
+def import_and_list_read(repository, *sources, **options):
     """Import; returns the result and the names of the files that were read."""
     form = Counting()
-    done = import_sources(repository, sources, (form,), ImportOptions(**wishes))
+    done = import_sources(repository, sources, (form,), ImportOptions(**options))
     return done, sorted(form.read)
 
 
@@ -49,7 +49,7 @@ def family(tmp_path, words="a b c"):
 
 
 def account(done):
-    """Return all that a result says but for what is new."""
+    """Return a result without its counts of new messages."""
     return (
         [replace(source, new=False) for source in done.sources],
         [replace(conversation, new_messages=0) for conversation in done.conversations],
@@ -58,11 +58,11 @@ def account(done):
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
     sources = family(tmp_path)
-    assert bring_counted(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
-    assert bring_counted(repository, *sources)[1] == []
+    assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert import_and_list_read(repository, *sources)[1] == []
 
 
-def test_unchanged_sources_are_accounted_for_as_if_they_were_read(repository, tmp_path):
+def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
     sources = family(tmp_path)
     first = import_toy(repository, *sources)
     second = import_toy(repository, *sources)
@@ -74,36 +74,36 @@ def test_unchanged_sources_are_accounted_for_as_if_they_were_read(repository, tm
     assert [source.new for source in second.sources] == [False] * 3
 
 
-def test_only_what_has_changed_and_what_goes_on_from_it_is_read(repository, tmp_path):
+def test_only_changed_sources_and_their_continuations_are_read(repository, tmp_path):
     import_toy(repository, *family(tmp_path))
-    assert bring_counted(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
+    assert import_and_list_read(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
-def test_a_part_that_has_changed_does_not_let_its_session_be_read(repository, tmp_path):
+def test_a_changed_part_does_not_make_its_session_be_read(repository, tmp_path):
     sources = family(tmp_path)
     import_toy(repository, *sources)
     sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))
-    done, read = bring_counted(repository, *sources)
+    done, read = import_and_list_read(repository, *sources)
     assert (read, branch_words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
     assert [conversation.new_messages for conversation in done.conversations] == [1, 0]
 
 
-def test_another_parser_reads_again(repository, tmp_path, monkeypatch):
+def test_a_new_parser_version_reads_all_sources_again(repository, tmp_path, monkeypatch):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source)
     tips = list_branch_tips(repository, "conv-001")
     monkeypatch.setattr(import_source, "PARSER_VERSION", import_source.PARSER_VERSION + 1)
-    assert bring_counted(repository, source)[1] == ["a.jsonl"]
-    assert bring_counted(repository, source)[1] == []
+    assert import_and_list_read(repository, source)[1] == ["a.jsonl"]
+    assert import_and_list_read(repository, source)[1] == []
     assert list_branch_tips(repository, "conv-001") == tips
 
 
-def test_a_deleted_conversation_is_read_only_when_it_is_wanted_again(repository, tmp_path):
+def test_a_deleted_conversation_is_read_only_with_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source)
     delete(repository, "conv-001")
-    assert bring_counted(repository, source)[1] == []
-    assert bring_counted(repository, source, again=True)[1] == ["a.jsonl"]
+    assert import_and_list_read(repository, source)[1] == []
+    assert import_and_list_read(repository, source, again=True)[1] == ["a.jsonl"]
 
 
 def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
@@ -114,7 +114,7 @@ def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
     assert (done.conversations, "stays deleted" in done.notes[0].text) == ((), True)
 
 
-def test_strict_refuses_what_was_read_before(repository, tmp_path):
+def test_strict_refuses_unchanged_sources_with_problems(repository, tmp_path):
     sources = family(tmp_path)
     import_toy(repository, *sources)
     with pytest.raises(CannotImport, match="not valid JSON"):
@@ -137,8 +137,8 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
     assert [conversation.new_messages for conversation in done.conversations] == [0, 0, 1]
 
 
-def test_a_session_in_sources_that_are_strangers_is_one_conversation(repository, tmp_path):
-    """What was let go with the first of them is learned again for the other."""
+def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path):
+    """Memory freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
         "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
@@ -181,7 +181,7 @@ def write_several(tmp_path, *sessions):
     return Source(str(path), path.stat().st_size)
 
 
-def test_only_what_a_source_held_when_the_run_began_counts(repository, tmp_path):
+def test_bytes_added_during_the_run_are_not_read(repository, tmp_path):
     """It may grow while it is read."""
     records = session_records("s1", "a b c")
     source = write_transcript(tmp_path / "a.jsonl", *records[:3])
@@ -191,7 +191,7 @@ def test_only_what_a_source_held_when_the_run_began_counts(repository, tmp_path)
     assert import_toy(repository, source).operation is None
 
 
-def test_a_source_that_is_rewritten_while_it_is_read_is_refused(repository, tmp_path):
+def test_a_source_that_changes_while_it_is_read_is_refused(repository, tmp_path):
     class Rewriting(Toy):
         def walk_events(self, source):
             yield from super().walk_events(source)

@@ -19,12 +19,12 @@ from tests.support.store import make_store
 
 
 def imported_refs(store):
-    """Return where everything stands."""
+    """Return all branches and tracking refs."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/")
 
 
 def at_once(tmp_path, *sources):
-    """Return where everything stands after one import of all sources into an empty store."""
+    """Return all branches and tracking refs after one import of all sources into an empty store."""
     other = make_store(tmp_path / "at-once.git")
     import_toy(other, *sources)
     return imported_refs(other)
@@ -43,25 +43,25 @@ def base(tmp_path, words="a b c"):
 
 
 def fork(tmp_path, words="x y", end="a b c"):
-    """Draw a fork of s1 behind its messages up to `end`."""
+    """Write a fork of s1 after its messages up to `end`."""
     return write_transcript(
         tmp_path / "fork.jsonl", *session_records("s2", words, base="s1", end=size(session_records("s1", end)))
     )
 
 
-def test_a_fork_at_the_end_of_its_base_stands_on_its_last_message(repository, tmp_path):
+def test_a_fork_at_the_end_of_its_base_follows_its_last_message(repository, tmp_path):
     import_toy(repository, base(tmp_path), fork(tmp_path))
     assert branch_words(repository, branch(repository, "fork/")) == "a b c x y"
 
 
-def test_a_fork_that_comes_after_its_base_stands_there_too(repository, tmp_path):
+def test_a_fork_imported_after_its_base_follows_it_too(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
     for source in sources:
         import_toy(repository, source)
     assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
-def test_a_fork_of_a_base_that_has_one_message_stands_on_that(repository, tmp_path):
+def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
     sources = base(tmp_path, "a"), fork(tmp_path, "x y", "a")
     for source in sources:
         import_toy(repository, source)
@@ -72,7 +72,7 @@ def test_a_fork_of_a_base_that_has_one_message_stands_on_that(repository, tmp_pa
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
-def test_a_family_that_grows_together_ends_as_if_it_had_come_at_once(repository, tmp_path, at_a_time):
+def test_a_family_imported_in_steps_equals_one_imported_at_once(repository, tmp_path, at_a_time):
     """A base, its fork and its part, each a message longer with every import."""
     helper = session_records("s1", "p q r s", part="helper")
     for length in range(1, 5):
@@ -96,7 +96,7 @@ def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository
     assert verify(repository).findings == ()
 
 
-def test_a_fork_follows_also_when_its_base_came_alone(repository, tmp_path):
+def test_a_fork_is_updated_when_only_its_base_is_imported(repository, tmp_path):
     import_toy(repository, base(tmp_path), fork(tmp_path))
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     import_toy(repository, sources[0])
@@ -115,7 +115,7 @@ def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
     assert "a b c x y p q" in [branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")]
 
 
-def test_what_began_from_an_open_message_is_said_to_begin_from_its_replacement(repository, tmp_path):
+def test_a_fork_point_at_an_open_message_moves_to_its_replacement(repository, tmp_path):
     import_toy(repository, base(tmp_path), fork(tmp_path))
     import_toy(repository, base(tmp_path, "a b c d"), fork(tmp_path))
     entry = read_metadata(repository, "conv-001").branches[branch(repository, "fork/")]
@@ -138,7 +138,7 @@ def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
     assert branch_words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
 
 
-def test_what_both_say_after_a_fork_is_the_bases(repository, tmp_path):
+def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
     """The fork said it first here; it is the same message, and the base's all the same."""
     same = session_records("s2", "a b d", base="s1")
     same[3] |= {"time": "2026-03-01T00:00:00Z"}
@@ -151,7 +151,7 @@ def test_what_both_say_after_a_fork_is_the_bases(repository, tmp_path):
     assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
-def test_a_fork_whose_base_comes_later_joins_it(repository, tmp_path):
+def test_a_fork_joins_a_base_that_is_imported_later(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
     import_toy(repository, sources[1])
     import_toy(repository, *sources)
@@ -160,7 +160,7 @@ def test_a_fork_whose_base_comes_later_joins_it(repository, tmp_path):
     assert branch_words(repository, other, "conv-002") == "a b c x y"
 
 
-def test_a_fork_that_the_user_went_on_with_stays(repository, tmp_path):
+def test_a_fork_that_the_user_continued_stays(repository, tmp_path):
     import_toy(repository, base(tmp_path), fork(tmp_path))
     name = branch(repository, "fork/")
     append(repository, "conv-001", plain_message("carol", "mine"), branch=name)
@@ -170,7 +170,7 @@ def test_a_fork_that_the_user_went_on_with_stays(repository, tmp_path):
 
 
 @pytest.mark.parametrize("first", [[0], [1], [0, 1]])
-def test_joined_sessions_come_in_once(repository, tmp_path, first):
+def test_joined_sessions_are_imported_once(repository, tmp_path, first):
     sources = base(tmp_path), fork(tmp_path)
     import_toy(repository, *(sources[place] for place in first))
     import_toy(repository, *sources)
@@ -179,7 +179,7 @@ def test_joined_sessions_come_in_once(repository, tmp_path, first):
     assert (count_objects(repository), repository.list_refs()) == (before, everything)
 
 
-def test_a_session_without_messages_goes_on_on_main(repository, tmp_path):
+def test_a_session_without_messages_continues_on_main(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "")))
     whole = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"))
     import_toy(repository, whole)
@@ -187,7 +187,7 @@ def test_a_session_without_messages_goes_on_on_main(repository, tmp_path):
     assert imported_refs(repository) == at_once(tmp_path, whole)
 
 
-def test_what_a_user_wrote_into_a_session_without_messages_stays(repository, tmp_path):
+def test_a_user_message_in_an_empty_session_stays(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "")))
     append(repository, "conv-001", plain_message("carol", "mine"))
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
@@ -195,7 +195,7 @@ def test_what_a_user_wrote_into_a_session_without_messages_stays(repository, tmp
     assert branch_words(repository, branch(repository, "import/")) == "a b"
 
 
-def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
+def test_pages_continue_each_other_and_are_not_sub_agents(repository, tmp_path):
     main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     page = write_transcript(
         tmp_path / "b.jsonl",
@@ -210,7 +210,7 @@ def test_pages_stand_on_each_other_and_are_no_sub_agents(repository, tmp_path):
 
 
 def pages(tmp_path, *said):
-    """Draw a session in pages, each behind the last."""
+    """Write a session in pages, each continuing the previous one."""
     sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", said[0]))], "s1"
     for number, page in enumerate(said[1:], 1):
         records = session_records("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
@@ -219,7 +219,7 @@ def pages(tmp_path, *said):
     return sources
 
 
-def test_main_goes_on_with_the_pages_of_its_session(repository, tmp_path):
+def test_main_follows_the_pages_of_its_session(repository, tmp_path):
     """A session that was taken up again ends where its last page does."""
     for source in pages(tmp_path, "a b", "x y"):
         import_toy(repository, source)
@@ -231,7 +231,7 @@ def test_main_goes_on_with_the_pages_of_its_session(repository, tmp_path):
     assert import_toy(repository, *sources).operation is None
 
 
-def test_main_stays_where_the_user_took_it_when_a_page_comes(repository, tmp_path):
+def test_main_stays_where_the_user_moved_it_when_a_page_is_imported(repository, tmp_path):
     sources = pages(tmp_path, "a b", "x y")
     import_toy(repository, sources[0])
     append(repository, "conv-001", plain_message("carol", "mine"))
@@ -247,7 +247,7 @@ STEPS = st.lists(
 
 
 def family(tmp_path, lengths):
-    """Draw a base, a fork behind its third message, a fork that copied those three, and a part; each so long."""
+    """Write a base, a fork after its third message, a fork that copied those three, and a part, each of the given length."""
     end = size(session_records("s1", "a b c"))
     records = [
         session_records("s1", BASE),
@@ -265,7 +265,7 @@ def family(tmp_path, lengths):
 
 @settings(max_examples=20, deadline=None)
 @given(STEPS)
-def test_whatever_grew_when_in_the_end_it_is_as_if_all_had_come_at_once(tmp_path_factory, steps):
+def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
     """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
     tmp_path = tmp_path_factory.mktemp("family")
     store = make_store(tmp_path / "store.git")

@@ -46,7 +46,7 @@ def answered_again(lines):
     return [*lines, *(json.dumps(document).encode() + b"\n" for document in documents)]
 
 
-def bring(store, tmp_path, **files):
+def import_files(store, tmp_path, **files):
     sources = []
     for name, lines in files.items():
         path = tmp_path / f"{name}.jsonl"
@@ -77,15 +77,15 @@ def join(store, fork):
 
 
 def test_a_session_that_was_answered_twice_is_joined(store, tmp_path):
-    bring(store, tmp_path, session=answered_again(lines_of(CLAUDE)))
+    import_files(store, tmp_path, session=answered_again(lines_of(CLAUDE)))
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     join(store, fork)
 
 
 def test_a_copied_fork_is_joined_with_its_parent(store, tmp_path):
-    """The parent goes on after the copy was made; what was copied is no difference."""
+    """The parent continued after it was copied; the copied messages are no difference."""
     lines = lines_of(CODEX)
-    bring(store, tmp_path, fork=lines, parent=lines[COPIED])
+    import_files(store, tmp_path, fork=lines, parent=lines[COPIED])
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     append(store, "conv-001", plain_message("carol", "Meanwhile, in the parent."), branch=MAIN)
     join(store, fork)

@@ -1,4 +1,4 @@
-"""An imported branch that was rebased is the user's own from then on, and its source is still followed beside it."""
+"""A rebased imported branch belongs to the user; new messages of its source go to an `import/` branch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.history import texts
 
 @pytest.fixture(autouse=True)
 def imported(repository, tmp_path):
-    """Import a session that has two continuations after b: f on main, and c, d and e on another branch."""
+    """Import a session that has two lines after b: f on main, and c and d on another branch."""
     bring(repository, tmp_path, "a b c d e f<b")
 
 
@@ -31,14 +31,14 @@ def beside(repository):
     return name
 
 
-def test_tracking_refs_stay_where_the_source_stands(repository):
+def test_tracking_refs_stay_at_the_sources_tips(repository):
     before = repository.list_refs(TRACKING)
     done = rebase(repository, "conv-001", branch=beside(repository), onto="main")
     assert isinstance(done, Replayed)
     assert repository.list_refs(TRACKING) == before
 
 
-def test_what_comes_later_stands_beside_a_rebased_branch(repository, tmp_path):
+def test_new_messages_of_a_rebased_branch_go_to_an_import_branch(repository, tmp_path):
     name = beside(repository)
     tip = rebase(repository, "conv-001", branch="main", onto=name).tip
     done = bring(repository, tmp_path, "a b c d e f<b g")

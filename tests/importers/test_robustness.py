@@ -76,14 +76,14 @@ def codex_records():
 def openai_records():
     """Two lists of messages with a call."""
     function = {"name": "price", "arguments": '{"of": "tea"}'}
-    talk = [
+    session_log = [
         {"role": "system", "content": "You sell tea."},
         {"role": "user", "content": [{"type": "text", "text": "How much?"}]},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
         {"role": "tool", "tool_call_id": "c1", "content": "4"},
         {"role": "assistant", "content": "Four."},
     ]
-    return [{"messages": talk}, {"messages": talk[1:2], "model": "m1"}]
+    return [{"messages": session_log}, {"messages": session_log[1:2], "model": "m1"}]
 
 
 RECORDS = {"claude-code": claude_records(), "codex": codex_records(), "openai-messages": openai_records()}
@@ -95,7 +95,7 @@ def objects(repository):
     return sorted(os.path.join(top, name) for top, _, names in os.walk(f"{repository.path}/objects") for name in names)
 
 
-def bring(repository, folder, data, name="a.jsonl"):
+def import_bytes(repository, folder, data, name="a.jsonl"):
     """Import bytes and check all that holds for any; returns what was imported, or None where it was refused."""
     path = os.path.join(folder, name)
     with open(path, "wb") as file:
@@ -140,7 +140,7 @@ def survive(*contents):
     """Bring the states of one file in, one after the other, into a store of their own."""
     with tempfile.TemporaryDirectory() as folder:
         repository = make_store(os.path.join(folder, "store.git"))
-        done = [bring(repository, folder, data) for data in contents]
+        done = [import_bytes(repository, folder, data) for data in contents]
         check_store(repository)
         return done
 
@@ -172,8 +172,8 @@ def test_damaged_bytes_are_kept_or_refused(name, examples):
 
 @each_depth
 @each_format
-def test_a_file_that_changes_in_any_way_is_brought_in_again(name, examples):
-    """Reliability 31: what was sound, then damaged, then more of it; whose session it is stands in its beginning."""
+def test_a_file_that_changes_in_any_way_is_imported_again(name, examples):
+    """Reliability 31: a sound file, then a damaged one, then a longer one; the session id is in the first record."""
     begin, sound = lines(RECORDS[name][:2]), lines(RECORDS[name][2:])
     states = st.tuples(st.just(sound), damaged(sound), BYTES.map(lambda more: sound + more))
     try_many(examples, states.map(lambda drawn: [begin + rest for rest in drawn]))
@@ -193,13 +193,13 @@ def family():
         .user("x")
         .say("y")
         .records,
-        "s1.jsonl": talk("a", "b").records,
+        "s1.jsonl": session_log("a", "b").records,
         "agent-a1.jsonl": helper.records,
     }
 
 
 @each_depth
-def test_files_that_belong_together_survive_what_happens_to_one(examples):
+def test_related_files_survive_damage_to_one_of_them(examples):
     """Reliability 28, 29, 31: what others began from, or were called by, may be gone or odd."""
     whole = {name: lines(records) for name, records in family().items()}
     changed = st.sampled_from(list(whole)).flatmap(
@@ -212,13 +212,13 @@ def test_files_that_belong_together_survive_what_happens_to_one(examples):
         with tempfile.TemporaryDirectory() as folder:
             repository = make_store(os.path.join(folder, "store.git"))
             for contents in ([whole] if sound_first else []) + [whole | dict([change])]:
-                bring_all(repository, os.path.join(folder, "transcripts"), contents)
+                import_folder(repository, os.path.join(folder, "transcripts"), contents)
             check_store(repository)
 
     law()
 
 
-def bring_all(repository, folder, contents):
+def import_folder(repository, folder, contents):
     """Import several files at once, twice."""
     os.makedirs(folder, exist_ok=True)
     for name, data in contents.items():
@@ -244,7 +244,7 @@ def test_damaged_stretches_of_real_transcripts_are_kept_or_refused(name, example
     try_many(examples, stretch.flatmap(damaged))
 
 
-def talk(*words, session="s1", **fields):
+def session_log(*words, session="s1", **fields):
     """Draw a Claude Code session of a few words by a person and an answer each."""
     drawn = Log(session)
     for number, word in enumerate(words):
@@ -258,59 +258,59 @@ def texts(repository, conversation="conv-001"):
     return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
 
 
-def test_a_cut_off_last_line_is_taken_up_once_it_is_there(repository, tmp_path):
+def test_a_truncated_last_line_is_imported_when_it_is_complete(repository, tmp_path):
     """Reliability 21."""
-    whole = talk("a", "b").data()
-    first = bring(repository, tmp_path, whole[:-9])
+    whole = session_log("a", "b").data()
+    first = import_bytes(repository, tmp_path, whole[:-9])
     assert (first.sources[0].unparsed, texts(repository)) == (1, ["a", "a: done", "b"])
-    second = bring(repository, tmp_path, whole)
+    second = import_bytes(repository, tmp_path, whole)
     assert (second.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
     check_store(repository)
 
 
-def test_a_session_of_which_only_a_summary_was_there_goes_on_in_its_conversation(repository, tmp_path):
+def test_a_session_known_by_its_summary_continues_in_its_conversation(repository, tmp_path):
     """Transcripts: a session file may begin with a record that has neither time nor folder."""
     begin = lines([{"type": "summary", "sessionId": "s1", "summary": "x", "leafUuid": "u1"}])
-    first = bring(repository, tmp_path, begin)
-    second = bring(repository, tmp_path, begin + talk("a", "b").data())
+    first = import_bytes(repository, tmp_path, begin)
+    second = import_bytes(repository, tmp_path, begin + session_log("a", "b").data())
     assert [done.conversations[0].id for done in (first, second)] == ["conv-001", "conv-001"]
     assert (second.notes, texts(repository)) == ((), texts_of("a", "b"))
     check_store(repository)
 
 
-def test_glued_records_are_both_brought_in(repository, tmp_path):
+def test_adjacent_records_are_both_imported(repository, tmp_path):
     """Transcripts, fact 3."""
-    done = bring(repository, tmp_path, talk("a", "b").data().replace(b"}\n{", b"}{"))
+    done = import_bytes(repository, tmp_path, session_log("a", "b").data().replace(b"}\n{", b"}{"))
     assert (done.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
 
 
 @each_format
 @pytest.mark.parametrize("opening", [b"[", b'{"message":', b'{"payload":['])
-def test_depth_is_kept_unread(repository, tmp_path, name, opening):
+def test_deep_nesting_is_kept_unparsed(repository, tmp_path, name, opening):
     """Reliability 23: nested a hundred thousand times."""
     deep = lines(RECORDS[name]) + opening * 100_000 + b"\n"
-    done = bring(repository, tmp_path, deep)
+    done = import_bytes(repository, tmp_path, deep)
     assert done.sources[0].unparsed == 1
     assert done.sources[0].unparsed_bytes == 100_000 * len(opening) + 1
     check_store(repository)
 
 
-def test_depth_alone_is_refused(repository, tmp_path):
-    assert bring(repository, tmp_path, b"[" * 100_000) is None
+def test_a_file_of_deep_nesting_alone_is_refused(repository, tmp_path):
+    assert import_bytes(repository, tmp_path, b"[" * 100_000) is None
 
 
-def test_cycles_and_missing_parents_stop_nothing(repository, tmp_path):
+def test_cycles_and_missing_parents_do_not_stop_an_import(repository, tmp_path):
     """Reliability 29."""
-    drawn = talk("a", "b", "c")
+    drawn = session_log("a", "b", "c")
     for record, parent in zip(drawn.records, ("u003", "u000", "gone", "u002", "u004", "u004"), strict=True):
         record["parentUuid"] = parent
-    done = bring(repository, tmp_path, drawn.data())
+    done = import_bytes(repository, tmp_path, drawn.data())
     assert (done.sources[0].messages, sorted(texts(repository))) == (6, sorted(texts_of("a", "b", "c")))
     check_store(repository)
 
 
 def texts_of(*words):
-    """Return what a talk says."""
+    """Return the texts of a session."""
     return [said for word in words for said in (word, f"{word}: done")]
 
 
@@ -339,12 +339,12 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_makes_legal_refs_and_clean_print(repository, tmp_path, name):
     """Reliability 32, 71: of a session, a sub-agent, an agent, a folder, a branch, a tool and a file."""
-    drawn = talk("a", session=name, cwd=name, gitBranch=name, slug=name)
+    drawn = session_log("a", session=name, cwd=name, gitBranch=name, slug=name)
     drawn.answer("m9", call(name, name, file_path=name, subagent_type=name), model=name)
     drawn.user("Look", isSidechain=True, parent=None, agentId=name)
     drawn.answer("s1", text(name), isSidechain=True, agentId=name)
     drawn.state("ai-title", aiTitle=name)
-    done = bring(repository, tmp_path, drawn.data())
+    done = import_bytes(repository, tmp_path, drawn.data())
     assert done is None or done.sources[0].messages == 5
     check_store(repository)
     for ref in repository.list_refs():
@@ -375,8 +375,8 @@ def test_any_name_of_a_thread_makes_legal_refs_and_clean_print(repository, tmp_p
 
 
 def long_line(size):
-    """A talk in which a person says something long, and a torn line."""
-    drawn = talk("a")
+    """A session with a long prompt and a truncated line."""
+    drawn = session_log("a")
     drawn.user("x" * size)
     drawn.answer("m9", text("too long"))
     return drawn.data() + b"torn"
@@ -419,7 +419,7 @@ def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
-    """Storage, bulk: bodies are let go; twenty megabytes of messages take little more than two."""
-    record = talk("y" * 20_000).data().splitlines(keepends=True)
+    """Storage, bulk: message bodies are freed; twenty megabytes take little more memory than two."""
+    record = session_log("y" * 20_000).data().splitlines(keepends=True)
     small, large = (measured(tmp_path, b"".join(record[:1] * count)) for count in (100, 1000))
     assert large[2] - small[2] < 10 << 10

@@ -1,4 +1,4 @@
-"""The machine: sources become conversations once, follow their source, and give their bytes back."""
+"""An import: sources become conversations once, branches follow their source, and bytes are archived."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_second_import_writes_nothing(repository, tmp_path):
     assert done.conversations[0].new_messages == 0
 
 
-def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
+def test_a_source_imported_in_steps_equals_one_imported_whole(repository, tmp_path):
     """Transcripts, acceptance 2: same branches, same object ids."""
     records = session_records("s1", "a b c d e f<c g")
     for end in (3, 5, len(records)):
@@ -62,8 +62,8 @@ def test_growing_sources_end_where_the_whole_one_does(repository, tmp_path):
     assert branch_words(repository) == "a b c f g"
 
 
-def test_a_source_whose_beginning_has_changed_stays_in_its_conversation(repository, tmp_path):
-    """The root keeps what the beginning said first; nobody else's root is taken for it."""
+def test_a_source_with_a_changed_header_stays_in_its_conversation(repository, tmp_path):
+    """The root keeps the first header; no other conversation's root is used."""
     path = tmp_path / "a.jsonl"
     import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     done = import_toy(
@@ -75,7 +75,7 @@ def test_a_source_whose_beginning_has_changed_stays_in_its_conversation(reposito
     assert [found.id for found in other.conversations] == ["conv-002"]
 
 
-def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(repository, tmp_path):
+def test_a_deleted_conversation_with_a_changed_header_stays_deleted(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     delete(repository, "conv-001")
@@ -84,7 +84,7 @@ def test_a_deleted_conversation_whose_beginning_has_changed_stays_deleted(reposi
     assert [found.messages for found in import_toy(repository, grown, again=True).conversations] == [3]
 
 
-def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path):
+def test_the_last_message_is_open_until_the_source_grows(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
@@ -93,7 +93,7 @@ def test_the_last_message_is_open_until_the_source_goes_on(repository, tmp_path)
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
-def test_a_branch_that_the_user_took_on_stays_and_the_new_tail_stands_beside_it(repository, tmp_path):
+def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_branch(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "mine"))
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
@@ -103,7 +103,7 @@ def test_a_branch_that_the_user_took_on_stays_and_the_new_tail_stands_beside_it(
     assert "was moved here" in done.notes[0].text
 
 
-def test_a_deleted_conversation_stays_deleted_until_it_is_wanted_again(repository, tmp_path):
+def test_a_deleted_conversation_stays_deleted_without_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source)
     delete(repository, "conv-001")
@@ -114,7 +114,7 @@ def test_a_deleted_conversation_stays_deleted_until_it_is_wanted_again(repositor
     assert branch_words(repository, conversation=again.conversations[0].id) == "a b"
 
 
-def test_undo_takes_an_import_back_and_the_next_one_brings_it_again(repository, tmp_path):
+def test_undo_reverts_an_import_and_the_next_import_repeats_it(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source)
     undo(repository)
@@ -123,7 +123,7 @@ def test_undo_takes_an_import_back_and_the_next_one_brings_it_again(repository, 
     assert branch_words(repository) == "a b"
 
 
-def test_what_a_rewritten_source_has_lost_is_kept(repository, tmp_path):
+def test_messages_lost_by_a_rewritten_source_are_kept(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b x")))
     assert branch_words(repository) == "a b x"
@@ -131,7 +131,7 @@ def test_what_a_rewritten_source_has_lost_is_kept(repository, tmp_path):
     assert "abandoned/1" in done.notes[0].text
 
 
-def test_a_fork_is_called_after_its_first_own_message(repository, tmp_path):
+def test_a_fork_is_named_after_its_first_own_message(repository, tmp_path):
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
@@ -143,7 +143,7 @@ def test_a_fork_is_called_after_its_first_own_message(repository, tmp_path):
     )
 
 
-def test_a_part_is_a_branch_that_stands_on_the_root(repository, tmp_path):
+def test_a_part_is_a_branch_from_the_root(repository, tmp_path):
     main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     part = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y", part="helper"))
     import_toy(repository, part, main)
@@ -151,7 +151,7 @@ def test_a_part_is_a_branch_that_stands_on_the_root(repository, tmp_path):
     assert len(verify(repository).findings) == 0
 
 
-def test_a_session_stands_on_the_message_of_its_base_that_it_names(repository, tmp_path):
+def test_a_session_follows_the_message_of_its_base_that_it_names(repository, tmp_path):
     base = session_records("s1", "a b c")
     end = sum(len(json.dumps(record)) + 1 for record in base[:3])
     sources = [
@@ -164,7 +164,7 @@ def test_a_session_stands_on_the_message_of_its_base_that_it_names(repository, t
     assert branch_words(repository, fork) == "a b x y"
 
 
-def test_a_session_whose_base_is_missing_comes_in_with_a_note(repository, tmp_path):
+def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path):
     done = import_toy(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=10))
     )
@@ -201,7 +201,7 @@ def test_the_order_of_the_sources_does_not_matter(tmp_path):
     assert seen[0] == seen[1]
 
 
-def test_every_byte_is_accounted_for_and_comes_back(repository, tmp_path):
+def test_every_byte_is_counted_and_archived(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     source = write_transcript(path, *session_records("s1", "a b"), {"title": "x"})
     path.write_bytes(path.read_bytes() + b"{broken\n" + b'{"id": "c", "par')
@@ -215,7 +215,7 @@ def test_every_byte_is_accounted_for_and_comes_back(repository, tmp_path):
     assert sum(segment.span.length for segment in walk_segments(repository, record)) == path.stat().st_size
 
 
-def test_strict_brings_in_nothing_when_a_record_cannot_be_read(repository, tmp_path):
+def test_strict_imports_nothing_if_a_record_cannot_be_read(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     write_transcript(path, *session_records("s1", "a b"))
     path.write_bytes(path.read_bytes() + b"{broken\n")
@@ -224,14 +224,14 @@ def test_strict_brings_in_nothing_when_a_record_cannot_be_read(repository, tmp_p
     assert repository.list_refs() == {}
 
 
-def test_a_dry_run_says_what_would_come_in_and_writes_nothing(repository, tmp_path):
+def test_a_dry_run_reports_what_would_be_imported_and_writes_nothing(repository, tmp_path):
     before = count_objects(repository)
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")), dry_run=True)
     assert (done.conversations[0].new_messages, done.dry_run) == (2, True)
     assert (count_objects(repository), repository.list_refs()) == (before, {})
 
 
-def test_a_source_in_no_known_format_is_refused_alone_and_passed_over_among_others(repository, tmp_path):
+def test_a_source_of_unknown_format_is_refused_alone_and_skipped_among_others(repository, tmp_path):
     alien = tmp_path / "alien.jsonl"
     alien.write_text("no transcript\n")
     with pytest.raises(CannotImport, match="unknown format"):
@@ -249,13 +249,13 @@ def alien(path):
     return find_sources(str(path))[0]
 
 
-def test_named_files_in_no_known_format_are_an_error_when_nothing_comes_in(repository, tmp_path):
+def test_named_files_of_unknown_format_are_an_error_if_nothing_is_imported(repository, tmp_path):
     aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
     with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
         import_toy(repository, *aliens)
 
 
-def test_a_named_file_in_no_known_format_is_a_note_beside_others_and_strict_refuses_it(repository, tmp_path):
+def test_a_named_file_of_unknown_format_is_a_note_among_others_and_refused_by_strict(repository, tmp_path):
     sources = [alien(tmp_path / "x.jsonl"), write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))]
     with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
         import_toy(repository, *sources, strict=True)
@@ -264,7 +264,7 @@ def test_a_named_file_in_no_known_format_is_a_note_beside_others_and_strict_refu
     assert done.skipped[0].reason == "unknown format"
 
 
-def test_a_file_of_a_folder_in_no_known_format_does_not_stop_strict(repository, tmp_path):
+def test_a_file_of_unknown_format_in_a_folder_does_not_stop_strict(repository, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     alien(folder / "x.jsonl")
@@ -287,7 +287,7 @@ def files(repository):
     return sorted((path, os.stat(path).st_mtime_ns) for path in paths)
 
 
-def test_an_import_that_was_overtaken_by_another_looks_again(repository, tmp_path, monkeypatch):
+def test_an_overtaken_import_starts_again(repository, tmp_path, monkeypatch):
     """Two of one folder at once: the second one finds nothing new, and that is no error."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     take = run.exclusive_write
@@ -322,14 +322,14 @@ def dated(session, time, **fields):
     return [first, *({**message, "time": time} for message in messages)]
 
 
-def test_one_title_is_not_given_to_several_conversations(repository, tmp_path):
+def test_one_title_for_several_conversations_is_refused(repository, tmp_path):
     sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
     with pytest.raises(Invalid, match="one title for 2 conversations"):
         import_toy(repository, *sources, title="Shop")
     assert repository.list_refs() == {}
 
 
-def test_a_title_that_is_there_already_stays_with_a_note(repository, tmp_path):
+def test_an_existing_title_stays_with_a_note(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_toy(repository, source, title="Shop")
     done = import_toy(repository, source, title="Other")

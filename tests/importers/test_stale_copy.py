@@ -1,4 +1,4 @@
-"""An older copy of a session whose longer form is here: nothing is thrown back, and it is said so."""
+"""An older copy of an imported source: no branch moves back, and the copy is reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_older_copy_moves_nothing(repository, tmp_path):
     assert "an older copy of a source that is imported already" in done.skipped[0].reason
 
 
-def test_an_older_copy_and_the_longer_form_are_both_proven_after_it(repository, tmp_path):
+def test_an_older_copy_and_the_longer_source_both_verify(repository, tmp_path):
     """The longer one stays whole, and the shorter one is in the store too."""
     import_toy(repository, write_transcript(tmp_path / "short.jsonl", *LONG[:3]))
     long = verify_source(repository, str(tmp_path / "long.jsonl"), (Toy(),))
@@ -36,7 +36,7 @@ def test_an_older_copy_and_the_longer_form_are_both_proven_after_it(repository, 
     assert (long.whole, long.comparison, short.whole, short.comparison) == (True, "equal", True, "cut")
 
 
-def test_one_after_the_other_gives_what_both_at_once_give(repository, tmp_path):
+def test_importing_one_after_the_other_equals_both_at_once(repository, tmp_path):
     short, long = (
         write_transcript(tmp_path / "short.jsonl", *LONG[:3]),
         write_transcript(tmp_path / "long.jsonl", *LONG),
@@ -48,13 +48,13 @@ def test_one_after_the_other_gives_what_both_at_once_give(repository, tmp_path):
     assert repository.list_refs(*prefixes) == other.list_refs(*prefixes)
 
 
-def test_what_was_cut_differently_still_counts_as_rewritten(repository, tmp_path):
+def test_a_shorter_file_that_differs_counts_as_rewritten(repository, tmp_path):
     """Only a beginning, byte for byte, is an older copy."""
     import_toy(repository, write_transcript(tmp_path / "short.jsonl", *session_records("s1", "a x")))
     assert (branch_words(repository), branch_words(repository, "abandoned/1")) == ("a x", "a b c d")
 
 
-def test_an_older_copy_brings_a_deleted_conversation_back_whole(repository, tmp_path):
+def test_an_older_copy_with_again_restores_the_whole_conversation(repository, tmp_path):
     delete(repository, "conv-001")
     done = import_toy(repository, write_transcript(tmp_path / "short.jsonl", *LONG[:3]), again=True)
     name = done.conversations[0].id
@@ -62,8 +62,8 @@ def test_an_older_copy_brings_a_deleted_conversation_back_whole(repository, tmp_
     assert list(list_branch_tips(repository, name)) == ["main"]
 
 
-def test_a_shorter_copy_in_one_run_is_accounted_for_by_the_longer_one(tmp_path):
-    """A reason for every file that is passed over, and every byte of it."""
+def test_a_shorter_copy_in_one_run_is_counted_by_the_longer_source(tmp_path):
+    """Every skipped file has a reason and a byte count."""
     store = make_store(tmp_path / "new.git")
     short, long = (
         write_transcript(tmp_path / "short.jsonl", *LONG[:3]),
@@ -75,7 +75,7 @@ def test_a_shorter_copy_in_one_run_is_accounted_for_by_the_longer_one(tmp_path):
     assert (found.account.size, found.account.accounted_bytes, found.account.messages) == (short.size, short.size, 2)
 
 
-def test_equal_copies_are_called_so(tmp_path):
+def test_equal_copies_are_reported_as_copies(tmp_path):
     store = make_store(tmp_path / "new.git")
     done = import_toy(
         store, write_transcript(tmp_path / "a.jsonl", *LONG), write_transcript(tmp_path / "b.jsonl", *LONG)

@@ -22,7 +22,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_tokens_of_a_real_transcript_are_those_that_it_recorded(repository, name):
+def test_the_tokens_of_a_real_transcript_are_the_recorded_ones(repository, name):
     import_sources(repository, find_sources(real_transcript(*name.split("/"))), FORMATS)
     seen = stats(repository, "conv-001")
     assert seen.all_tokens == KNOWN[name]
@@ -43,7 +43,7 @@ def test_several_real_transcripts_add_up_to_the_store(repository):
 
 
 def bought(thread, *more):
-    """A thread that sells tea and goes on with more prompts; every answer costs 5 tokens."""
+    """A thread of several prompts; every answer uses 5 tokens."""
     rollout = Rollout(thread).turn()
     for number, text in enumerate(("Sell tea", *more), 1):
         rollout.user(text).say(f"{text}: done").count(tokens(5 * number, output=5 * number), tokens(5, output=5))

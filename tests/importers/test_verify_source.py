@@ -66,7 +66,7 @@ def test_an_unchanged_file_is_whole(repository, path):
     assert account(seen)[2:] == (len(b"torn\n"), 0)
 
 
-def test_bytes_that_came_since_are_new(repository, path):
+def test_bytes_added_since_the_import_are_new(repository, path):
     before = account(verify_source(repository, path, FORMATS))
     change(path, content(path) + b'{"title": "New"}\n')
     seen = verify_source(repository, path, FORMATS)
@@ -76,7 +76,7 @@ def test_bytes_that_came_since_are_new(repository, path):
     assert seen.findings[0].cure == f"import them with: scopes conv import {path}"
 
 
-def test_a_cut_file_is_still_whole_and_says_what_it_lost(repository, path):
+def test_a_truncated_file_is_whole_with_a_warning(repository, path):
     whole = content(path)
     change(path, whole[:-30])
     seen = verify_source(repository, path, FORMATS)
@@ -85,7 +85,7 @@ def test_a_cut_file_is_still_whole_and_says_what_it_lost(repository, path):
     assert seen.findings[0].problem == "the file is 30 bytes shorter than the stored source"
 
 
-def test_a_rewritten_file_differs_from_a_byte_on(repository, path):
+def test_a_rewritten_file_differs_from_a_byte_offset(repository, path):
     whole = content(path)
     at = whole.index(b"say b") + 4
     change(path, whole.replace(b"say b", b"say x"))
@@ -97,7 +97,7 @@ def test_a_rewritten_file_differs_from_a_byte_on(repository, path):
 
 @given(st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_happens_to_a_file_its_bytes_add_up(repository, path, data):
+def test_the_byte_counts_add_up_for_any_file(repository, path, data):
     """Certificate law: what is equal, and what is not, is the file."""
     whole = content(path)
     start = data.draw(st.integers(40, len(whole)))
@@ -115,36 +115,36 @@ def test_whatever_happens_to_a_file_its_bytes_add_up(repository, path, data):
     assert seen.whole == whole.startswith(changed)
 
 
-def test_a_file_that_was_never_imported_is_refused_with_the_cure(repository, tmp_path):
+def test_a_file_that_was_never_imported_is_refused_with_a_hint(repository, tmp_path):
     source = write_transcript(tmp_path / "other one.jsonl", *session_records("s9", "a"))
     with pytest.raises(NotFound) as refusal:
         verify_source(repository, source.path, FORMATS)
     assert refusal.value.hint == f"import it with: scopes conv import '{source.path}'"
 
 
-def test_a_file_in_no_format_is_refused_as_import_refuses_it(repository, tmp_path):
+def test_a_file_of_unknown_format_is_refused_as_by_import(repository, tmp_path):
     (tmp_path / "notes.jsonl").write_text("notes\n")
     with pytest.raises(CannotImport):
         verify_source(repository, str(tmp_path / "notes.jsonl"), FORMATS)
 
 
-def test_a_folder_is_no_transcript(repository, tmp_path):
+def test_a_folder_is_refused(repository, tmp_path):
     with pytest.raises(Invalid):
         verify_source(repository, str(tmp_path), FORMATS)
 
 
-def test_a_file_is_known_by_its_bytes_where_its_format_is_not(repository, path):
+def test_a_file_of_unknown_format_is_found_by_its_bytes(repository, path):
     assert verify_source(repository, path, REAL_FORMATS).whole
 
 
-def test_a_compressed_file_is_compared_by_what_it_holds(repository, path):
+def test_a_compressed_file_is_compared_by_its_plain_bytes(repository, path):
     packed = f"{path}.zst"
     change(packed, zstd.compress(content(path)))
     seen = verify_source(repository, packed, FORMATS)
     assert (seen.comparison, seen.size) == ("equal", os.path.getsize(path))
 
 
-def test_a_differing_copy_is_found_as_the_part_that_it_became(repository, tmp_path):
+def test_a_copy_that_differs_is_found_as_a_part(repository, tmp_path):
     one = write_transcript(tmp_path / "1.jsonl", *session_records("s1", "a b c"))
     two = write_transcript(tmp_path / "2.jsonl", *session_records("s1", "a x"))
     import_sources(repository, [one, two], FORMATS)
@@ -153,7 +153,7 @@ def test_a_differing_copy_is_found_as_the_part_that_it_became(repository, tmp_pa
     assert (seen.whole, seen.part[:5], seen.messages) == (True, "copy-", 2)
 
 
-def test_deleted_messages_are_named_as_such(repository, path):
+def test_deleted_messages_are_reported(repository, path):
     delete(repository, "conv-001")
     seen = verify_source(repository, path, FORMATS)
     assert (seen.whole, seen.away, seen.exit_code) == (True, 3, 0)
@@ -165,7 +165,7 @@ def test_rewound_messages_are_away(repository, path):
     assert verify_source(repository, path, FORMATS).away == 2
 
 
-def test_messages_count_wherever_a_branch_shows_them(repository, path):
+def test_messages_on_any_branch_are_found(repository, path):
     append(repository, "conv-001", plain_message("carol", "mine"))
     assert (verify_source(repository, path, FORMATS).away, verify_source(repository, path, FORMATS).messages) == (0, 3)
 
@@ -191,7 +191,7 @@ def damage(repository, edit):
         (b'"message":"', b'"message":"aaaaaaa', "is not in the store"),
     ],
 )
-def test_damage_of_what_is_stored_is_an_error(repository, path, old, new, problem):
+def test_damage_of_the_stored_source_is_an_error(repository, path, old, new, problem):
     damage(repository, lambda data: data.replace(old, new))
     seen = verify_source(repository, path, FORMATS)
     assert (seen.whole, seen.exit_code) == (False, 7)

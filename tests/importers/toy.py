@@ -1,4 +1,4 @@
-"""A format of our own for the tests of the machine: one JSON object a line, the first one is the session.
+"""A small format for tests of the importer: one JSON object per line, the first one is the session.
 
 {"session": "s1", "part": null, "base": null, "end": null}
 {"id": "a", "parent": null, "by": "user", "say": "hello"}
@@ -74,7 +74,7 @@ def write_transcript(path, *records):
 
 
 def session_records(session, words, **fields):
-    """Draw a session: one message a word, each on top of the one before, by user and bot in turn."""
+    """Return the records of a session: one message per word, each after the previous one, by user and bot in turn."""
     records = [{"session": session, **fields}]
     for number, word in enumerate(words.split()):
         name, _, parent = word.partition("<")

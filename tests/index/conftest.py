@@ -1,4 +1,4 @@
-"""A store for every test, and a directory that its index is kept in."""
+"""A store and an index directory for every test."""
 
 from __future__ import annotations
 

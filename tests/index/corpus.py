@@ -1,4 +1,4 @@
-"""An index of a test's store, and what it says, in a form that two indexes can be compared by."""
+"""Open an index, and dump its content in a form that can be compared."""
 
 from __future__ import annotations
 

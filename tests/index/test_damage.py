@@ -1,4 +1,4 @@
-"""Whatever happens to the file: no error, nothing false, and two at once do each other no harm."""
+"""A damaged index file causes no error and no wrong result; concurrent processes do no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index as a file: whatever is wrong with it, the answer is right and no error is seen."""
+"""The index file: whatever its state, queries give the right results."""
 
 from __future__ import annotations
 

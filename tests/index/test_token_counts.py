@@ -1,4 +1,4 @@
-"""Whatever happens to the file of counts, no count is ever wrong and nothing ever fails."""
+"""Whatever the state of the file of token counts, no count is wrong and nothing raises."""
 
 from __future__ import annotations
 

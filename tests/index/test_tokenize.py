@@ -1,4 +1,4 @@
-"""What a word is."""
+"""Splitting texts into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The canonical bytes of stored JSON. The vector file is the contract between machines; the laws hold beside it."""
+"""Canonical JSON. The file of vectors is the contract between machines; properties are tested too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message claims: equal claims are equal blobs whoever makes them, and no message can claim for another."""
+"""Claims of messages: equal claims are equal blobs, and no message can write the claim of another agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as bytes: what goes in comes out, what is not understood is kept, and what is no message is damage."""
+"""Encoding and decoding messages: nothing is lost, unknown fields are kept, other bytes are corrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The root of a conversation and the metadata of its branches, as bytes."""
+"""Encoding and decoding the root of a conversation and the metadata of its branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message as a value: what it is made of, and what it says."""
+"""Messages as values, and the constants of the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of an operation, as bytes."""
+"""Encoding and decoding operation records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of the trees that scopes writes. The vector file is the contract between machines; git is the judge."""
+"""Encoding names as paths. The file of vectors is the contract between machines; git checks the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from outside: what is accepted, what is refused and in which words, and that nothing else can happen."""
+"""Validating messages from users and programs: what is accepted, and the messages of refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that want to act on a terminal, and what must never come out of a renderer."""
+"""Texts that try to control a terminal, and a check for characters that no renderer may write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NEVER_SEEN = frozenset("\xad\u034f\u115f\u1160\u180e\u3164\uffa0")
 
 
 def forbidden(text: str) -> list[str]:
-    """What acts on a terminal or cannot be seen, by Unicode's own properties; newlines are allowed."""
+    """Return control and invisible characters, by their Unicode properties; newlines are allowed."""
     text = _SELECTOR_IN_PLACE.sub("", text)
     return [c for c in text if c != "\n" and (_acts(c) or c in _NEVER_SEEN or _is_selector(c))]
 

@@ -201,7 +201,7 @@ SHOWN = {of.oid for of in (LONG, DECIDED, SECURE, CALL, PROMPT)}
 
 
 def logged(of, message, *branches):
-    """An entry of the log below, whose first message stands on a root that it does not show."""
+    """An entry of the log below; the parent of its first message is a root that is not shown."""
     return LogEntry(head=of, message=message, branches=branches, parents=tuple(p for p in of.parents if p in SHOWN))
 
 

@@ -55,11 +55,11 @@ class Screen(io.StringIO):
 
 
 def output(settings=None, *, environ=None, terminal=False, **options):
-    """An Output over streams in memory; `output.stdout.stream.getvalue()` is what was written."""
+    """An Output over streams in memory; `output.stdout.stream.getvalue()` returns its text."""
     streams = (Screen(), Screen()) if terminal else (io.StringIO(), io.StringIO())
     return Output(settings or OutputSettings(**options), environ or {}, *streams)
 
 
 def written(made):
-    """What went to standard output and to standard error."""
+    """The texts written to standard output and to standard error."""
     return made.stdout.stream.getvalue(), made.stderr.stream.getvalue()

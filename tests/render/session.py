@@ -1,4 +1,4 @@
-"""An agent's session as a log has it, newest first: tool calls and results, a compaction, an interrupt, a sub-agent."""
+"""An agent's session as log entries, newest first: tool calls and results, a compaction, an interrupt, a sub-agent."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.render.shown import Shown, unwrap
 
 
 def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = False) -> str:
-    """Return what a pipe gets."""
+    """Return the text written to a pipe."""
     pieces: list[str] = []
     end = "\0" if nul else "\n"
     result, options = unwrap(sample)
@@ -30,7 +30,7 @@ def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = Fa
 
 
 def seen(sample: Result | Shown, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
-    """Return what a person sees on a terminal."""
+    """Return the text written to a terminal."""
     pieces: list[str] = []
     result, options = unwrap(sample)
     view = TerminalView(pieces.append, width=width, colour=colour, hints=hints, options=options)
@@ -38,7 +38,7 @@ def seen(sample: Result | Shown, width: int = 80, *, colour: bool = False, hints
 
 
 def seen_lines(result: Result | Shown, width: int = 80, **options: bool) -> list[str]:
-    """Return the lines that a person sees on a terminal."""
+    """Return the lines written to a terminal."""
     return seen(result, width, **options).splitlines()
 
 
@@ -48,12 +48,12 @@ def _shown(result: Result, view: View, pieces: list[str]) -> str:
 
 
 def document(sample: Result | Shown) -> dict[str, Any]:
-    """Return what a machine reads."""
+    """Return the JSON object of a result."""
     return json.loads(json_text(sample))
 
 
 def json_text(sample: Result | Shown) -> str:
-    """Return the line of JSON that a machine reads."""
+    """Return the line of JSON of a result."""
     result, options = unwrap(sample)
     return result_line(result, options)
 

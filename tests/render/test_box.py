@@ -37,7 +37,7 @@ def test_without_a_title_the_rule_is_below_the_header():
     assert "Participants" in lines[1]
 
 
-def test_a_box_without_rows_still_says_what_it_would_hold():
+def test_a_box_without_rows_has_its_header():
     assert len(box([])) == 5
 
 
@@ -57,7 +57,7 @@ def test_a_narrow_box_shortens_the_flexible_column_first():
     assert "2m ago" in lines[4]
 
 
-def test_numbers_can_stand_to_the_right():
+def test_numbers_can_be_right_aligned():
     lines = list(draw_box([Column("N", align="right")], [("1",), ("100",)], title=None, width=80, colour=False))
     assert lines[3:5] == ["│   1 │", "│ 100 │"]
 
@@ -72,7 +72,7 @@ def test_an_ellipsis_has_the_style_of_what_it_shortens():
     assert truncate_spans((Span("ab", "id"), Span("cdef", "time")), 4) == (Span("ab", "id"), Span("c…", "time"))
 
 
-def test_a_wide_character_is_not_halved():
+def test_a_wide_character_is_not_split():
     shown = "".join(span.text for span in truncate_spans((Span("日本語"),), 4))
     assert cell_len(shown) <= 4
     assert shown.startswith("日")

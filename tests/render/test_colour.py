@@ -34,7 +34,7 @@ def test_the_flag_beats_the_environment_and_the_environment_the_terminal(flag, e
     assert decide_colour(flag, environ, is_terminal=is_terminal) is coloured
 
 
-def test_a_terminal_that_says_nothing_of_itself_is_dumb():
+def test_a_terminal_without_term_is_dumb():
     assert is_dumb({})
     assert is_dumb({"TERM": "dumb"})
     assert not is_dumb({"TERM": "vt100"})

@@ -60,7 +60,7 @@ def test_every_exception_for_json_names_a_noun():
 
 @pytest.mark.parametrize("package", ["text", "wire"])
 def test_a_renderer_imports_no_module_of_another_result(package):
-    """What `conv append` shows needs neither `cat` nor `amend`, which the same modules render."""
+    """Rendering `conv append` imports neither `cat` nor `amend`, which the same modules render."""
     program = f"""
 import sys
 from scopes.conversation.append import MessageAppended

@@ -1,4 +1,4 @@
-"""Every verb on a real store, shown in every way: what an operation returns is what its renderings expect."""
+"""Run every verb on a real store and render its Result as text and JSON."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SAMPLE, MERGED = "conv-001", "login-bug"
 
 
 def estimated(repo):
-    """The way to count where there is no data."""
+    """A tokenizer without rank files, which estimates."""
     return choose_tokenizer(RankFilePaths(repo.path + ".cache"))
 
 
@@ -148,7 +148,7 @@ def sample(repository):
 
 
 def show_in_every_way(perform):
-    """Render what `perform` gives: on two terminals, in a pipe, as JSON."""
+    """Render the result of `perform` on two terminals, in a pipe and as JSON."""
     shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
     for text in shown:
         assert forbidden(text.replace("\t", "")) == []

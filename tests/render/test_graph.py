@@ -85,7 +85,7 @@ WIDER = {
 
 
 @pytest.mark.parametrize("drawing", WIDER.values(), ids=WIDER.keys())
-def test_commits_stand_in_the_columns_git_gives_them(tmp_path, drawing):
+def test_commits_are_in_the_columns_of_git(tmp_path, drawing):
     expected, nodes = log_of_git(tmp_path, history(drawing))
     assert columns_of_commits(list(picture(nodes, ascii_only=True))) == columns_of_commits(expected)
 
@@ -104,7 +104,7 @@ def test_box_characters_join_the_columns(drawing):
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
-def test_a_new_tip_never_stands_right_under_a_root(ascii_only):
+def test_a_new_tip_is_never_directly_below_a_root(ascii_only):
     lines = list(draw(history("a; b; c; d e; e"), ascii_only=ascii_only))
     assert [text(line.commit).index("*" if ascii_only else "●") for line in lines] == [0, 2, 0, 2, 2]
 
@@ -118,7 +118,7 @@ def test_no_commits_are_no_lines():
     assert list(draw([])) == []
 
 
-def test_further_lines_of_text_stand_beside_the_open_columns():
+def test_further_lines_of_text_are_next_to_the_open_columns():
     merge, *_ = draw(history("M a b; b r; a r; r"))
     assert [text(merge.commit), *map(text, merge.edges), text(merge.rest)] == ["●   ", "├─╮ ", "│ │ "]
 
@@ -153,7 +153,7 @@ UP, DOWN = 1, 2
 
 
 class Page:
-    """The rows of a drawing and the commits on it; the last row shows what is open below the last commit."""
+    """The rows of a drawing and its commits; the last row has the columns open below the last commit."""
 
     def __init__(self, lines: list[GraphLine], bullet: str) -> None:
         self.rows: list[str] = []
@@ -188,7 +188,7 @@ class Page:
 
 
 def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
-    """Tell where lines lead from each place, one row down or across and down."""
+    """Return where lines lead from each position: one row down, or across and down."""
     moves = defaultdict(set)
     for number, row in enumerate(page.rows):
         links = [JOINTS[character] for character in row[::2]]
@@ -203,7 +203,7 @@ def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
 
 
 def moves_in_ascii(page: Page) -> dict[Place, set[Place]]:
-    """Tell where lines lead from each place: down, or along a diagonal that may go on in the row below."""
+    """Return where lines lead from each position: down, or along a diagonal that may continue below."""
     moves, went_on = defaultdict(set), set()
     for number, row in enumerate(page.rows):
         for place, character in enumerate(row):

@@ -1,4 +1,4 @@
-"""A document goes out as it is, and harmlessly where somebody looks at it."""
+"""A Document is written byte for byte, and on a terminal with control characters escaped."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class Paper(Document):
 
 
 def piped(*sheets, notes=(), **options):
-    """Return the bytes that a pipe gets, and what standard error gets."""
+    """Return the bytes written to a pipe and the text written to standard error."""
     stdout, stderr = io.TextIOWrapper(io.BytesIO(), encoding="latin-1"), io.StringIO()
     Output(OutputSettings(**options), {}, stdout, stderr).show(Paper(sheets=sheets, notes=notes))
     return stdout.buffer.getvalue(), stderr.getvalue()
 
 
 def seen(*sheets):
-    """Return what a terminal shows."""
+    """Return the text written to a terminal."""
     made = output(terminal=True)
     made.show(Paper(sheets=sheets))
     return written(made)[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"json": True}, {"nul": True}, {"color": "always"}])
-def test_a_pipe_gets_the_very_bytes(options):
+def test_a_pipe_gets_the_document_byte_for_byte(options):
     assert piped(b"\x1b[31m\r\n\0", bytes(range(256)), **options)[0] == b"\x1b[31m\r\n\0" + bytes(range(256))
 
 
-def test_notes_stand_beside_it():
+def test_notes_go_to_standard_error():
     assert piped(b"x", notes=(Note("careful"),)) == (b"x", "note: careful\n")
 
 
@@ -62,7 +62,7 @@ def test_text_that_was_written_before_comes_first():
 
 
 def test_pieces_are_written_as_they_come():
-    """What was written stays when a later piece cannot be had."""
+    """Earlier pieces stay written when a later piece fails."""
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with pytest.raises(Corrupt):
         Output(OutputSettings(), {}, stdout, io.StringIO()).show(Paper(sheets=(b"one", Corrupt("x"))))
@@ -70,14 +70,14 @@ def test_pieces_are_written_as_they_come():
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_a_terminal_shows_nothing_that_acts_on_it(payload):
+def test_a_terminal_shows_control_characters_as_text(payload):
     """Reliability H-71."""
     text = seen(f"before {payload} after".encode("utf-8", "replace"))
     assert forbidden(text.replace("\t", "")) == []  # a tab is no harm
     assert text.startswith("before ")
 
 
-def test_a_terminal_shows_no_bytes_that_are_no_text():
+def test_binary_bytes_are_not_shown_on_a_terminal():
     with pytest.raises(Refused, match="the document is not text") as refusal:
         seen(b"\xff\xfe")
     assert refusal.value.hint == "write them to a file with --output, or into a pipe"
@@ -92,7 +92,7 @@ def test_a_long_document_is_paged(tmp_path):
     assert text.splitlines()[-1] == "line 99"
 
 
-def test_a_full_disk_and_a_reader_that_went_away():
+def test_a_full_disk_and_a_closed_pipe_are_reported():
     """Reliability P12."""
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         with pytest.raises(Inaccessible, match="no space left on device"):

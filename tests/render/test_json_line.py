@@ -52,7 +52,7 @@ def test_text_of_any_language_is_readable():
     ("text", "escaped"),
     [("\x1b", r"\u001b"), ("\x7f", r"\u007f"), ("\x9b", r"\u009b"), ("\u202e", r"\u202e"), ("\u2028", r"\u2028")],
 )
-def test_what_would_act_on_a_terminal_is_escaped(text, escaped):
+def test_control_characters_are_escaped(text, escaped):
     assert json_line({"a": text}) == '{"a":"' + escaped + '"}\n'
 
 

@@ -10,7 +10,7 @@ def shown(text, *, width=60, colour=False):
     return "\n".join(render_markdown(text, width=width, colour=colour))
 
 
-def test_marks_become_looks():
+def test_markup_is_rendered():
     assert shown("**strong** and `code`") == "strong and code"
     assert shown("**strong**", colour=True) == "\x1b[1mstrong\x1b[0m"
 
@@ -31,7 +31,7 @@ def test_a_link_is_written_out():
         "<think>seen</think>",
     ],
 )
-def test_what_markdown_would_hide_is_seen(text):
+def test_hidden_markdown_is_shown(text):
     assert "seen" in shown(text)
 
 
@@ -42,7 +42,7 @@ def test_deep_nesting_hides_nothing(mark, depth, width):
     assert "seen" in shown(mark * depth + "seen", width=width)
 
 
-def test_entities_cannot_bring_back_what_was_made_visible():
+def test_entities_cannot_reintroduce_control_characters():
     text = shown("a&#x202e;b&#13;c&#12;d&zwj;e&#27;f")
     assert forbidden(text) == []
     assert "<U+202E>" in text

@@ -25,7 +25,7 @@ def decide(repository, branch, word):
 
 @pytest.fixture
 def merged(repository):
-    """Main and fix disagreed, somebody resolved it while main went on; then docs came in, and docs disagrees."""
+    """A merge of fix with a resolved conflict, later messages on main, a merge of docs, and another conflict with docs."""
     history(repository, "main: a", "fix@a: b", "docs@a: c")
     decide(repository, "main", "SQLite")
     decide(repository, "fix", "files")
@@ -55,13 +55,13 @@ def test_the_graph_shows_both_sides_of_every_merge(merged):
     assert all(len(line) <= 100 for line in lines)
 
 
-def test_the_tree_says_what_came_of_the_branches(merged):
+def test_the_tree_shows_the_status_of_the_branches(merged):
     lines = seen_lines(show(merged, "conv-001"), 100)
     assert any(line.startswith(f"├─ {RESOLUTION} (") and "merged" in line for line in lines)
     assert any(line.startswith("└─ conflict-resolution/docs-into-main (") and "*ACTIVE*" in line for line in lines)
 
 
-def test_the_diagram_can_be_played(merged):
+def test_mermaid_can_execute_the_diagram(merged):
     told = play(as_mermaid(show(merged, "conv-001")).text)
     assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(told.heads)
     merges = [name for name, (parents, *_) in told.commits.items() if len(parents) == 2]

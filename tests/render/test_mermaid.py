@@ -45,7 +45,7 @@ def commands(commits: list[Commit], branches: list[Branch]) -> list[str]:
 
 @dataclass
 class Played:
-    """What mermaid has built after it has read a diagram: for each commit its parents, branch, tags and type."""
+    """The commits that mermaid builds from a diagram: parents, branch, tags and type of each."""
 
     main: str
     heads: dict[str, str | None] = field(default_factory=dict)
@@ -113,19 +113,19 @@ def test_a_conversation_with_branches_is_a_git_graph():
     )
 
 
-def test_a_merge_takes_in_the_head_of_a_branch():
+def test_a_merge_names_the_head_of_a_branch():
     commits = [commit("a"), commit("b", "a"), commit("c", "a"), commit("d", "c", "b")]
     told = commands(commits, [branch("main", "d"), branch("fix", "b", "main")])
     assert told == ["commit a", "branch fix", "commit b", "checkout main", "commit c", "merge fix d"]
 
 
-def test_a_criss_cross_is_told_with_a_tag_for_the_side_that_moved_on():
+def test_a_criss_cross_merge_has_a_tag_for_the_side_that_moved_on():
     commits = [commit("r"), commit("a", "r"), commit("b", "r"), commit("m", "a", "b"), commit("f", "b", "a")]
     told = commands(commits, [branch("main", "m"), branch("fix", "f", "main")])
     assert told[-3:] == ["merge fix m", "checkout fix", 'commit f tag: "merges aaaaaaa of main"']
 
 
-def test_a_merge_from_the_branch_just_left_is_told_with_a_tag():
+def test_a_merge_from_the_branch_just_left_is_a_commit_with_a_tag():
     commits = [commit("a"), commit("b", "a"), commit("c", "a", "b")]
     told = commands(commits, [branch("main", "b"), branch("fix", "c", "main")])
     assert told[-1] == 'commit c tag: "merges bbbbbbb of main"'
@@ -155,7 +155,7 @@ def test_branches_that_share_no_commit_begin_before_the_first_one():
     ]
 
 
-def test_a_shared_line_is_drawn_on_the_branch_the_others_came_from():
+def test_shared_commits_are_drawn_on_the_branch_the_others_were_forked_from():
     branches = [branch("fix", "b", "main"), branch("main", "b")]
     assert commands([commit("a"), commit("b", "a")], branches) == ["commit a", "commit b", "branch fix"]
 
@@ -174,7 +174,7 @@ def test_nothing_is_an_empty_graph_on_main():
     assert mermaid([], [], title="").endswith('mainBranchName: "main"\n---\ngitGraph\n')
 
 
-def test_the_tip_of_the_active_branch_and_marked_commits_stand_out():
+def test_the_tip_of_the_active_branch_and_marked_commits_are_highlighted():
     commits = [commit("a", highlight=True), commit("b", "a"), commit("c", "b")]
     told = commands(commits, [branch("main", "c"), branch("here", "b", "main", active=True)])
     assert told == ["commit a type: HIGHLIGHT", "commit b type: HIGHLIGHT", "branch here", "checkout main", "commit c"]
@@ -214,7 +214,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_label_is_written_so_that_mermaid_shows_what_was_said(label):
+def test_a_label_is_quoted_so_that_mermaid_shows_it_unchanged(label):
     text = mermaid([commit("a", label=label)], [branch("main", "a")], title="t")
     assert text.endswith(f'    commit id: "aaaaaaa {LABELS[label]}"\n')
 
@@ -223,7 +223,7 @@ def test_an_empty_label_leaves_the_short_id():
     assert commands([commit("a", label=" ")], [branch("main", "a")]) == ['commit id: "aaaaaaa"']
 
 
-def test_commits_that_would_read_alike_are_told_with_their_whole_ids():
+def test_commits_with_equal_labels_have_their_whole_ids():
     one, two = Oid("1234567" + "0" * 33), Oid("1234567" + "1" * 33)
     played = play(
         mermaid([Commit(one, (), "x"), Commit(two, (one,), "x")], [Branch(BranchName("main"), two)], title="t")
@@ -236,7 +236,7 @@ def test_a_title_stays_one_line_of_front_matter():
     assert text.split("\n")[1] == 'title: "Fix \\"login\\" --- \uff1cb\uff1e^["'
 
 
-def test_branches_that_claim_to_come_from_each_other_are_drawn_all_the_same():
+def test_branches_that_are_each_others_parent_are_drawn():
     told = commands([commit("a"), commit("b", "a")], [branch("x", "b", "y"), branch("y", "a", "x")])
     assert told == ["commit a", "branch x", "commit b"]
 
@@ -299,7 +299,7 @@ def conversations(draw_from) -> tuple[list[Commit], list[Branch], str]:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(conversations())
-def test_every_commit_is_told_once_with_each_parent_drawn_or_named(conversation):
+def test_every_commit_is_written_once_with_each_parent_drawn_or_named(conversation):
     commits, branches, title = conversation
     played = play(mermaid(commits, branches, title=title))
     known = {own.oid[:7] for own in commits}
@@ -340,13 +340,13 @@ def parse_with_mermaid(texts: list[str]) -> list[dict]:
 
 
 def shown(text: str) -> str:
-    """What mermaid keeps of a text with entities until it is drawn."""
+    """The text that mermaid stores for a text with entities."""
     return re.sub(r"#(\d*)(\w*);", lambda entity: f"ﬂ°{'°' if entity[1] else ''}{entity[1]}{entity[2]}¶ß", text)
 
 
 @pytest.mark.needs_node
 @pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with mermaid and jsdom")
-def test_mermaid_itself_builds_the_history_that_was_told():
+def test_mermaid_itself_builds_the_same_history():
     """S4-54."""
     texts = [
         mermaid([commit("a")], [branch("trunk", "a"), branch(name, "a", "trunk")], title=name) for name in BARE + QUOTED

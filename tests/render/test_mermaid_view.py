@@ -33,7 +33,7 @@ def commands(diagram):
     ]
 
 
-def test_messages_are_told_with_their_authors_and_the_active_tip_stands_out(view):
+def test_messages_have_their_authors_and_the_active_tip_is_highlighted(view):
     """S4-54."""
     assert commands(as_mermaid(view)) == [
         'commit id: "Conversation begins"',
@@ -58,7 +58,7 @@ def test_the_system_speaks_in_capitals(repository, view):
 
 
 def test_a_hidden_branch_leaves_no_commits_behind(repository, view):
-    """S4-8: what only an abandoned branch holds is no deleted commit."""
+    """S4-8: commits on an abandoned branch only are not drawn as deleted."""
     abandon(repository, "conv-001", "fix")
     text = as_mermaid(show(repository, "conv-001")).text
     assert "carol: c" not in text

@@ -38,7 +38,7 @@ def test_a_terminal_gets_a_box():
     assert "│ Tom" in text
 
 
-def test_a_terminal_that_can_more_gets_colours_and_a_pipe_none():
+def test_a_capable_terminal_gets_colours_and_a_pipe_none():
     assert "\x1b[35mTom\x1b[0m" in shown(TOM, terminal=True, environ={"TERM": "xterm"})[0]
     assert "\x1b" not in shown(TOM, environ={"TERM": "xterm"})[0]
     assert shown(TOM, color="always")[0] == "\x1b[35mTom\x1b[0m\t4\n"
@@ -129,7 +129,7 @@ def test_a_view_knows_whether_hints_are_wanted(options, wanted, terminal):
     assert seen == [wanted]
 
 
-def test_talk_goes_to_standard_error_with_its_hint():
+def test_messages_go_to_standard_error_with_their_hints():
     made = output()
     made.say("deleted fix/1", hint="undo with: scopes undo")
     assert written(made) == ("", "deleted fix/1\nhint: undo with: scopes undo\n")
@@ -156,7 +156,7 @@ def test_under_json_a_refusal_is_an_object():
     }
 
 
-def test_a_result_without_a_rendering_is_a_mistake_of_ours():
+def test_a_result_without_a_rendering_is_a_type_error():
     class Unknown(Result):
         pass
 
@@ -183,13 +183,13 @@ def test_a_full_disk_surfaces_where_the_result_is_shown():
     assert made.stderr.stream.getvalue() == ""
 
 
-def test_a_reader_that_went_away_is_passed_on():
+def test_a_closed_pipe_is_passed_on():
     made = Output(OutputSettings(json=True), {}, Broken(errno.EPIPE), io.StringIO())
     with pytest.raises(BrokenPipeError):
         made.show(TOM)
 
 
-def test_work_that_is_done_does_not_fail_because_nobody_can_be_told():
+def test_a_closed_standard_error_does_not_fail_a_finished_command():
     made = Output(OutputSettings(), {}, io.StringIO(), Broken(errno.ENOSPC))
     made.show(TOM)
     made.say("done")

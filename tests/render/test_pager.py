@@ -15,7 +15,7 @@ LONG = "".join(f"line {number}\n" for number in range(9))
 
 @pytest.fixture
 def paged(tmp_path):
-    """Run `say(write)` through a pager; return what was shown and what was complained about."""
+    """Run `say(write)` through a pager; return the shown text and the reported failures."""
 
     def run(command, say, environ=SCREEN):
         complaints: list[str] = []
@@ -47,7 +47,7 @@ def paged(tmp_path):
         ({"PAGER": " cat "}, None, None),
     ],
 )
-def test_the_pager_is_chosen_by_who_is_nearest(environ, configured, chosen):
+def test_the_pager_is_chosen_by_precedence(environ, configured, chosen):
     """Output contract 5."""
     assert choose_pager(environ, configured) == chosen
 
@@ -66,7 +66,7 @@ def test_one_endless_line_does_not_fit_either(paged):
     assert paged("tr x y", lambda write: write("x" * 1000))[0] == "y" * 1000
 
 
-def test_less_is_told_how_to_behave_unless_it_knows(paged):
+def test_less_gets_its_options_unless_they_are_set(paged):
     show = f"{sys.executable} -c \"import os, sys; sys.stdin.read(); print(os.environ['LESS'], os.environ['LESSCHARSET'])\""
     assert paged(show, lambda write: write(LONG))[0] == "FRX utf-8\n"
     assert paged(show, lambda write: write(LONG), {**SCREEN, "LESS": "S"})[0] == "S utf-8\n"
@@ -114,7 +114,7 @@ def test_a_quit_is_seen_where_the_output_is_made(paged):
     assert seen == ["closed"]
 
 
-def test_a_refusal_on_the_way_is_raised_after_what_came_before_it(paged, tmp_path):
+def test_an_error_while_paging_is_raised_after_the_earlier_output(paged, tmp_path):
     def refuse(write):
         write("before\n")
         raise LookupError
@@ -131,5 +131,5 @@ def test_interrupts_are_the_pagers_while_it_is_waited_for(paged):
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_nothing_said_is_nothing_shown(paged):
+def test_empty_output_shows_nothing(paged):
     assert paged("less", lambda write: None) == ("", [])

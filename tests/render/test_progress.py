@@ -12,7 +12,7 @@ XTERM = {"TERM": "xterm"}
 
 
 def told(*, step=0.5, label="importing", total=8, count=8, **options):
-    """What standard error says of work of which each report takes `step` seconds."""
+    """The text on standard error for work that reports progress every `step` seconds."""
     clock = itertools.count(0, step)
     made = output(**{"terminal": True, "environ": XTERM} | options)
     with progress(made, label, total, clock=lambda: next(clock)) as advance:
@@ -34,11 +34,11 @@ def test_work_of_less_than_a_second_shows_nothing():
     assert told(step=0.1) == ""
 
 
-def test_the_bar_is_not_drawn_more_often_than_the_eye_can_see():
+def test_the_bar_is_drawn_at_most_ten_times_a_second():
     assert told(step=0.01, count=200, total=200).count("importing") <= 15
 
 
-def test_the_bar_leaves_no_trace():
+def test_the_bar_is_erased_at_the_end():
     assert told().endswith(("\x1b[2K", "\x1b[?25h", "\r"))
 
 
@@ -50,12 +50,12 @@ def test_work_of_unknown_size_is_counted():
     "options",
     [{"terminal": False}, {"environ": {"TERM": "dumb"}}, {"quiet": True}, {"json": True}],
 )
-def test_nobody_looks_so_nothing_is_shown(options):
+def test_without_a_terminal_nothing_is_shown(options):
     """Output contract 5."""
     assert told(**options) == ""
 
 
-def test_the_bar_goes_when_the_work_fails():
+def test_the_bar_is_erased_when_the_work_fails():
     clock = itertools.count()
     made = output(terminal=True, environ=XTERM)
 
@@ -77,7 +77,7 @@ def test_without_colour_the_bar_has_none():
 
 
 @pytest.mark.parametrize("payload", [p for p in PAYLOADS if "\x1b" in p or "\x9b" in p])
-def test_a_label_cannot_act(payload):
+def test_a_label_cannot_control_the_terminal(payload):
     talk = told(label=payload)
     assert payload not in talk
     assert "]52" not in talk or "^[]52" in talk

@@ -1,4 +1,4 @@
-"""What a terminal really shows; tmux is the terminal."""
+"""Output on a real terminal, which tmux provides."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def wait_for_less(talk):
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
-def test_the_box_stands_in_a_terminal_of_any_width(terminal, columns):
+def test_the_box_fits_a_terminal_of_any_width(terminal, columns):
     talk = terminal(columns, 3)
     talk("wait-for", "done")
     lines = talk("capture-pane", "-p").splitlines()
@@ -68,7 +68,7 @@ def test_the_box_stands_in_a_terminal_of_any_width(terminal, columns):
     assert lines[8] == "exit 0"
 
 
-def test_quitting_less_in_the_middle_is_silence_and_success(terminal):
+def test_quitting_less_early_is_silent_and_successful(terminal):
     talk = terminal(80, 5000)
     wait_for_less(talk)
     talk("send-keys", "q")

@@ -33,7 +33,7 @@ SECOND = 1_000_000_000
         ("2027-03-01T12:00:00Z", "2027-03-01"),
     ],
 )
-def test_a_time_is_said_in_its_largest_unit_and_after_a_month_as_a_date(time, said):
+def test_a_relative_time_has_its_largest_unit_and_becomes_a_date_after_a_month(time, said):
     """S4-53: "2m ago"."""
     assert ago(time, NOW) == said
 
@@ -43,16 +43,16 @@ def test_the_date_is_the_one_in_utc():
 
 
 @pytest.mark.parametrize(("text", "said"), [("", ""), ("yesterday", "yesterday"), ("\x1b[2J", "^[[2J")])
-def test_what_is_no_time_is_said_as_it_is(text, said):
+def test_text_that_is_not_a_time_is_unchanged(text, said):
     assert ago(text, NOW) == said
 
 
 @given(st.integers(0, 4_000_000_000))
-def test_every_moment_can_be_said_in_a_few_characters(seconds):
+def test_every_relative_time_is_short(seconds):
     assert 0 < len(ago(format_time(seconds * SECOND), NOW)) <= 10
 
 
 @given(st.integers(60, 29 * 86_400))
-def test_past_and_future_are_said_alike(seconds):
+def test_past_and_future_have_the_same_form(seconds):
     past, future = (ago(format_time(NOW + way * seconds * SECOND), NOW) for way in (-1, 1))
     assert past.removesuffix(" ago") == future.removeprefix("in ")

@@ -1,4 +1,4 @@
-"""Laws that hold for every result there is."""
+"""Laws that hold for every Result."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
 
 @each_kind
-def test_every_result_has_both_renderings_where_they_are_looked_for(kind):
+def test_every_result_has_both_renderings_in_the_expected_module(kind):
     assert kind.__module__ in NOUN_OF
     for package, renderer in (("text", render_text), ("wire", to_wire)):
         assert renderer.find(kind).__module__ == find_module(package, kind)
@@ -85,14 +85,14 @@ def hostile_samples(noun):
 
 @each_noun
 @pytest.mark.parametrize("width", [40, 200])
-def test_no_result_can_act_on_a_terminal(noun, width, at_one_moment):
+def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
     """Reliability H-71, through every renderer."""
     for hostile in hostile_samples(noun):
         assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
 
 
 @each_noun
-def test_no_result_can_act_through_a_pipe(noun, at_one_moment):
+def test_no_result_writes_control_characters_to_a_pipe(noun, at_one_moment):
     for hostile in hostile_samples(noun):
         assert forbidden(piped(hostile).replace("\t", "")) == []
 
@@ -114,7 +114,7 @@ def test_a_document_begins_with_its_version_and_kind(noun):
 
 @each_noun
 def test_what_is_unknown_is_absent(noun):
-    """Only a change and a conflict say null, where there was nothing before or one side says nothing (S4-12, S4-49).
+    """Only changes and conflicts have nulls: for no value before, or a side without positions (S4-12, S4-49).
 
     A context has all its fields, because scripts rely on them.
     """
@@ -156,7 +156,7 @@ def test_hints_can_be_switched_off(noun):
 
 
 def test_a_pipe_needs_no_library_of_the_terminal():
-    """Only what is looked at loads rich; the start-up budget of `list` and `log` has no room for it."""
+    """Only terminals import rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
 from scopes.render.dispatch import render_text

@@ -15,7 +15,7 @@ from tests.render.sample import Screen
 XTERM = {"TERM": "xterm"}
 
 
-def test_a_terminal_is_recognised_and_judged():
+def test_a_capable_terminal_is_recognised():
     assert OutputStream(Screen(), XTERM, "auto").capable
     assert OutputStream(Screen(), XTERM, "auto").colour
     dumb = OutputStream(Screen(), {"TERM": "dumb"}, "auto")
@@ -33,11 +33,11 @@ def test_a_terminal_is_recognised_and_judged():
         ({"COLUMNS": "wide", "LINES": "²"}, (80, 24)),
     ],
 )
-def test_a_size_is_what_the_environment_says_or_the_usual_one(environ, size):
+def test_a_size_comes_from_the_environment_or_the_default(environ, size):
     assert OutputStream(io.StringIO(), environ, "auto").size() == size
 
 
-def test_a_real_terminal_tells_its_size():
+def test_the_size_of_a_real_terminal_is_used():
     _, end = os.openpty()
     import fcntl
     import struct
@@ -58,7 +58,7 @@ def test_utf8_is_written_whatever_the_locale():
     assert done.stdout == "é日\\udcff\n".encode()
 
 
-def test_a_full_disk_is_said_in_our_words():
+def test_a_full_disk_is_a_scopes_error():
     """Reliability P12."""
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         channel = OutputStream(stream, {}, "auto")
@@ -68,7 +68,7 @@ def test_a_full_disk_is_said_in_our_words():
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def test_a_reader_that_went_away_is_not_our_failure():
+def test_a_closed_pipe_is_passed_on_unchanged():
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w") as stream:
@@ -79,7 +79,7 @@ def test_a_reader_that_went_away_is_not_our_failure():
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def test_a_failure_while_writing_is_said_as_well():
+def test_a_failed_write_is_reported_too():
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         channel = OutputStream(stream, {}, "auto")
         with pytest.raises(Inaccessible):

@@ -5,13 +5,13 @@ from scopes.render.view import Column, Span
 
 
 def said(say, *, width=40, colour=False):
-    """What a TerminalView writes while `say` uses it."""
+    """The text that a TerminalView writes when `say` uses it."""
     pieces: list[str] = []
     say(TerminalView(pieces.append, width=width, colour=colour))
     return "".join(pieces)
 
 
-def test_a_person_looks_at_it():
+def test_a_terminal_view_is_a_terminal():
     view = TerminalView(print, width=63, colour=True)
     assert view.terminal
     assert view.width == 63
@@ -66,7 +66,7 @@ def test_markdown_is_rendered_behind_the_indentation():
     assert not any(line.isspace() for line in text.split("\n"))
 
 
-def test_markdown_beyond_the_limit_follows_as_it_is():
+def test_markdown_beyond_the_limit_is_not_rendered():
     filler = "x" * 98 + "\n\n"
     text = filler * (MAX_MARKDOWN_CHARACTERS // len(filler)) + "**tail**\n"
     shown = said(lambda v: v.markdown(text), width=120)

@@ -1,4 +1,4 @@
-"""Reliability H-71: whatever a text holds, a view never writes a control character of its making."""
+"""Reliability H-71: a view never writes a control character of a text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VIEWS = {
 @pytest.mark.parametrize("saying", SAYINGS)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("colour", [False, True])
-def test_no_view_lets_a_control_through(saying, view, colour):
+def test_no_view_writes_a_control_character(saying, view, colour):
     @given(hostile_texts)
     def check(text):
         pieces: list[str] = []
@@ -48,7 +48,7 @@ def test_no_view_lets_a_control_through(saying, view, colour):
 
 
 @given(hostile_texts)
-def test_a_template_lets_no_control_through_but_those_it_asks_for(text):
+def test_a_template_writes_no_control_character_but_its_own(text):
     pieces: list[str] = []
     TemplateView(pieces.append, template=r"\x1b{a}".replace(r"\x1b", "\x1b"), end="\n").rows([Column("A")], [(text,)])
     assert forbidden("".join(pieces)) == []
@@ -56,7 +56,7 @@ def test_a_template_lets_no_control_through_but_those_it_asks_for(text):
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("terminal", [False, True])
-def test_neither_stream_of_an_output_lets_a_control_through(as_json, terminal):
+def test_neither_stream_gets_a_control_character(as_json, terminal):
     @given(hostile_texts)
     def check(text):
         made = sample.output(OutputSettings(json=as_json), terminal=terminal, environ={"COLUMNS": "80"})
@@ -71,7 +71,7 @@ def test_neither_stream_of_an_output_lets_a_control_through(as_json, terminal):
 
 @pytest.mark.parametrize("options", [{}, {"nul": True}, {"template": "{name}"}])
 def test_on_a_terminal_even_exact_text_is_safe(options):
-    """Raw output only where standard output is no terminal."""
+    """Raw output is written only if standard output is not a terminal."""
     payload = "\x1b]52;c;cm0gLXJm\x07"
     made = sample.output(terminal=True, **options)
     made.show(sample.Stored(text=payload))

@@ -12,7 +12,7 @@ COLUMNS = [Column("ID", "id"), Column("Last activity", "time", flexible=True)]
 
 
 def said(say, **options):
-    """What a PlainView writes while `say` uses it."""
+    """The text that a PlainView writes when `say` uses it."""
     pieces: list[str] = []
     say(PlainView(pieces.append, **options))
     return "".join(pieces)
@@ -32,11 +32,11 @@ def test_rows_can_end_in_nul():
     assert said(lambda v: v.rows(COLUMNS, [("a", "b"), ("c", "d")]), end="\0") == "a\tb\0c\td\0"
 
 
-def test_hidden_columns_are_not_said():
+def test_hidden_columns_are_not_written():
     assert said(lambda v: v.rows([Column("A"), Column("B", hidden=True), Column("C")], [("1", "2", "3")])) == "1\t3\n"
 
 
-def test_what_must_stay_exact_is_safe_unless_nothing_can_act_on_it():
+def test_exact_text_is_escaped_unless_the_view_is_unchanged():
     text = '{"a":"\x1b\u202e"}\n\n'
     assert said(lambda v: v.exact(text)) == '{"a":"^[<U+202E>"}\n\n'
     assert said(lambda v: v.exact(text), unchanged=True) == text
@@ -54,12 +54,12 @@ def test_a_row_is_written_before_the_next_one_is_made():
     assert len(pieces) == 2
 
 
-def test_a_row_with_a_missing_cell_is_a_mistake():
+def test_a_row_with_a_missing_cell_is_an_error():
     with pytest.raises(ValueError, match="longer"):
         said(lambda v: v.rows(COLUMNS, [("a",)]))
 
 
-def test_a_line_is_its_parts_behind_the_indentation():
+def test_a_line_is_its_parts_after_the_indentation():
     assert said(lambda v: v.line("on ", Span("main", "branch"), indent=2)) == "  on main\n"
 
 
@@ -108,7 +108,7 @@ def test_rows_split_back_into_as_many_rows_and_cells_as_went_in(rows):
     assert [line.split("\t") for line in lines] == [[plain_text(cell) for cell in row] for row in rows]
 
 
-def test_what_is_no_data_goes_beside_it_or_to_a_person():
+def test_remarks_go_to_the_notes_or_to_the_terminal():
     notes = []
     assert said(lambda v: v.aside("3 more"), write_note=notes.append) + said(lambda v: v.aside("3 more")) == ""
     assert notes == ["3 more"]

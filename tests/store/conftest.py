@@ -1,4 +1,4 @@
-"""An empty store for every test; libgit2 sees no configuration but the sealed home's."""
+"""An empty store for every test; libgit2 reads no configuration except that of the sealed home."""
 
 from __future__ import annotations
 

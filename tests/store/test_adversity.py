@@ -1,6 +1,6 @@
-"""Disks that are full, read-only or somebody else's, homes that cannot be read, limits: one clean word, nothing half.
+"""Full disks, read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
 
-Each is brought about for real: a small file system, a read-only mount, another owner, a process without root's powers.
+Each is real: a small file system, a read-only mount, another owner, a process without the capabilities of root.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What enters a commit is closed: the same message is the same commit on every machine, today and next year."""
+"""The same message is the same commit on every machine and at any time."""
 
 from __future__ import annotations
 

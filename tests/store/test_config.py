@@ -1,4 +1,4 @@
-"""Settings from several files: who wins, who may name a program, and values that nobody can use."""
+"""Settings from several files: precedence, command settings, and invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a setting: to the byte, to the disk, and over the lock file of a writer that died."""
+"""Writing a setting: exact bytes, sync, and the lock file of a dead writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which store is meant and which names are in it, without opening anything."""
+"""Choosing a store and listing its names without opening it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""libgit2's and the system's failures, each brought about for real where that is possible."""
+"""Errors of libgit2 and the system, caused for real where possible, become exceptions of scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letting go: exactly what is older than the moment, and nothing that a younger operation still knows."""
+"""Expire deletes what is older than the cutoff, and nothing that a younger operation refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One defect a test, as git's own t1450 does it: each is found and named, and looking changes nothing."""
+"""Each test makes one defect, as git's t1450 does: it is found and named, and the check changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The git program on a store that somebody else configured: nothing of his runs, whatever git is asked to do."""
+"""The git program runs no command from the configuration of a store."""
 
 from __future__ import annotations
 

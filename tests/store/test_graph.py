@@ -1,4 +1,4 @@
-"""The order of messages, and ancestry, on drawn graphs; git's own answers beside ours."""
+"""The order of commits and ancestry on drawn graphs, compared with git's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a store comes into being: whole, private, on the disk, and once."""
+"""Creating a store: atomic, private, synced, and once."""
 
 from __future__ import annotations
 

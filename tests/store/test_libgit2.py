@@ -1,4 +1,4 @@
-"""What importing pygit2 brings along: no TLS, and the real `ssl` for whoever needs it later."""
+"""Importing pygit2 does not import `ssl`, and `ssl` works afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store's lock, held by real processes: who waits, who is named, and what the kernel does with the dead."""
+"""The lock of a store, held by real processes: waiting, naming the holder, and dead holders."""
 
 from __future__ import annotations
 

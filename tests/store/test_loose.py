@@ -1,4 +1,4 @@
-"""Loose objects read by hand: what git wrote, and every way in which a file can be damaged."""
+"""Reading loose objects: those that git wrote, and every way in which a file can be damaged."""
 
 from __future__ import annotations
 

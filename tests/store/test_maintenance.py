@@ -1,4 +1,4 @@
-"""Packing: nothing that anybody can still reach is lost, and nothing that a store says is run."""
+"""Packing loses nothing reachable and runs no command of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merge bases and what one side has alone, on drawn graphs whose clocks disagree; git's own answers beside ours."""
+"""Merge bases and new commits on drawn graphs with wrong commit times, compared with git's results."""
 
 from __future__ import annotations
 

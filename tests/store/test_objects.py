@@ -1,4 +1,4 @@
-"""Trees and commits byte for byte, compared with pygit2's and with what the git program accepts."""
+"""Trees and commits byte for byte, compared with pygit2 and with what the git program accepts."""
 
 from __future__ import annotations
 

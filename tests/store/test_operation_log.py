@@ -1,4 +1,4 @@
-"""The operation log: every record once, newest first, and where it ends."""
+"""The operation log yields every record once, newest first, and ends at the first operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store to write into in vain."""
+"""Overlays and empty stores are temporary."""
 
 from __future__ import annotations
 

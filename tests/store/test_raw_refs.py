@@ -1,4 +1,4 @@
-"""Refs read from their files, compared with what the git program and libgit2 see in the same store."""
+"""Refs read from their files, compared with the results of git and libgit2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dead process left behind, and what may never be taken for it."""
+"""Recovery from dead processes, and what it must leave alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a ref was: git's reflog, also when its ref is gone, and what a damaged one gives."""
+"""Reading reflogs, also of deleted refs and damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The naming scheme: every name apart from every other, and names that cannot exist together with each other on some disk."""
+"""Names of refs, and names that conflict on some file system."""
 
 from __future__ import annotations
 

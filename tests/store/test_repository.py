@@ -1,4 +1,4 @@
-"""An open store: what is read, what is refused, and what a reader sees while others move refs."""
+"""An open store: what is read, what is refused, and what a reader sees while refs move."""
 
 from __future__ import annotations
 

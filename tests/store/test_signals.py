@@ -1,4 +1,4 @@
-"""Ctrl-C between a commit point and the word that it happened."""
+"""Signals are deferred until a commit is recorded."""
 
 from __future__ import annotations
 

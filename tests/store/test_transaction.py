@@ -1,4 +1,4 @@
-"""Moving refs: appends that lose nothing however many write, and operations that happen wholly or not at all."""
+"""Moving refs: concurrent appends lose nothing, and operations are atomic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested trees as flat maps, compared with a dictionary and with git's own listing."""
+"""Nested trees as flat maps, compared with a dictionary and with git's listing."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def conflicts_list(
       scopes conflicts list conv-001 --all --json
     """
     invocation: Invocation = context.obj
-    result = list_conflicts(invocation.repository(), conversation, status=status, every=include_all)
+    result = list_conflicts(invocation.repository(), conversation, status=status, include_all=include_all)
     return invocation.show(result, nul=nul, template=template)
 
 

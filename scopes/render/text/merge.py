@@ -1,4 +1,4 @@
-"""Merges for people: what came in, or what stopped it, and how to go on or take it back."""
+"""Merges as text: what was merged, or the conflicts that stopped it, and the commands to continue or undo it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
 
-_MOST = 20
+_MOST_LINES = 20
 
 
 @render_text.register
@@ -24,82 +24,82 @@ def up_to_date(result: MergeOutcome, view: View) -> None:
 
 @render_text.register
 def fast_forwarded(result: FastForwarded, view: View) -> None:
-    """Say that the target moved forward, and by how much."""
-    came = counted(len(result.messages), "message")
+    """Say that the target moved forward, and by how many messages."""
+    count = counted(len(result.messages), "message")
     if result.dry_run:
-        write_outcome(view, result.target, _target(result), " would move forward to ", _source(result), f": {came}")
+        write_outcome(view, result.target, _target(result), " would move forward to ", _source(result), f": {count}")
         return
-    sentence = (_target(result), " moved forward to ", _source(result), f": {came}")
+    sentence = (_target(result), " moved forward to ", _source(result), f": {count}")
     write_outcome(view, result.target, *sentence, operation=result.operation)
 
 
 @render_text.register
 def merged(result: Merged, view: View) -> None:
-    """Say what came in, and what was settled on the way."""
-    came = counted(len(result.messages), "message")
+    """Say how many messages were merged, and list the automatically resolved conflicts."""
+    count = counted(len(result.messages), "message")
     if result.dry_run:
-        write_outcome(view, result.target, _source(result), " would be merged into ", _target(result), f": {came}")
+        write_outcome(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
     else:
         by = () if result.message is None else (" by ", identifier(view, result.message))
-        write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {came}")
+        write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     if view.terminal:
-        _say_settled(result, view)
+        _write_resolved(result, view)
         if result.operation is not None:
             write_hint(view, "undo with: scopes undo")
 
 
 @render_text.register
 def conflicted(result: MergeConflicted, view: View) -> None:
-    """Say what both sides disagree on, and the three commands that lead out of it."""
-    waiting = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
+    """List the open conflicts, and the commands to resolve them and to continue."""
+    unresolved = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
     if not view.terminal:
         view.line(result.branch)
         return
-    number = counted(len(waiting), "conflict")
+    number = counted(len(unresolved), "conflict")
     stays = "would stay where it is" if result.dry_run else "stays where it is"
     view.line(_target(result), f" {stays}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         view.line("the merge waits on what is the active branch now:")
         view.line(Span(result.branch, "active"), indent=4)
     view.line()
-    write_conflict_lines(view, waiting[:_MOST], (result.target, result.source))
-    if len(waiting) > _MOST:
-        view.line(Span(f"    … and {len(waiting) - _MOST:,} more", "dim"))
-    _say_settled(result, view)
+    write_conflict_lines(view, unresolved[:_MOST_LINES], (result.target, result.source))
+    if len(unresolved) > _MOST_LINES:
+        view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
+    _write_resolved(result, view)
     if not result.dry_run and view.hints:
-        _say_ways_out(result, waiting[0][1].id, view)
+        _write_commands(result, unresolved[0][1].id, view)
 
 
 @render_text.register
 def aborted(result: MergeAborted, view: View) -> None:
-    """Say which branch is gone, and where one stands again."""
+    """Say which branch was deleted, and which one is active."""
     gone = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
     write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
 
 
-def _say_ways_out(result: MergeConflicted, first: str, view: View) -> None:
-    chosen = result.conversation
+def _write_commands(result: MergeConflicted, first: str, view: View) -> None:
+    conversation = result.conversation
     view.line()
-    write_hint(view, f"look at one:     scopes conflicts show {chosen} {first[:8]}")
-    write_hint(view, f"decide it:       scopes conflicts resolve {chosen} {first[:8]} --take source")
-    write_hint(view, f"then go on:      scopes conv merge {chosen} --continue")
-    write_hint(view, f"or give it up:   scopes conv merge {chosen} --abort")
+    write_hint(view, f"look at one:     scopes conflicts show {conversation} {first[:8]}")
+    write_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first[:8]} --take source")
+    write_hint(view, f"then go on:      scopes conv merge {conversation} --continue")
+    write_hint(view, f"or give it up:   scopes conv merge {conversation} --abort")
 
 
-def _say_settled(result: MergeOutcome, view: View) -> None:
-    """Say what both sides disagreed on and nobody was asked about."""
-    settled = [each for each in result.conflicts if each.status == "resolved" and each.resolution is not None]
-    if not settled:
+def _write_resolved(result: MergeOutcome, view: View) -> None:
+    """List the automatically resolved conflicts."""
+    resolved = [each for each in result.conflicts if each.status == "resolved" and each.resolution is not None]
+    if not resolved:
         return
     view.line()
-    view.line(f"settled on the way: {counted(len(settled), 'conflict')}")
-    for conflict in settled[:_MOST]:
+    view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
+    for conflict in resolved[:_MOST_LINES]:
         if conflict.resolution is not None:
-            taken = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
-            view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(taken, "dim"))
-    if len(settled) > _MOST:
-        view.line(Span(f"    … and {len(settled) - _MOST:,} more", "dim"))
+            choice = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
+            view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(choice, "dim"))
+    if len(resolved) > _MOST_LINES:
+        view.line(Span(f"    … and {len(resolved) - _MOST_LINES:,} more", "dim"))
 
 
 def _target(result: MergeOutcome) -> Span:

@@ -109,7 +109,7 @@ def _write_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str
 def _write_resolved(view: View, conflicts: Sequence[Conflict]) -> None:
     resolved = [each for each in conflicts if each.resolution is not None]
     if resolved:
-        view.line(f"settled on the way: {counted(len(resolved), 'conflict')}")
+        view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
 
 
 def _write_commands(view: View, result: ReplayConflicted) -> None:

@@ -1,4 +1,4 @@
-"""Merges as JSON: what came of one, and one that was given up."""
+"""Merges as JSON."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def up_to_date(result: MergeOutcome) -> dict[str, object]:
 
 @to_wire.register
 def fast_forwarded(result: FastForwarded) -> dict[str, object]:
-    """Say what came in without a merge of its own."""
+    """List the messages that the target moved over."""
     return _outcome(result, "fast-forward")
 
 
 @to_wire.register
 def merged(result: Merged) -> dict[str, object]:
-    """Say what came in, and name the message that joins both sides."""
+    """List the merged messages, and name the merge message."""
     return _outcome(result, "merged") | known(message=result.message)
 
 
 @to_wire.register
 def conflicted(result: MergeConflicted) -> dict[str, object]:
-    """Say what has to be resolved, and on which branch."""
+    """List the conflicts, and name the conflict-resolution branch."""
     return _outcome(result, "conflict") | {"resolution_required": True}
 
 
 @to_wire.register
 def aborted(result: MergeAborted) -> dict[str, object]:
-    """Name the branch that is gone and the one that is active again."""
+    """Name the branch that was deleted and the one that is active."""
     return {
         "kind": "merge-abort",
         "conversation": result.conversation,

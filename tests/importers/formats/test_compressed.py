@@ -54,7 +54,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
         plain_size(str(path), path.stat().st_size)
 
 
-def test_a_file_that_unpacks_to_far_too_much_is_refused(tmp_path, monkeypatch):
+def test_a_file_with_an_extreme_compression_ratio_is_refused(tmp_path, monkeypatch):
     """C34: a thousand times as large as it looks."""
     monkeypatch.setattr(compressed, "_UNSUSPICIOUS_BYTES", 1000)
     path, size = pack(tmp_path / "a.jsonl.zst", b"x" * 10_000_000)

@@ -1,4 +1,4 @@
-"""Records with the bytes they stand in, from lines as agents and crashes leave them."""
+"""Records and their spans, from lines as agents and crashes leave them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_byte_is_in_exactly_one_record(data):
 
 
 @given(st.lists(st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5), min_size=1))
-def test_documents_come_back_one_a_line(values):
+def test_documents_are_read_one_per_line(values):
     data = b"".join(json.dumps(value, ensure_ascii=True).encode() + b"\n" for value in values)
     records = read(data)
     assert [record.value for record in records] == values
@@ -59,7 +59,7 @@ def test_documents_come_back_one_a_line(values):
 
 
 @given(st.lists(st.dictionaries(st.text(), st.text()), min_size=1, max_size=5))
-def test_glued_documents_are_all_read_with_their_own_bytes(values):
+def test_adjacent_documents_are_read_with_their_own_spans(values):
     """Transcripts fact 3."""
     texts = [
         json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "ignore")
@@ -84,11 +84,11 @@ def test_a_truncated_last_line_says_so():
     assert (cut.value, cut.problem, cut.line) == (None, CUT, 2)
 
 
-def test_what_is_whole_needs_no_line_end():
+def test_a_complete_last_line_needs_no_line_end():
     assert [record.problem for record in read(b'{"a":1}\n{"b":2}')] == [None, None]
 
 
-def test_a_source_is_read_as_far_as_it_was_when_the_import_began():
+def test_only_the_given_number_of_bytes_is_read():
     data = b'{"a":1}\n{"b":2}\n'
     records = list(walk_records(BytesIO(data), len(data) - 4))
     assert [record.problem for record in records] == [None, CUT]
@@ -107,13 +107,13 @@ def test_a_source_is_read_as_far_as_it_was_when_the_import_began():
         (b"[" * 201 + b"]" * 201, "nested too deeply"),
     ],
 )
-def test_a_bad_line_in_the_middle_is_a_problem_and_no_end(line, problem):
+def test_an_invalid_line_is_a_problem_and_reading_continues(line, problem):
     """Reliability 22-24, 27."""
     before, bad, behind = read(b'{"n":1}\n' + line + b'\n{"n":2}\n')
     assert (before.value, bad.value, bad.problem, behind.value) == ({"n": 1}, None, problem, {"n": 2})
 
 
-def test_what_precedes_a_fault_on_a_line_is_read():
+def test_documents_before_an_error_on_a_line_are_read():
     good, bad = read(b'{"n":1}{"n":\n')
     assert (good.value, bad.problem) == ({"n": 1}, "not valid JSON")
     assert spans([good, bad]) == [(0, 7), (7, 6)]
@@ -132,11 +132,11 @@ def test_blank_lines_belong_to_the_record_before_them_or_to_the_first():
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b" \t\r\n", codecs.BOM_UTF8 + b"\n"])
-def test_nothing_but_blanks_is_no_record(data):
+def test_whitespace_alone_is_not_a_record(data):
     assert read(data) == []
 
 
-def test_a_line_that_is_too_long_is_passed_over(monkeypatch):
+def test_a_line_that_is_too_long_is_a_problem(monkeypatch):
     """Reliability P15."""
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
     at_limit, over = b'"' + b"x" * 97 + b'"\n', b'"' + b"x" * 99 + b'"\n'
@@ -146,7 +146,7 @@ def test_a_line_that_is_too_long_is_passed_over(monkeypatch):
     assert tile(records, len(at_limit + over) + 2 + 500)
 
 
-def test_very_many_glued_documents_are_read_in_one_go():
+def test_very_many_adjacent_documents_are_read():
     """A copy of the rest of the line for each of them would take hours."""
     data = b"{}" * 100_000
     assert tile(read(data), len(data))

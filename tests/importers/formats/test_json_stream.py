@@ -57,7 +57,7 @@ def test_an_array_of_something_else_is_one_document():
     assert texts(b"[]") == ["[]"]
 
 
-def test_what_stands_between_documents_goes_with_the_first():
+def test_bytes_between_documents_belong_to_the_first():
     first, second = walk(b' [ {"n":1} , {"n":2} ] ')
     assert (first.begin, first.start, first.end) == (0, 3, 13)
     assert (second.begin, second.start, second.end) == (13, 13, 23)
@@ -82,11 +82,11 @@ def test_bytes_that_are_no_text_keep_their_places():
     assert [document.start for document in walk(data)] == [1, data.index(b'{"n":2}')]
 
 
-def test_reading_goes_on_behind_a_broken_line():
+def test_reading_continues_after_an_invalid_line():
     assert texts(b'{"n":1}\n{"n":"x\n{"n":3}\n') == ['{"n":1}', '{"n":"x\n', '{"n":3}']
 
 
-def test_reading_goes_on_behind_a_broken_element():
+def test_reading_continues_after_an_invalid_element():
     assert texts(b'[{"n":1},{"n":tea},{"n":3}]') == ['{"n":1}', '{"n":tea},', '{"n":3}']
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_json_at_all_is_one_document():
     assert texts(b"# Tea\n\n- black\n") == ["# Tea\n\n- black\n"]
 
 
-def test_a_document_inside_a_broken_one_is_not_looked_for_for_ever(monkeypatch):
+def test_the_search_after_an_invalid_document_is_bounded(monkeypatch):
     monkeypatch.setattr(json_stream, "_MAX_TRIES", 3)
     data = b"{" + b"\n[1]" * 10 + b'\n{"n":1}'
     assert texts(data) == [data.decode()]

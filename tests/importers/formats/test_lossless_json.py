@@ -103,7 +103,7 @@ def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900, 100_000])
 def test_deeper_documents_are_refused_whoever_asks(depth):
-    """Reliability 23: Python's own limit depends on how deep the caller stands."""
+    """Reliability 23: Python's own limit depends on the caller's stack depth."""
     with pytest.raises(RecursionError):
         decode('{"a":' + nested(depth - 1) + "}")
     with pytest.raises(RecursionError):

@@ -15,19 +15,19 @@ def test_a_new_branch_is_its_name_in_a_pipe():
     assert piped(BRANCH["created"]) == "analysis/security-review\n"
 
 
-def test_a_new_branch_says_where_it_began_and_that_it_is_active():
+def test_a_new_branch_shows_its_parent_and_that_it_is_active():
     assert seen_lines(BRANCH["created"])[0] == "created conv-001/analysis/security-review from main; it is active now"
     assert seen_lines(BRANCH["created-aside"])[0] == "created conv-001/try from main"
 
 
 @pytest.mark.parametrize("name", ["created", "switched", "abandoned", "rewound"])
-def test_what_made_an_operation_says_how_to_take_it_back(name):
+def test_a_change_with_an_operation_says_how_to_undo_it(name):
     assert seen_lines(BRANCH[name])[1:] == ["undo with: scopes undo"]
     assert seen_lines(BRANCH[name], hints=False)[1:] == []
 
 
 @pytest.mark.parametrize("name", ["switched-already", "revived-already", "rewound-nowhere"])
-def test_what_changed_nothing_has_nothing_to_take_back(name):
+def test_a_command_that_changed_nothing_has_no_undo_hint(name):
     assert len(seen_lines(BRANCH[name])) == 1
     assert "already" in seen(BRANCH[name])
 
@@ -40,7 +40,7 @@ def test_the_list_marks_the_active_branch(at_one_moment):
     ]  # fmt: skip
 
 
-def test_a_narrow_list_keeps_the_names_of_branches_whole(at_one_moment):
+def test_a_narrow_list_does_not_truncate_branch_names(at_one_moment):
     lines = seen_lines(BRANCH["list"], 80)
     assert "Purpose" not in lines[3]
     assert "Agent" not in lines[3]
@@ -60,7 +60,7 @@ def test_a_template_reads_a_branch_by_field():
     assert piped(BRANCH["list"], template="{name}={tip}").splitlines()[0] == f"main={BRANCHES[0].tip}"
 
 
-def test_rewinding_says_how_much_is_gone_and_where_the_branch_ends_now():
+def test_rewinding_says_how_many_messages_were_removed_and_the_new_tip():
     assert seen_lines(BRANCH["rewound"])[0] == "rewound 2 messages; conv-001/main ends with prompt22 now"
     assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "rewound 1 message; conv-001/main is empty now"
 
@@ -78,11 +78,11 @@ def test_in_a_pipe_a_changed_branch_is_its_name(name):
     assert piped(BRANCH[name]) == f"{BRANCH[name].branch}\n"
 
 
-def test_thousands_are_grouped_for_people_only(at_one_moment):
+def test_thousands_are_grouped_on_a_terminal_only(at_one_moment):
     many = replace(BRANCH["list"], branches=(branch("main", 12345, 12345, active=True),))
     assert "12,345" in seen(many)
     assert "\t12345\t" in piped(many)
 
 
-def test_an_operation_id_is_for_machines():
+def test_operation_ids_are_in_json_only():
     assert OPERATION not in seen(BRANCH["created"]) + piped(BRANCH["created"])

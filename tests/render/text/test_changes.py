@@ -35,7 +35,7 @@ def test_a_single_change_has_no_title(at_one_moment):
     assert seen_lines(CHANGE["change"])[1].split()[1:6] == ["Time", "Operation", "Field", "Cause", "Value"]
 
 
-def test_people_see_what_matters_of_a_value(at_one_moment):
+def test_a_terminal_shows_the_short_form_of_a_value(at_one_moment):
     assert values(*CHANGES) == [
         "planner",
         CALL.subject,
@@ -56,7 +56,7 @@ def test_people_see_what_matters_of_a_value(at_one_moment):
         ("two\nlines", "two lines"),
     ],
 )
-def test_each_kind_of_value_is_said_shortly(value, shown, at_one_moment):
+def test_each_kind_of_value_has_a_short_form(value, shown, at_one_moment):
     assert values(change("title", "UPDATE", None, value)) == [shown]
 
 

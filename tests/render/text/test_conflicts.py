@@ -48,15 +48,15 @@ def test_confidence_is_a_word_and_always_the_number(value, words):
         ("proposals/e/x/f", ["é"], '["é"]'),
     ],
 )
-def test_what_a_side_says_is_told_in_words(key, value, words):
+def test_claims_have_a_readable_text(key, value, words):
     assert claim_text(key, value) == words
 
 
-def test_a_side_that_says_nothing_says_so():
+def test_a_side_without_a_position_is_shown_as_nothing():
     assert list(_side_spans("decisions/x", ())) == [Span("nothing", "dim")]
 
 
-def test_an_agent_who_speaks_twice_is_named_once():
+def test_an_agent_with_two_positions_is_named_once():
     twice = replace(DISAGREED, source=(Position("a", None, "planner"), Position("b")))
     assert conflict_agents(twice) == "planner"
 
@@ -77,7 +77,7 @@ def test_a_narrow_list_has_two_lines_each_and_hides_nothing(at_one_moment):
     assert max(map(len, seen_lines(CONFLICT["list"], 40))) <= 52  # the hint alone is not cut
 
 
-def test_conflicts_of_several_branches_are_told_apart(at_one_moment):
+def test_conflicts_of_several_branches_have_separate_tables(at_one_moment):
     lines = seen_lines(CONFLICT["list-of-all"], 80)
     assert [line for line in lines if " into " in line] == [
         "conv-001: analysis/security-review into main, on analysis/conflict-resolution",
@@ -104,7 +104,7 @@ def test_only_the_severity_and_what_was_decided_are_coloured(at_one_moment):
     assert "decision-disagreement  " in text
 
 
-def test_a_wide_terminal_has_both_sides_beside_each_other(at_one_moment):
+def test_a_wide_terminal_shows_both_sides_side_by_side(at_one_moment):
     lines = seen_lines(CONFLICT["show"], 120)
     (row,) = [line for line in lines if line.startswith("Target: main")]
     assert row.split("│") == [f"{'Target: main':<59}", " Source: analysis/security-review"]
@@ -119,7 +119,7 @@ def test_a_narrow_terminal_has_them_below_each_other(at_one_moment):
     assert lines.index("Target: main") < lines.index("Source: analysis/security-review")
 
 
-def test_wide_characters_do_not_bend_the_line_between_the_sides(at_one_moment):
+def test_wide_characters_do_not_shift_the_line_between_the_sides(at_one_moment):
     row = replace(CONFLICT_ROWS[0], conflict=replace(DISAGREED, target=(Position("日本語" * 30, None, "山田"),)))
     lines = [line for line in seen_lines(replace(CONFLICT["show"], row=row), 120) if "│" in line]
     widths = [sum(2 if ord(c) > 0x2FFF else 1 for c in line[: line.index("│")]) for line in lines]
@@ -134,14 +134,14 @@ def test_a_long_text_is_not_shown_whole(at_one_moment):
     assert piped(shown).count("line\n") == 100
 
 
-def test_what_to_type_next_is_said_to_people_only():
+def test_next_commands_are_suggested_on_a_terminal_only():
     assert "scopes conflicts resolve conv-001 da2d0db7 --take source" in seen(CONFLICT["show"])
     assert "scopes conflicts resolve" not in seen(CONFLICT["show"], hints=False)
     assert "scopes conflicts resolve" not in piped(CONFLICT["show"])
     assert "go on: scopes conv merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
 
 
-def test_a_resolution_says_who_why_and_what_lost():
+def test_a_resolution_shows_actor_reason_and_rejected_values():
     """S4-57."""
     lines = piped(CONFLICT["show-resolved"]).splitlines()
     assert lines[-4:] == [
@@ -152,7 +152,7 @@ def test_a_resolution_says_who_why_and_what_lost():
     ]
 
 
-def test_a_decision_says_what_is_left_to_do():
+def test_a_resolution_says_how_many_conflicts_are_left():
     assert (
         seen_lines(CONFLICT["resolved"])[-1] == "nothing is open any more; go on: scopes conv merge conv-001 --continue"
     )

@@ -23,11 +23,11 @@ def test_messages_begin_with_what_they_are_and_with_summary_and_files():
     assert (summary, file.startswith("### File src/login.py")) == ("They looked for the cause.", True)
 
 
-def test_what_there_is_none_of_is_null_so_that_every_field_is_there():
+def test_missing_values_are_null_so_that_every_field_is_present():
     assert document(CONTEXTS["context"])["average_relevance"] is None
 
 
-def test_an_estimate_is_marked_wherever_tokens_are_said():
+def test_an_estimate_is_marked_wherever_tokens_are_shown():
     rows = [line.split("\t") for line in piped(CONTEXTS["explain"]).splitlines()]
     assert [row[3] for row in rows] == ["~24", "", ""]
 

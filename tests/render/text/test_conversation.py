@@ -31,7 +31,7 @@ def test_a_new_conversation_says_its_title():
         ("branch-deleted", "deleted conv-001/fix (it was at 99f707ef)"),
     ],
 )
-def test_each_change_says_what_happened_and_the_way_back(name, sentence):
+def test_each_change_says_what_happened_and_how_to_undo_it(name, sentence):
     assert seen_lines(LIFECYCLE[name]) == [sentence, "undo with: scopes undo"]
     assert seen_lines(LIFECYCLE[name], hints=False) == [sentence]
 
@@ -51,11 +51,11 @@ def test_in_a_pipe_each_change_is_the_name_of_what_it_changed(name, word):
     assert piped(LIFECYCLE[name]) == f"{word}\n"
 
 
-def test_a_title_that_was_so_before_needs_no_way_back():
+def test_an_unchanged_title_has_no_undo_hint():
     assert seen_lines(LIFECYCLE["title-as-before"]) == ["conv-001: Login (as before)"]
 
 
-def test_one_branch_is_no_plural():
+def test_one_branch_is_singular():
     assert seen_lines(replace(LIFECYCLE["deleted"], branches=1))[0] == "deleted conv-001 with 1 branch"
 
 

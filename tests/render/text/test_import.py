@@ -16,7 +16,7 @@ def test_the_sample_says_whether_it_was_there():
     assert piped(imported["sample"]) == piped(imported["sample-again"]) == "conv-001\n"
 
 
-def test_a_report_says_that_every_sum_is_its_files_size():
+def test_a_report_says_that_every_byte_is_accounted_for():
     report = SAMPLES["import_"]["sources-report"]
     assert "every byte of every file is accounted for" in seen_lines(report)
     short = report.replaced(sources=(replace(report.result.sources[1], state_bytes=150), report.result.sources[0]))
@@ -55,7 +55,7 @@ def test_a_report_accounts_for_copies_too():
     assert "account" not in document(with_copy(noted=True).result)["skipped"][0]
 
 
-def test_why_a_file_was_passed_over_is_said_once():
+def test_the_reason_for_a_skipped_file_is_given_once():
     """Where a note says it, no line does."""
     assert "skipped copy.jsonl: a copy of it" in seen_lines(with_copy(noted=False))
     assert not [line for line in seen_lines(with_copy(noted=True)) if "skipped" in line]

@@ -24,14 +24,14 @@ def test_the_list_is_the_specified_box(at_one_moment):
     assert lines[4].split()[1:-1] == ["conv-001", "code-analyzer,test-runner", "3", "2m", "ago"]
 
 
-def test_titles_have_what_room_is_left(at_one_moment):
+def test_titles_get_the_remaining_room(at_one_moment):
     assert seen_lines(LIST)[3].split()[1:-1] == ["ID", "Participants", "Branches", "Activity", "Title"]
     assert "Login fails on Safari" in seen(LIST, 100)
     assert "Login fails on" in seen(LIST, 75)
     assert "Title" not in seen(LIST, 60)
 
 
-def test_one_crowd_among_many_pairs_leaves_room_for_titles(at_one_moment):
+def test_one_conversation_with_many_participants_leaves_room_for_titles(at_one_moment):
     crowd = SUMMARIES[0]._replace(participants=tuple(f"agent-{n:02d}" for n in range(30)))
     pair = SUMMARIES[0]._replace(participants=("codex", "user"))
     shown = seen_lines(ConversationList(conversations=(crowd, pair, pair)))
@@ -39,7 +39,7 @@ def test_one_crowd_among_many_pairs_leaves_room_for_titles(at_one_moment):
     assert "Login fails on Sa" in shown[4]
 
 
-def test_a_first_prompt_stands_in_for_a_title(at_one_moment):
+def test_the_first_prompt_is_shown_instead_of_a_missing_title(at_one_moment):
     row = SUMMARIES[1]._replace(opening="List the files", title=None)
     assert "List the files" in seen(ConversationList(conversations=(row,)))
 

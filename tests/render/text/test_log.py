@@ -46,7 +46,7 @@ def test_a_template_reads_what_no_row_shows():
     assert shown[0] == f"{LONG.oid} agent  [main,fix]"
 
 
-def test_a_log_reads_like_gits(at_one_moment):
+def test_a_log_has_the_layout_of_git_log(at_one_moment):
     lines = seen_lines(LOG["log"])
     start = lines.index("message prompt22")
     assert lines[start:] == [
@@ -77,7 +77,7 @@ def test_a_subject_that_the_commit_cut_shows_it():
     assert seen_lines(Shown(log, ViewOptions(oneline=True)), 200) == [f"word2222 carol: {'x' * 72}…"]
 
 
-def test_a_system_message_speaks_as_the_system():
+def test_the_author_of_a_system_message_is_system():
     of = head("word", "scopes", "begun", author_kind="system")
     assert "Author: SYSTEM" in seen_lines(LogEntry(head=of, message=None, branches=()))
 
@@ -86,12 +86,12 @@ def test_twenty_rows_are_shown_whole():
     assert one(LONG, text("\n".join(map(str, range(20))))) == [f"    {n}" for n in range(20)]
 
 
-def test_what_is_longer_says_how_many_lines_more():
+def test_a_longer_text_says_how_many_lines_are_left_out():
     assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", f"    … 1 more line {WHERE}"]
     assert one(LONG, text("\n".join(map(str, range(1520)))))[20] == f"    … 1,500 more lines {WHERE}"
 
 
-def test_folded_rows_count_and_a_line_begun_counts_among_the_rest():
+def test_wrapped_rows_count_and_a_cut_line_counts_as_left_out():
     long_line = " ".join(["word"] * 500)
     rows = one(LONG, text(f"{long_line}\nlast"))
     assert len(rows) == 21
@@ -99,7 +99,7 @@ def test_folded_rows_count_and_a_line_begun_counts_among_the_rest():
     assert all(len(row) <= 80 for row in rows)
 
 
-def test_one_word_of_a_megabyte_is_cut_without_being_folded_whole():
+def test_one_word_of_a_megabyte_is_cut_without_wrapping_all_of_it():
     rows = one(LONG, text("x" * 1_000_000))
     assert rows[0] == "    " + "x" * 76
     assert rows[20:] == [f"    … 1 more line {WHERE}"]
@@ -113,7 +113,7 @@ def test_tabs_are_expanded_and_controls_are_visible():
     assert one(PROMPT, text("a\tb\x1b[2J")) == ["    a       b^[[2J"]
 
 
-def test_parts_are_a_line_each():
+def test_each_part_is_one_line():
     lines = one(CALL, *CALL_BODY.parts)
     assert lines[0] == "    thinking, 52 characters: Safari blocks third-party cookies. …"
     assert "    → Bash grep -rn cookie src" in lines
@@ -142,7 +142,7 @@ def test_a_document_and_files_follow_the_text():
 
 
 @pytest.mark.parametrize("parts", [(), (text(""),)])
-def test_a_message_of_nothing_shows_its_subject(parts):
+def test_an_empty_message_shows_its_subject(parts):
     of = head("word", "carol", "(no text)")
     entry = LogEntry(head=of, message=replace(body(of), parts=parts), branches=())
     assert seen_lines(entry)[-2:] == ["", "    (no text)"]
@@ -210,7 +210,7 @@ SILENT = LogEntry(
 )
 
 
-def test_a_row_of_a_message_without_text_says_what_it_does():
+def test_a_row_of_a_message_without_text_summarizes_its_parts():
     """Command line, output 2: a subject is as short as any other."""
     subject = piped(SILENT).rstrip().split("\t")[4]
     assert subject.startswith("→ Bash make test make")

@@ -1,4 +1,4 @@
-"""What a log folds of an agent's session, and what --full unfolds."""
+"""Messages of an agent's session in a log, folded and with --full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_ID = {entry.head.id.rstrip("7"): entry for entry in SESSION}
 
 
 def shown(word, *, width=80, full=False, **changes):
-    """The lines of one message of the session, perhaps with another kind or other contents."""
+    """The lines of one message of the session, optionally with changed fields."""
     entry = BY_ID[word]
     head = {name: changes.pop(name) for name in ("kind", "subject") if name in changes}
     entry = replace(
@@ -44,7 +44,7 @@ def test_a_call_is_a_line_with_how_it_ended():
     ]
 
 
-def test_a_thought_that_nobody_can_read_takes_no_line():
+def test_unrecorded_reasoning_takes_no_line():
     assert not any("thinking" in line for line in shown("calls"))
     assert "    thinking: (not written down by its agent)" in shown("calls", full=True)
 
@@ -77,7 +77,7 @@ def test_an_error_says_what_went_wrong():
     assert lines[-1] == "    Two places set it."
 
 
-def test_what_was_put_in_is_one_line_and_whole_with_full():
+def test_injected_text_is_one_line_and_whole_with_full():
     assert len(shown("rules")) == 2
     assert shown("rules", full=True)[-3:] == [
         "    <environment_context>",
@@ -102,7 +102,7 @@ def test_a_long_text_does_not_hide_the_calls_after_it():
     assert lines[-2:] == ["    … 80 more lines (scopes conv cat spawn777)", "    → Bash"]
 
 
-def test_full_folds_what_it_cannot_leave_out():
+def test_full_wraps_long_lines():
     files = (FileTouch("/a" * 80, "edit"),)
     payload = {"topic": "x " * 80, "deep": {"a": 1}}
     lines = shown("found", full=True, files=files, payload=payload)

@@ -50,7 +50,7 @@ def test_a_merge_opens_a_column_for_its_second_parent():
     assert lines[2].startswith("│ ● b2222222")
 
 
-def test_text_stands_beside_its_commit_and_the_edges_below_it(at_one_moment):
+def test_text_is_next_to_its_commit_and_the_edges_below_it(at_one_moment):
     lines = seen_lines(LOG["graph"])
     start = lines.index("●   message decide22")
     assert lines[start + 1] == "├─╮ Author: lead"
@@ -64,7 +64,7 @@ def test_no_line_of_a_graph_ends_in_blanks(at_one_moment):
         assert all(line == line.rstrip() for line in piped(LOG[name]).splitlines())
 
 
-def test_text_is_folded_beside_the_graph(at_one_moment):
+def test_text_is_wrapped_next_to_the_graph(at_one_moment):
     assert all(len(line) <= 50 for line in seen_lines(LOG["graph"], 50))
 
 

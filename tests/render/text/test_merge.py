@@ -10,7 +10,7 @@ DONE = ("fast-forward", "merged", "aborted")
 
 
 @pytest.mark.parametrize("name", MERGE)
-def test_in_a_pipe_a_merge_is_the_branch_where_its_result_stands(name):
+def test_in_a_pipe_a_merge_is_the_name_of_the_branch_with_its_result(name):
     result = MERGE[name]
     assert piped(result) == f"{result.branch}\n"
 
@@ -39,7 +39,7 @@ def test_a_merge_says_how_much_came_in_and_from_where():
 
 def test_what_was_settled_on_the_way_is_listed():
     assert seen_lines(MERGE["merged-settled"])[2:4] == [
-        "settled on the way: 1 conflict",
+        "resolved automatically: 1 conflict",
         "    resource-contention  files/src/app.py  automatic: both",
     ]
 

@@ -36,7 +36,7 @@ def test_amending_names_both_messages():
     assert piped(MESSAGE["retracted"]) == f"{CALL.id}\n"
 
 
-def test_cat_begins_with_who_when_and_where(at_one_moment):
+def test_cat_starts_with_author_time_and_branch(at_one_moment):
     lines = seen_lines(CAT)
     assert lines[:6] == [
         f"Message: {CALL.id}",
@@ -57,7 +57,7 @@ def test_a_message_without_a_time_shows_its_commits_time():
     assert "\nTime: 2025-12-31T22:31:00Z\n" in piped(timeless)
 
 
-def test_only_what_is_known_is_told():
+def test_only_known_fields_are_shown():
     shown = piped(CAT)
     assert "\nModel: some-model-1\n" in shown
     assert "\nWork item: W-7\n" in shown
@@ -73,13 +73,13 @@ def test_an_answer_is_markdown_on_a_terminal_and_as_written_in_a_pipe():
     assert "**" not in seen(CAT)
 
 
-def test_what_a_person_wrote_keeps_its_lines():
+def test_text_of_a_person_keeps_its_lines():
     """Markdown would join them: a pasted log becomes one paragraph."""
     pasted = "Traceback:\n  File a.py\n  * not a list"
     assert pasted in seen(cat_of(pasted, "human"))
 
 
-def test_parts_stand_below_what_they_are():
+def test_parts_are_below_their_headings():
     lines = piped(CAT).splitlines()
     assert lines[lines.index("→ Bash") + 1 :][:2] == ["    command: grep -rn cookie src", "    timeout: 10"]
     assert lines[lines.index("← result:") + 1] == "    src/login.py:3: cookie"

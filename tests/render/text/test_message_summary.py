@@ -38,7 +38,7 @@ THOUGHT = Part("reasoning", {"text": "Let me see.\nYes."})
         ([text("")], "(no text)"),
     ],
 )
-def test_a_message_is_what_it_says_or_else_what_it_does(parts, expected):
+def test_a_summary_is_the_text_or_else_the_parts_of_a_message(parts, expected):
     assert said(*parts, results=(RESULT,)) == expected
 
 
@@ -50,11 +50,11 @@ def test_a_message_is_what_it_says_or_else_what_it_does(parts, expected):
         ("meta", "The story so far · 2 lines"),
     ],
 )
-def test_what_was_put_in_is_marked_and_folded(kind, expected):
+def test_injected_messages_are_dimmed_and_folded(kind, expected):
     assert said(text("The story\nso far"), kind=kind, author_kind="injected") == expected
 
 
-def test_a_call_that_failed_is_seen_beside_what_was_said():
+def test_failed_calls_are_counted_after_the_text():
     wrong = Part("tool_result", {"call_id": "c", "is_error": True})
     assert said(text("Look:"), CALL, results=(wrong,)) == "Look: → Bash, 1 failed"
 
@@ -63,10 +63,10 @@ def test_a_compaction_without_a_text_says_what_it_holds():
     assert said(Part("raw", {"json": [1]}), kind="compaction") == "━━ compaction ━━ [raw, 13 B of JSON]"
 
 
-def test_what_a_message_calls_is_seen_however_long_its_text():
+def test_called_tools_are_shown_however_long_the_text_is():
     assert said(text("word " * 100), CALL, room=40) == "word word word word word word wo… → Bash"
 
 
-def test_without_a_body_the_subject_stands_in():
+def test_without_a_body_the_subject_is_used():
     of = head("word", "codex", "Summary", kind="compaction")
     assert "".join(span.text for span in summarize_message(of, None, (), 80)) == "━━ compaction ━━ Summary"

@@ -34,7 +34,7 @@ def test_an_operation_says_who_did_what_and_when():
     assert lines[7] == "    create conv-001/analysis/security-review"
 
 
-def test_every_ref_that_moved_is_shown_as_git_would():
+def test_changed_refs_have_the_short_names_of_git():
     assert seen_lines(OPERATIONS["show"])[-3:] == [
         "conv-001/analysis/security-review: none → dc76e9f0",
         "meta/conv-001: cb030491 → 26c97cd2",
@@ -57,7 +57,7 @@ def test_an_unknown_command_is_left_out():
     assert "Command" not in seen(quiet)
 
 
-def test_undo_says_what_it_undid_and_the_way_forward():
+def test_undo_says_what_it_undid_and_how_to_redo_it():
     assert seen_lines(OPERATIONS["undo"]) == [f"undone: {CREATE.summary}", "redo with: scopes redo"]
     assert seen_lines(OPERATIONS["redo"]) == [f"redone: {CREATE.summary}", "undo with: scopes undo"]
     assert seen_lines(OPERATIONS["redo"], hints=False) == [f"redone: {CREATE.summary}"]

@@ -30,7 +30,7 @@ def whole(kind, **fields):
         ({"name": {"odd": 1}, "input": 0}, '→ {"odd": 1} 0'),
     ],
 )
-def test_a_call_names_its_tool_and_what_it_was_given(fields, said):
+def test_a_call_names_its_tool_and_its_main_argument(fields, said):
     assert line("tool_call", **fields) == said
 
 
@@ -67,11 +67,11 @@ def test_everything_else_says_what_it_is(kind, fields, said):
     assert line(kind, **fields) == said
 
 
-def test_a_long_line_is_not_longer_than_anyone_reads():
+def test_a_long_line_is_cut_at_a_thousand_characters():
     assert len(line("tool_call", name="Bash", input="x" * 1_000_000)) < 1100
 
 
-def test_a_whole_call_is_a_field_a_line():
+def test_a_whole_call_has_one_line_per_field():
     given = {"file_path": "a.py", "old_string": "x\n\ny\n", "deep": {"a": [1]}, "n": 1, "none": None}
     assert whole("tool_call", name="Edit", input=given).splitlines() == [
         "→ Edit",
@@ -94,7 +94,7 @@ def test_a_whole_call_is_a_field_a_line():
 @pytest.mark.parametrize(
     ("fields", "said"), [({"input_text": "ls\npwd"}, "ls\n    pwd"), ({"input": [1]}, "[\n      1\n    ]")]
 )
-def test_what_was_given_without_names_is_shown_as_it_is(fields, said):
+def test_an_input_without_fields_is_shown_unchanged(fields, said):
     assert whole("tool_call", name="Bash", **fields) == f"→ Bash\n    {said}\n"
 
 
@@ -102,7 +102,7 @@ def test_a_whole_result_keeps_its_lines():
     assert whole("tool_result", output_text="a\n\tb\n") == "← result:\n    a\n    \tb\n"
 
 
-def test_a_whole_thought_and_a_patch_stand_below_their_headings():
+def test_reasoning_and_patches_are_below_their_headings():
     assert whole("reasoning", text="a\nb") == "thinking:\n    a\n    b\n"
     assert whole("file_ref", path="a.py", op="edit", patch="+x") == "[edit a.py]\n    +x\n"
     assert whole("file_ref", path="a.py") == "[a.py]\n"
@@ -116,7 +116,7 @@ def test_an_unknown_part_shows_all_its_fields():
     assert whole("hologram", depth=3) == '[hologram]\n    {\n      "depth": 3\n    }\n'
 
 
-def test_a_document_is_a_line_a_field():
+def test_a_payload_has_one_line_per_field():
     lines = [
         "".join(span.text for span in line) for line in document_lines({"field_path": "a", "n": 1, "long": "x\ny"})
     ]
@@ -129,7 +129,7 @@ def test_a_whole_document_unfolds_what_has_several_lines():
     assert "".join(pieces) == 'topic: db\nreasons:\n    [\n      "a"\n    ]\nnone: \ntext:\n    x\n    y\n'
 
 
-def test_touched_files_are_listed_with_what_was_done():
+def test_touched_files_are_listed_with_their_operations():
     files = (FileTouch("a.py", "edit"), FileTouch("b.py", "rename", source="c.py"))
     assert format_files(files) == "edit a.py, rename b.py from c.py"
     assert format_files(()) == ""

@@ -29,7 +29,7 @@ TERMINAL = TerminalView(print, width=80, colour=False)
         (12345, "line", "12,345 lines"),
     ],
 )
-def test_things_are_counted_in_english(number, one, said):
+def test_counts_have_english_plurals(number, one, said):
     assert counted(number, one) == said
 
 
@@ -37,21 +37,21 @@ def test_things_are_counted_in_english(number, one, said):
     ("count", "said"),
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (3 << 50, "3072.0 TiB")],
 )
-def test_bytes_are_said_in_their_unit(count, said):
+def test_bytes_have_the_largest_fitting_unit(count, said):
     assert format_size(count) == said
 
 
-def test_ids_are_short_for_people_only():
+def test_ids_are_abbreviated_on_a_terminal_only():
     assert identifier(TERMINAL, "k3x9abcdefgh") == Span("k3x9abcd", "id")
     assert identifier(PIPE, "k3x9abcdefgh") == Span("k3x9abcdefgh", "id")
 
 
-def test_moments_are_relative_for_people_only(at_one_moment):
+def test_times_are_relative_on_a_terminal_only(at_one_moment):
     assert short_time(TERMINAL, "2025-12-31T23:58:00Z").text == "2m ago"
     assert short_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
 
 
-def test_a_full_moment_does_not_say_its_date_twice(at_one_moment):
+def test_a_full_time_does_not_repeat_its_date(at_one_moment):
     assert full_time(TERMINAL, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z (2m ago)"
     assert full_time(TERMINAL, "2025-10-01T12:00:00Z").text == "2025-10-01T12:00:00Z"
     assert full_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
@@ -75,5 +75,5 @@ def test_a_whole_subject_has_no_ellipsis():
     ("seconds", "said"),
     [(0.42, "0.4 s"), (9.96, "10.0 s"), (12.3, "12 s"), (59.7, "1m 0s"), (125, "2m 5s"), (3780, "1h 3m")],
 )
-def test_a_duration_is_as_exact_as_it_is_short(seconds, said):
+def test_short_durations_have_more_digits(seconds, said):
     assert format_duration(seconds) == said

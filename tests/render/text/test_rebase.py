@@ -8,7 +8,7 @@ from tests.render.showing import document, piped, seen, seen_lines
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 
 
-def test_a_rebase_says_what_was_moved_where_and_the_way_back():
+def test_a_rebase_says_what_was_moved_where_and_how_to_undo_it():
     assert seen_lines(REBASE["rebased"]) == [
         "rebased conv-001/analysis/security-review onto main: 2 messages",
         "undo with: scopes undo",
@@ -38,8 +38,8 @@ def test_of_many_messages_the_first_twenty_are_shown():
 
 
 def test_what_was_settled_on_the_way_is_counted():
-    assert "settled on the way: 1 conflict" in seen_lines(REBASE["rebased-settled"])
-    assert "settled" not in piped(REBASE["rebased-settled"])
+    assert "resolved automatically: 1 conflict" in seen_lines(REBASE["rebased-settled"])
+    assert "resolved" not in piped(REBASE["rebased-settled"])
 
 
 @pytest.mark.parametrize(("sample", "kind"), [(REBASE["conflict"], "rebase"), (PICK["conflict"], "cherry-pick")])

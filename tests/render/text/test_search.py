@@ -1,4 +1,4 @@
-"""What was found, as it is seen."""
+"""Search results as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.render.results import CALL, DEEP, FOUND, HIT
 from tests.render.showing import piped, seen, seen_lines
 
 
-def test_a_match_is_marked_where_colours_are():
+def test_a_match_is_highlighted_with_colour():
     assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, colour=True)
 
 
@@ -28,7 +28,7 @@ def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
     assert all(len(line) <= 60 for line in lines[1:])
 
 
-def test_the_marks_survive_the_breaking_of_rows():
+def test_highlights_survive_wrapping():
     broken = replace(HIT, snippet=(Piece("so " * 18), Piece("login again", found=True)), after=())
     shown = seen(broken, 64, colour=True)
     assert "\x1b[1;32mlogin\x1b[0m" in shown
@@ -48,7 +48,7 @@ def test_a_search_that_was_not_finished_says_so():
 
 
 def asides(result):
-    """Return what is said beside the rows of a pipe."""
+    """Return the notes written next to the rows of a pipe."""
     notes = []
     render_text(result, PlainView(lambda _text: None, write_note=notes.append))
     return notes
@@ -73,7 +73,7 @@ def answer(*hits, context=0, **coverage):
         (answer(HIT, unreadable=2), "0 conversations and 2 messages cannot be read and were left out."),
     ],
 )
-def test_a_pipe_is_told_beside_the_rows_what_they_do_not_show(result, said):
+def test_a_pipe_gets_notes_about_what_the_rows_do_not_show(result, said):
     assert asides(result) == [said] * bool(said)
 
 
@@ -89,11 +89,11 @@ def test_rows_around_a_hit_count_from_it():
     assert piped(answer(replace(HIT, after=()))).startswith("conv-001\t")
 
 
-def test_a_template_can_tell_a_hit_from_those_around_it():
+def test_a_template_can_distinguish_a_hit_from_its_neighbours():
     assert piped(answer(HIT, context=1), template="{offset} {kind}") == "0 prompt\n1 answer\n"
 
 
-def test_a_neighbour_without_text_is_said_as_a_log_does():
+def test_a_neighbour_without_text_is_summarized_as_in_a_log():
     parts = (Part("tool_call", {"call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}),)
     silent = Neighbour(
         CALL._replace(subject=NO_TEXT), Message(id=CALL.id, author=Author("planner"), kind="answer", parts=parts)

@@ -37,7 +37,7 @@ def test_show_looks_as_specified(show, at_one_moment):
     assert show(replace(VIEW, branches=tuple(map(alone, BRANCHES)))) == SPECIFIED
 
 
-def test_a_sub_agent_and_what_broke_a_context_are_named(at_one_moment):
+def test_sub_agents_compactions_and_interrupts_are_named(at_one_moment):
     sub_agent = SubAgent("explorer", "k3x9abcdefgh")
     row = branch("subagent/a1", 3, 3, parent="main", compactions=1, interrupts=2, sub_agent=sub_agent)
     assert seen(row) == "subagent/a1 (3 messages) · 1 compaction · 2 interrupts · ⮡ sub-agent explorer of k3x9abcd\n"
@@ -52,7 +52,7 @@ def test_recent_activity_says_what_was_called(at_one_moment):
     assert seen_lines(view)[-1] == piped(view).splitlines()[-1] == "[2m ago] planner: → Bash make test"
 
 
-def test_the_title_stands_below_the_id():
+def test_the_title_is_below_the_id():
     assert seen_lines(replace(VIEW, title="Login fails"))[:2] == ["Conversation: conv-001", "Title: Login fails"]
 
 
@@ -60,23 +60,23 @@ def test_a_title_with_line_breaks_stays_one_line():
     assert seen_lines(replace(VIEW, title="two\nlines\tand tabs"))[1] == "Title: two lines and tabs"
 
 
-def test_one_message_is_no_plural(at_one_moment):
+def test_one_message_is_singular(at_one_moment):
     view = replace(VIEW, branches=(branch("main", 1, 1, active=True),))
     assert "└─ main (1 message) *ACTIVE*\n" in seen(view)
 
 
-def test_the_total_follows_where_it_differs(at_one_moment):
+def test_the_total_is_shown_if_it_differs(at_one_moment):
     view = replace(VIEW, branches=(branch("main", 3, 3), branch("fix", 2, 1234, active=True)))
     assert seen_lines(view)[5:7] == ["├─ main (3 messages)", "└─ fix (2 messages) *ACTIVE* · 1,234 in all"]
 
 
 @pytest.mark.parametrize("status", ["merged", "abandoned"])
-def test_a_branch_that_is_not_active_any_more_says_so(status, at_one_moment):
+def test_the_status_of_an_inactive_branch_is_shown(status, at_one_moment):
     view = replace(VIEW, branches=(branch("main", 3, 3, status=status),))
     assert f"└─ main (3 messages) · {status}\n" in seen(view)
 
 
-def test_a_wide_terminal_also_tells_what_a_branch_is_for(at_one_moment):
+def test_a_wide_terminal_also_shows_the_purpose_of_a_branch(at_one_moment):
     line = "├─ analysis/security-review (5 messages) · 8 in all · merged"
     assert seen_lines(VIEW, 99)[6] == line
     assert seen_lines(VIEW, 100)[6] == f"{line} · analysis · code-analyzer · from main"
@@ -101,7 +101,7 @@ def test_an_old_message_shows_its_date(at_one_moment):
     assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
 
 
-def test_colours_say_what_is_what(at_one_moment):
+def test_ids_branches_and_agents_have_colours(at_one_moment):
     shown = seen(VIEW, colour=True)
     assert "\x1b[1mConversation:\x1b[0m \x1b[33mconv-001\x1b[0m\n" in shown
     assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
@@ -109,7 +109,7 @@ def test_colours_say_what_is_what(at_one_moment):
     assert "\x1b[2m[1m ago]\x1b[0m \x1b[35mSYSTEM\x1b[0m: Conflict" in shown
 
 
-def test_a_long_name_leaves_no_room_for_what_it_reaches():
+def test_a_long_branch_name_hides_the_total():
     name = "conflict-resolution/analysis-security-review-into-main"
     view = replace(VIEW, branches=(branch(name, 10, 17, status="merged"),))
     assert f"└─ {name} (10 messages) · merged" in seen_lines(view, 80)
@@ -117,5 +117,5 @@ def test_a_long_name_leaves_no_room_for_what_it_reaches():
 
 
 @pytest.mark.parametrize(("reason", "words"), [("synthetic", "nobody spoke"), ("interrupted", "was interrupted")])
-def test_a_branch_that_is_no_fork_says_why_it_is_there(reason, words, at_one_moment):
+def test_a_branch_that_is_not_a_fork_says_why_it_exists(reason, words, at_one_moment):
     assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

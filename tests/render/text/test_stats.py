@@ -52,11 +52,11 @@ def test_what_is_unknown_is_left_out_of_statistics():
         (86_400 * 1200, " (1200d)"),
     ],
 )
-def test_a_duration_is_said_in_its_largest_unit(seconds, said):
+def test_a_duration_has_its_largest_unit(seconds, said):
     assert said in seen(replace(STATS["stats"], duration_seconds=seconds))
 
 
-def test_tokens_are_a_row_a_model_and_their_sum():
+def test_tokens_have_one_row_per_model_and_a_sum():
     lines = seen_lines(STATS["tokens"])
     rows = [line.strip("│ ").split() for line in lines if line.startswith("│ ")]
     assert rows[1] == ["Model", "Uncached", "Cache", "read", "Cache", "write", "Output", "Reasoning"]
@@ -70,12 +70,12 @@ def test_one_model_has_no_sum_and_only_the_columns_that_are_known():
     assert "│ all" not in "".join(lines)
 
 
-def test_failed_calls_stand_beside_their_tool():
+def test_failed_calls_are_shown_with_their_tool():
     assert "Tool calls: 220, 12 failed" in seen_lines(STATS["tokens"])
     assert "    Bash 200 (12 failed), Read 20" in seen_lines(STATS["tokens"])
 
 
-def test_the_time_at_work_stands_beside_the_whole():
+def test_the_active_time_follows_the_total_time():
     assert "(1.5h, 30m at work)" in seen(STATS["tokens"])
 
 

@@ -13,17 +13,17 @@ def test_init_is_the_path_in_a_pipe():
     assert piped(STORE["init"]) == piped(STORE["init-again"]) == "/home/carol/store.git\n"
 
 
-def test_init_says_whether_it_made_anything():
+def test_init_says_whether_it_created_the_store():
     assert seen_lines(STORE["init"]) == ["created an empty store: /home/carol/store.git"]
     assert seen_lines(STORE["init-again"]) == ["the store exists already: /home/carol/store.git"]
 
 
-def test_a_sound_store_is_silence_in_a_pipe():
+def test_a_sound_store_prints_nothing_in_a_pipe():
     """As with git fsck; the exit code tells the rest."""
     assert piped(STORE["sound"]) == ""
 
 
-def test_a_sound_store_says_what_was_looked_at():
+def test_a_sound_store_says_how_much_was_checked():
     assert seen_lines(STORE["sound"]) == ["sound: 2 conversations, 1 branch, 1,234 messages in /s.git"]
 
 
@@ -49,12 +49,12 @@ def test_damage_is_red_and_soundness_green():
     assert seen(STORE["sound"], colour=True).startswith("\x1b[32msound: \x1b[0m")
 
 
-def test_packing_says_what_it_saved():
+def test_packing_shows_the_size_before_and_after():
     assert seen_lines(STORE["gc"]) == ["packed /s.git: 12.0 MiB → 900 B"]
     assert piped(STORE["gc"]) == "/s.git\t12582912\t900\t0\t0\n"
 
 
-def test_what_was_let_go_is_counted():
+def test_expired_operations_and_refs_are_counted():
     assert seen_lines(STORE["gc-expired"])[1] == "expired 1 operation and 2 deleted refs"
     assert piped(STORE["gc-expired"]).endswith("\t1\t2\n")
 
@@ -69,7 +69,7 @@ def test_doctor_aligns_what_it_found():
     ]
 
 
-def test_doctor_in_a_pipe_is_a_row_a_check():
+def test_doctor_in_a_pipe_prints_one_row_per_check():
     assert piped(STORE["doctor"]).splitlines()[1] == "loose objects\twarning\tabout 20000\tscopes gc"
 
 

@@ -10,7 +10,7 @@ def test_a_piped_count_is_the_number_and_an_estimate_is_marked():
     assert (piped(TOKENS["text"]), piped(TOKENS["conversation"])) == ("1234\n", "~98765\n")
 
 
-def test_people_read_how_it_was_counted():
+def test_a_terminal_shows_the_counting_method():
     assert seen_lines(TOKENS["text"])[0] == "1,234 tokens  o200k_base, exact"
     assert seen_lines(TOKENS["conversation"])[0] == "~98,765 tokens  estimate"
 

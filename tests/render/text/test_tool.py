@@ -14,7 +14,7 @@ def call(name, given=None, call_id="c1", **fields):
 
 
 def result(call_id="c1", **fields):
-    """What a tool gave back."""
+    """A tool result."""
     return Part("tool_result", {"call_id": call_id, "output": "fine"} | fields)
 
 
@@ -48,22 +48,22 @@ def said(line):
         ([1, 2], "[1, 2]"),
     ],
 )
-def test_a_call_is_told_by_what_it_was_given(given, expected):
+def test_a_call_shows_its_most_informative_argument(given, expected):
     assert main_argument(call("Any", given))[0] == expected
 
 
-def test_a_patch_is_told_by_the_files_it_touches():
+def test_a_patch_shows_the_files_it_touches():
     assert main_argument(Part("tool_call", {"input_text": PATCH}))[0] == "add a.py, edit b.py, delete c.py"
 
 
-def test_a_call_says_how_it_ended_by_the_result_with_its_id():
+def test_the_outcome_of_a_call_comes_from_the_result_with_its_id():
     answers = (result("c2", is_error=True), result("c1", exit_code=0))
     assert said(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls · ok"
     assert said(call_line(call("Bash", {"command": "ls"}, "c2"), answers)) == "→ Bash ls · error"
 
 
 @pytest.mark.parametrize("answers", [(), (result("c2"),), (result(None),)])
-def test_a_call_without_an_answer_says_nothing_of_it(answers):
+def test_a_call_without_a_result_has_no_outcome(answers):
     assert said(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls"
     assert said(call_line(call("Bash", {"command": "ls"}, None), answers)) == "→ Bash ls"
 
@@ -74,7 +74,7 @@ def test_the_argument_is_shortened_so_that_the_outcome_can_be_seen():
     assert len(line) <= 40
 
 
-def test_of_a_path_the_end_is_kept():
+def test_a_path_is_truncated_at_its_start():
     line = said(call_line(call("Edit", {"file_path": "/home/carol/projects/login/src/form.py"}), (), 30))
     assert line == "→ Edit …ects/login/src/form.py"
 

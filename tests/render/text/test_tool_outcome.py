@@ -17,7 +17,7 @@ NUMBERED = "    40→\t\t\t}\n    41→\tcontinue\n"
 
 
 def result(**fields):
-    """What a tool gave back."""
+    """A tool result."""
     return Part("tool_result", {"call_id": "c", "output": "fine"} | fields)
 
 
@@ -50,7 +50,7 @@ def line(room=None, **fields):
         ({"output": "Chunk ID: 1\nProcess running with session ID 7\nOutput:\n"}, " · running"),
     ],
 )
-def test_a_call_ended_in_a_word_a_time_and_a_size(fields, said):
+def test_an_outcome_is_a_status_a_duration_and_a_size(fields, said):
     assert ended(**fields) == said
 
 
@@ -68,23 +68,23 @@ def test_an_edit_says_how_many_lines_it_changed(structured):
 @pytest.mark.parametrize(
     "structured", [{"structuredPatch": [7], "changes": 7}, {"structuredPatch": {}, "durationMs": "x"}, []]
 )
-def test_what_an_agent_wrote_otherwise_is_passed_over(structured):
+def test_unexpected_values_of_an_agent_are_ignored(structured):
     assert ended(structured=structured, exit_code=0) == " · ok"
 
 
-def test_a_result_is_its_first_line_that_tells():
+def test_a_result_is_its_first_line_with_content():
     assert line(output="---\n\n  {\nfound 3\nmore") == "← found 3 · 5 lines"
     assert line(output="---") == "← ---"
     assert line(output="") == "← (no output)"
     assert line(output=NUMBERED) == "← continue · 2 lines"
 
 
-def test_a_failure_says_so_first():
+def test_a_failed_result_starts_with_its_status():
     assert line(output="Exit code 2\nno such file", exit_code=2, is_error=True) == "← exit 2: no such file"
     assert line(output="<tool_use_error>Not read yet.</tool_use_error>", is_error=True) == "← error: Not read yet."
 
 
-def test_what_an_agent_puts_around_an_output_is_left_out():
+def test_text_that_an_agent_adds_to_an_output_is_removed():
     assert output_of(result(output=f"{CODEX}boom\n")) == "boom\n"
     assert output_of(result(output="Exit code: 0\nWall time: 0 seconds\nOutput:\nhi")) == "hi"
     assert output_of(result(output="a<system-reminder>be\nkind</system-reminder>b")) == "ab"
@@ -95,16 +95,16 @@ def test_a_result_keeps_its_size_when_it_is_shortened():
     assert line(40, output="word " * 500) == "← word word word word word wo… · 2.4 KiB"
 
 
-def test_only_what_says_that_it_failed_has_failed():
+def test_only_an_error_result_counts_as_failed():
     assert call_failed("c", [result(is_error=True)])
     assert not call_failed("c", [result()])
     assert not call_failed("d", [result(is_error=True)])
 
 
-def test_the_extent_of_little_is_nothing():
+def test_a_short_text_has_no_size():
     assert format_extent("one line\n") == ""
     assert format_extent("\ud800" * 2000).endswith("KiB")
 
 
-def test_a_line_is_looked_for_at_the_beginning_only():
+def test_only_the_beginning_of_an_output_is_searched_for_a_line():
     assert first_content_line("-\n" * 1_000_000 + "word") == "-"

@@ -10,7 +10,7 @@ from tests.render.showing import document, piped, seen, seen_lines
 CERTIFICATES = SAMPLES["verify_source"]
 
 
-def test_every_byte_is_said_under_the_other():
+def test_byte_counts_are_aligned_below_each_other():
     assert seen_lines(CERTIFICATES["whole"])[3:] == [
         "  80,000 became 24 messages",
         "  10,000 are state records",
@@ -37,7 +37,7 @@ def test_the_last_line_is_the_verdict(name, verdict):
     assert seen_lines(CERTIFICATES[name])[-1] == verdict
 
 
-def test_a_cure_stands_below_its_finding():
+def test_a_cure_is_below_its_finding():
     lines = seen_lines(CERTIFICATES["damaged"])
     at = lines.index("error: its segments do not cover its bytes once each")
     assert lines[at + 1] == "    restore it"

@@ -182,7 +182,7 @@ def test_verification_says_whether_the_store_is_sound():
     assert "cure" not in made("store", "damaged")["findings"][1]
 
 
-def test_doctor_says_whether_all_is_well():
+def test_doctor_says_whether_all_checks_passed():
     assert made("store", "doctor")["healthy"] is False
     fine = replace(SAMPLES["store"]["doctor"], checks=SAMPLES["store"]["doctor"].checks[:2])
     assert document(fine)["healthy"] is True
@@ -215,7 +215,7 @@ def test_a_merge_says_its_result_and_what_came_in():
     assert made("merge", "merged")["conflicts"] == []
 
 
-def test_a_conflict_is_the_same_object_wherever_it_stands():
+def test_a_conflict_is_the_same_object_everywhere():
     """S4-12."""
     (listed, *_) = made("conflicts", "list")["conflicts"]
     (stopped, *_) = made("merge", "conflict")["conflicts"]
@@ -223,7 +223,7 @@ def test_a_conflict_is_the_same_object_wherever_it_stands():
     assert {"conversation", "status", "branch"} <= set(listed)
 
 
-def test_a_side_says_what_was_said_last_with_the_others_beside():
+def test_a_side_is_its_last_position_with_the_others_under_also():
     conflict = made("conflicts", "show-several")
     assert conflict["source"] == {
         "value": {"seconds": 7}, "message": COVERAGE.id, "agent": "tester",
@@ -232,7 +232,7 @@ def test_a_side_says_what_was_said_last_with_the_others_beside():
     assert conflict["base"] == {"value": 10}
 
 
-def test_a_side_that_says_nothing_is_null():
+def test_a_side_without_positions_is_null():
     conflict = made("conflicts", "show")
     assert conflict["base"] is None
     assert conflict["automatic_resolution"] is None

@@ -44,7 +44,7 @@ def test_what_is_not_known_of_a_message_is_absent():
     }
 
 
-def test_a_borrowed_time_is_not_given_out_as_the_messages():
+def test_the_time_of_the_commit_is_not_given_as_that_of_the_message():
     """The commit of a message without a time has that of its parent."""
     assert "time" not in message_object(PROMPT, BARE)
     assert head_object(PROMPT)["time"] == "2025-12-31T22:30:00Z"
@@ -73,7 +73,7 @@ def test_every_other_field_keeps_its_name(name):
     assert shape[name] == "value"
 
 
-def test_a_typed_document_stands_under_its_kinds_name():
+def test_a_payload_is_under_the_name_of_its_kind():
     assert message_object(DECIDED, DECIDED_BODY)["decision"] == DECIDED_BODY.payload
     asked = replace(BARE, kind="collaboration-request", payload={"type": "handoff"})
     assert message_object(PROMPT, asked)["collaboration_request"] == {"type": "handoff"}
@@ -99,7 +99,7 @@ def test_text_is_all_texts_together():
     assert shape["text"] == "a\nb"
 
 
-def test_without_a_body_the_subject_stands_in():
+def test_without_a_body_the_subject_is_used():
     shape = message_object(SECURE, None, ["main"])
     assert shape["subject"] == "Security analysis complete"
     assert shape["branches"] == ["main"]

@@ -9,7 +9,7 @@ from tests.render.showing import document
 
 
 @pytest.mark.parametrize("noun", SAMPLES)
-def test_every_document_is_as_agreed(noun, golden):
+def test_every_document_matches_its_golden_file(noun, golden):
     documents = {}
     for name, result in SAMPLES[noun].items():
         made = document(result)

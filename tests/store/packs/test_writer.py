@@ -1,4 +1,4 @@
-"""Packs written in bulk, judged by git itself and by an already open pygit2 repository."""
+"""Packs written in bulk, checked by git and by an already open pygit2 repository."""
 
 from __future__ import annotations
 

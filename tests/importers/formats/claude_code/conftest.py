@@ -1,4 +1,4 @@
-"""Where the real transcripts stand; they are no part of this repository, and the tests that read them are skipped without."""
+"""The folder of real transcripts. They are not in this repository; without them the tests that read them are skipped."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Raw:
         return name if kind == "single" else ("turn", name)
 
     def spoken_above(self, record):
-        """Follow links up to a record that says something."""
+        """Follow links up to a message record."""
         above = self.by_uuid.get(record.get("parentUuid") or record.get("logicalParentUuid"))
         while above is not None and above["type"] not in ("user", "assistant"):
             above = self.by_uuid.get(above.get("parentUuid") or above.get("logicalParentUuid"))
@@ -70,7 +70,7 @@ class Raw:
         return sum(1 for families in children.values() if len(families) > 1)
 
     def beginnings(self):
-        """Count what nothing precedes; where only the agent's context was cleared, the session goes on."""
+        """Count messages without a predecessor; a cleared context does not begin a new line."""
         roots = [record for record in self.records if record.get("parentUuid", "") is None]
         cleared = sum(record.get("data", {}).get("hookName") == "SessionStart:clear" for record in roots[1:])
         return len({self.family(record) for record in self.spoken if self.spoken_above(record) is None}) - cleared

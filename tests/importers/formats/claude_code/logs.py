@@ -33,7 +33,7 @@ def bytes_source(data):
 
 
 class Log:
-    """Records one below the other; each one follows the one before unless it says otherwise."""
+    """A log of records; each one follows the previous one unless `parent` is given."""
 
     def __init__(self, session=SESSION):
         self.session = session

@@ -12,14 +12,14 @@ from tests.importers.formats.claude_code.logs import Log, bytes_source, call, dr
 
 
 def linked(links):
-    """Make a log of prompts: each tells its own name and its parent's."""
+    """Make a log of prompts, each given by its own name and its parent's."""
     log = Log()
     for name, parent in links:
         log.user(f"I am {name}", uuid=name, parent=parent)
     return log
 
 
-def test_a_child_waits_for_a_parent_that_comes_later():
+def test_a_record_is_deferred_until_its_parent_is_read():
     log = linked([("a", None), ("c", "b"), ("d", "c"), ("b", "a"), ("e", "d")])
     assert tree(log) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "d")]
 
@@ -48,7 +48,7 @@ def test_the_results_of_a_call_that_comes_later_wait_for_it():
     assert drafts(log)[1].tool == "Bash"
 
 
-def test_a_circle_is_cut_at_its_earliest_record():
+def test_a_cycle_is_cut_at_its_earliest_record():
     """Reliability 29."""
     log = linked([("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")])
     assert tree(log) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c")]
@@ -58,12 +58,12 @@ def test_a_record_that_is_its_own_parent_follows_the_one_before_it():
     assert tree(linked([("a", None), ("b", "b"), ("c", "b")])) == [("a", None), ("b", "a"), ("c", "b")]
 
 
-def test_circles_do_not_stop_what_stands_beside_them():
+def test_cycles_do_not_stop_other_records():
     log = linked([("a", None), ("x", "y"), ("y", "x"), ("b", "a"), ("p", "q"), ("q", "p")])
     assert tree(log) == [("a", None), ("b", "a"), ("x", None), ("y", "x"), ("p", None), ("q", "p")]
 
 
-def test_a_circle_of_states_and_messages_is_cut():
+def test_a_cycle_of_states_and_messages_is_cut():
     log = Log()
     log.add("system", subtype="turn_duration", parent="b", uuid="a")
     log.user("Hello", parent="a", uuid="b")
@@ -77,7 +77,7 @@ def test_of_two_records_with_one_uuid_the_first_that_has_its_parent_is_the_messa
     assert states(log) == ["repeated/user"]
 
 
-def test_many_records_that_wait_are_not_held_in_memory():
+def test_deferred_records_are_not_held_in_memory():
     """Each of them waits for the last record; only their places are kept."""
     log = Log()
     for _ in range(300):
@@ -92,7 +92,7 @@ def test_many_records_that_wait_are_not_held_in_memory():
     assert peak < 1_500_000
 
 
-def test_very_many_circles_are_cut_in_one_go():
+def test_very_many_cycles_are_cut():
     links = [(f"{side}{number}", f"{'b' if side == 'a' else 'a'}{number}") for number in range(2000) for side in "ab"]
     assert len(drafts(linked(links))) == 4000
 
@@ -106,7 +106,7 @@ def test_any_links_make_a_forest_that_holds_every_record_once(links):
     assert len(states(log)) == len(links) - len(found)
 
 
-def test_text_that_looks_like_a_uuid_field_makes_nobody_wait():
+def test_text_that_looks_like_a_uuid_field_defers_no_record():
     log = linked([("a", None), ("b", "phantom")])
     log.answer("m1", text('"uuid":"phantom"'))
     log.records[-1]["data"] = {"uuid": "phantom"}

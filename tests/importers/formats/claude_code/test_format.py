@@ -72,7 +72,7 @@ def test_a_session_about_transcripts_is_none():
 @pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"\x00\x00", b"# Notes\n\n```\n", b"SQLite format 3\x00", b"[" * 100_000]
 )
-def test_what_is_no_json_is_no_session(data):
+def test_invalid_json_is_not_a_session(data):
     assert not ClaudeCode().sniff(data)
 
 

@@ -132,7 +132,7 @@ def test_a_file_that_is_still_written_is_read_as_far_as_it_goes(size):
     survive(SAMPLE[:size])
 
 
-def test_a_truncated_last_line_is_told_and_the_rest_is_read():
+def test_a_truncated_last_line_is_reported_and_the_rest_is_read():
     log = Log()
     log.user("Sell tea")
     log.answer("m1", text("Done"))
@@ -152,7 +152,7 @@ def test_two_records_on_one_line_are_both_read():
 
 
 @pytest.mark.parametrize("depth", [150, 199, 250, 900, 100_000])
-def test_a_record_of_any_depth_is_read_or_told(depth):
+def test_a_record_of_any_depth_is_read_or_reported(depth):
     """Reliability 23."""
     log = Log()
     log.user("Sell tea")

@@ -18,7 +18,7 @@ FOLDER = f"projects/-home-carol-shop/{SESSION}"
 
 
 def session_log(*, ended=True):
-    """Draw a session that has a sub-agent look around; its id stands in the call's result."""
+    """Write a session that starts a sub-agent; its id is in the tool result."""
     log = Log()
     log.user("What do we sell?")
     log.answer("m1", call("toolu_1", "Task", prompt="Search the shop", subagent_type="Explore"))
@@ -45,7 +45,7 @@ def write(tmp_path, **logs):
     return find_sources(str(tmp_path / "projects"))
 
 
-def bring(repository, sources):
+def import_files(repository, sources):
     return import_sources(repository, sources, (ClaudeCode(),))
 
 
@@ -58,29 +58,29 @@ def first_of_agent(repository):
 
 @pytest.mark.parametrize("named", [..., SESSION, AGENT, f"agent-{AGENT}"])
 def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, tmp_path, named):
-    bring(repository, write(tmp_path, session=session_log(), agent=agent_log(named)))
+    import_files(repository, write(tmp_path, session=session_log(), agent=agent_log(named)))
     assert sorted(list_branch_tips(repository, "conv-001")) == ["main", f"subagent/{AGENT}"]
     assert len(conversation_ids(repository)) == 1
 
 
 def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
-    """Its id stands in the result of the call."""
-    bring(repository, write(tmp_path, session=session_log(), agent=agent_log()))
+    """The agent's id is in the tool result."""
+    import_files(repository, write(tmp_path, session=session_log(), agent=agent_log()))
     heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert first_of_agent(repository).extra["spawned_by"] == {"call_id": "toolu_1", "message": heads[1].id}
 
 
 def test_a_sub_agent_that_was_still_at_work_is_joined_later(repository, tmp_path):
     """In the end the store is as if both had come at once."""
-    bring(repository, write(tmp_path, session=session_log(ended=False), agent=agent_log()))
+    import_files(repository, write(tmp_path, session=session_log(ended=False), agent=agent_log()))
     assert "spawned_by" not in first_of_agent(repository).extra
     sources = write(tmp_path, session=session_log())
-    bring(repository, sources)
+    import_files(repository, sources)
     assert first_of_agent(repository).extra["spawned_by"]["call_id"] == "toolu_1"
     other = make_store(tmp_path / "other.git")
-    bring(other, sources)
+    import_files(other, sources)
     assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
-    assert bring(repository, sources).operation is None
+    assert import_files(repository, sources).operation is None
 
 
 def test_a_session_that_the_records_name_counts_more_than_the_folder():

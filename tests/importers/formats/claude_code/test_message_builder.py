@@ -1,4 +1,4 @@
-"""One message for one answer, one for the results that follow it, and forks only where somebody went back."""
+"""One message per answer, one for the results that follow it, and forks only where the user went back."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_answer_that_goes_on_beside_its_first_result_stays_in_one_line():
     assert is_line(log)
 
 
-def test_a_result_that_comes_late_goes_on_behind_what_was_said_meanwhile():
+def test_a_late_result_follows_the_messages_written_meanwhile():
     log = Log()
     first = log.answer("m1", call("c1"))
     second = log.answer("m1", call("c2"), parent=first)
@@ -127,7 +127,7 @@ def test_two_prompts_below_one_message_are_a_fork():
 
 
 def test_two_answers_to_one_prompt_are_a_fork():
-    """Transcripts fact 1: the synthetic answer that leaving the session leaves behind."""
+    """Transcripts fact 1: the synthetic answer that is written when the user leaves the session."""
     log = Log()
     prompt = log.user("Sell tea")
     log.answer("m1", text("\n\n"))

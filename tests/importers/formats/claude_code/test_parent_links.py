@@ -1,4 +1,4 @@
-"""Where a message stands: links through other records, compactions, and links that lead nowhere."""
+"""The parent of a message: links through other records, compactions, and links to missing records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.importers.formats.claude_code.logs import Log, call, drafts, ending, read, text, tree
 
 
-def test_links_run_through_records_that_are_no_messages():
+def test_links_are_followed_through_records_that_are_not_messages():
     log = Log()
     log.progress(parent=None)
     log.user("Hello")
@@ -142,7 +142,7 @@ def test_times_out_of_order_change_nothing():
     assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", "m1")]
 
 
-def test_the_source_stands_at_the_last_message_of_the_main_line():
+def test_the_last_message_of_the_main_line_is_active():
     log = Log()
     log.user("Sell tea")
     log.answer("m1", call("c1", "Task", prompt="Look"))
@@ -155,7 +155,7 @@ def test_the_source_stands_at_the_last_message_of_the_main_line():
     "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
 )
 def test_a_cleared_context_is_no_fork(hook):
-    """Transcripts section 4: what goes on behind a cleared context is the same line, and its context begins there."""
+    """Transcripts section 4: messages after a cleared context are on the same line, and the context begins there."""
     log = Log()
     log.user("Plan it")
     log.answer("m1", text("Planned"))

@@ -74,7 +74,7 @@ def test_an_interrupted_answer_says_so():
 
 
 def test_a_prompt_queued_while_the_agent_worked_is_a_prompt():
-    """Such a prompt stands in an attachment, and nowhere else; parent links run through it."""
+    """Such a prompt is only in an attachment; parent links go through it."""
     log = Log()
     log.user("Count")
     log.add("attachment", attachment={"type": "queued_command", "commandMode": "prompt", "prompt": "Faster"})
@@ -132,7 +132,7 @@ def test_what_the_harness_says_in_the_models_place_is_its_own(failed, kind, stat
 
 
 @pytest.mark.parametrize("time", ["yesterday", 7, None, "", "2026-13-01T00:00:00Z"])
-def test_a_time_that_is_none_is_unknown(time):
+def test_an_invalid_time_is_unknown(time):
     log = Log()
     log.user("Hello", timestamp=time)
     assert (only(log).time, only(log).precision) == (None, "none")
@@ -194,7 +194,7 @@ def test_records_that_are_no_objects_or_have_no_type_are_kept_unread():
     assert found == ["not a JSON object"] * 3 + ["a record without a type"] * 2
 
 
-def test_a_record_of_a_type_that_is_new_is_told_and_what_follows_it_keeps_its_place():
+def test_a_record_of_unknown_type_is_reported_and_its_children_keep_their_parent():
     """Transcripts section 4, rule 5: counted, however much it looks like a message."""
     log = Log()
     first = log.user("Hello")
@@ -204,7 +204,7 @@ def test_a_record_of_a_type_that_is_new_is_told_and_what_follows_it_keeps_its_pl
     assert [(draft.native_ids[0], draft.parent) for draft in drafts(log)] == [(first, None), ("m1", drafts(log)[0].key)]
 
 
-def test_a_new_type_is_told_where_it_waits_for_its_parent_and_where_it_repeats_a_uuid():
+def test_an_unknown_type_is_reported_when_deferred_and_when_it_repeats_a_uuid():
     log = Log()
     first = log.user("Hello")
     log.add("brand-new", parent="later")
@@ -214,7 +214,7 @@ def test_a_new_type_is_told_where_it_waits_for_its_parent_and_where_it_repeats_a
     assert len(drafts(log)) == 2
 
 
-def test_a_part_of_a_new_type_is_kept_in_its_message_and_told():
+def test_an_unknown_part_is_kept_in_its_message_and_reported():
     log = Log()
     log.answer("m1", text("Hi"))
     log.answer("m1", {"type": "hologram", "data": "x"}, 7)

@@ -1,4 +1,4 @@
-"""Sub-agents whose records stand in the file of the session that began them."""
+"""Sub-agents whose records are in the file of the session that started them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_side_is_a_line_of_its_own_that_its_call_began():
     assert (begin.kind, begin.author.kind, answer.author.name) == ("prompt", "injected", "seller-0")
 
 
-def test_sides_without_an_agents_id_are_told_apart_by_their_links():
+def test_side_lines_without_an_agent_id_are_separated_by_their_links():
     log = spawning("Look for tea", "Look for coffee")
     first = side(log, "Look for coffee", uuid="11111111-aaaa")
     second = side(log, "Look for tea", uuid="22222222-bbbb")

@@ -29,7 +29,7 @@ def test_the_last_line_of_an_answer_counts():
 
 
 def test_an_answer_whose_tools_ran_while_it_spoke_is_counted_once():
-    """Each message says what the answer has used since the one before, so that none changes when the file grows."""
+    """Each message has the usage since the previous one, so that none changes when the file grows."""
     log = Log()
     for number, tokens in enumerate([5, 5, 90]):
         log.answer("m1", call(f"c{number}"), tokens=tokens)
@@ -63,7 +63,7 @@ def test_what_is_unknown_is_left_out():
 
 
 @pytest.mark.parametrize("count", [-1, True, 1.5, [], "12"])
-def test_a_count_that_is_none_is_left_out(count):
+def test_an_invalid_count_is_left_out(count):
     assert read_counts({"output_tokens": count}) == {}
 
 

@@ -39,13 +39,13 @@ def speaker(*texts, kinds=None, role="user", spawned=False, **fields):
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_what_begins_like_nothing_known_was_typed(text):
+def test_text_without_a_known_prefix_was_typed(text):
     """Transcripts, rule 7."""
     assert speaker(text) == ("human", "prompt")
 
 
 @pytest.mark.parametrize("text", INJECTED)
-def test_what_codex_puts_in_is_not_the_persons(text):
+def test_text_that_codex_adds_is_injected(text):
     assert speaker(text) == ("injected", "meta")
 
 

@@ -58,7 +58,7 @@ def test_an_error_that_ends_a_turn_is_a_message():
     assert kinds(rollout) == "prompt error"
 
 
-def test_an_error_that_is_told_twice_is_one():
+def test_an_error_that_is_reported_twice_is_one_message():
     rollout = Rollout().event("error", message="gone").event("task_complete", error={"message": "gone"})
     assert kinds(rollout) == "error"
     assert kinds(rollout.event("error", message="again")) == "error error"
@@ -144,7 +144,7 @@ def test_a_rollback_counts_prompts_and_not_what_codex_puts_in():
     assert tree(rollout)[-1] == ("c", "<environment_context>")
 
 
-def test_a_source_stands_where_it_was_rolled_back_to():
+def test_the_message_rolled_back_to_is_active():
     events = read(Rollout().user("a").say("b").user("c").event("thread_rolled_back", num_turns=1))
     assert events[-1].active == drafts(events)[1].key
     assert events[-1].open == drafts(events)[2].key

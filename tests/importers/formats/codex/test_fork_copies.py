@@ -1,4 +1,4 @@
-"""Forks of the older kind: the copied history is told from the fork's own, and is the parent's very messages."""
+"""Forks of the older kind: copied records are separated from the fork's own, and become the parent's messages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_copies_are_the_parents_messages():
     assert copies[0].time != originals[0].time
 
 
-def test_the_fork_goes_on_behind_the_copies():
+def test_the_fork_continues_after_its_copies():
     found = messages_of(fork(go_on))
     assert found[4].parent == found[3].key
 
@@ -89,7 +89,7 @@ def test_copies_without_totals_do_not_hide_the_forks_own():
     assert found[1].usage["input_uncached"] == 70
 
 
-def test_a_fork_that_was_not_gone_on_with_is_all_copies():
+def test_a_fork_that_was_not_continued_is_all_copies():
     assert {draft.precision for draft in messages_of(fork())} == {"restamped"}
 
 
@@ -109,7 +109,7 @@ def test_the_first_record_owns_the_file():
         lambda rollout: rollout.add("token_usage_record", {"thread_id": THREAD, "usage": tokens(1)}),
     ],
 )
-def test_copies_end_where_the_thread_itself_is_heard(begin):
+def test_copies_end_at_the_first_record_of_the_thread(begin):
     def own(rollout):
         begin(rollout)
         time = rollout.records[0]["timestamp"]
@@ -141,7 +141,7 @@ def test_without_turns_that_have_a_time_copies_end_at_a_pause():
 
 
 def test_an_ancestors_copies_are_copies():
-    """A fork of a fork: all ancestors' records stand in front."""
+    """A fork of a fork: the records of all ancestors come first."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)

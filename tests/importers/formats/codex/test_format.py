@@ -72,7 +72,7 @@ def test_other_formats_are_not_taken(value):
 @pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"\x00\x00", b"# Notes\n\n```\n", b"SQLite format 3\x00", b"[" * 100_000]
 )
-def test_what_is_no_json_is_no_rollout(data):
+def test_invalid_json_is_not_a_rollout(data):
     assert not Codex().sniff(data)
 
 
@@ -104,7 +104,7 @@ def test_a_time_is_the_exact_text_of_the_first_record():
     ]
 
 
-def test_a_time_that_is_none_is_not_taken():
+def test_an_invalid_time_is_ignored():
     rollout = Rollout().user("Sell tea")
     rollout.records[-1]["timestamp"] = "yesterday"
     assert (messages_of(rollout)[0].time, messages_of(rollout)[0].precision) == (None, "none")
@@ -129,7 +129,7 @@ def test_the_copy_of_the_interface_is_a_state():
         ({"record_type": "state"}, "state"),
     ],
 )
-def test_what_is_no_message_is_a_state(record, key):
+def test_a_record_that_is_not_a_message_is_a_state(record, key):
     events = read(Rollout().data() + lines(record))
     assert states(events) == ["session_meta", key]
 
@@ -151,14 +151,14 @@ def test_what_is_no_message_is_a_state(record, key):
         ),
     ],
 )
-def test_what_is_new_is_kept_and_told(kind, payload, reason):
+def test_unknown_records_are_kept_and_reported(kind, payload, reason):
     """Transcripts section 4, rule 5."""
     assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == [reason]
 
 
 @pytest.mark.parametrize("payload", [None, [], "x", 7])
 @pytest.mark.parametrize("kind", ["response_item", "event_msg", "turn_context", "session_meta"])
-def test_a_record_that_holds_no_object_is_told(kind, payload):
+def test_a_record_that_is_not_an_object_is_reported(kind, payload):
     assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == ["not a record of a rollout"]
 
 
@@ -170,14 +170,14 @@ def test_a_record_that_holds_no_object_is_told(kind, payload):
         ("compacted", {"message": "m", "replacement_history": 7}),
     ],
 )
-def test_what_is_new_in_a_message_stays_in_it_and_is_told(kind, payload):
+def test_unknown_parts_of_a_message_are_kept_and_reported(kind, payload):
     events = read(Rollout().user("Sell tea").add(kind, payload))
     assert [part.type for part in drafts(events)[1].parts][-1] == "raw"
     assert len(unparsed(events)) == 1
 
 
 @pytest.mark.parametrize("value", [7, "text", None, [], {}, {"payload": {}}, {"type": 3, "payload": {}}])
-def test_what_is_no_record_is_unparsed(value):
+def test_a_document_that_is_not_a_record_is_unparsed(value):
     assert unparsed(read(Rollout().data() + lines(value))) == ["not a record of a rollout"]
 
 

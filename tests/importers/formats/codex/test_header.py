@@ -37,7 +37,7 @@ def test_the_thread_counts_and_not_the_session_that_groups_threads():
     assert session(session_id=PARENT).native_id == THREAD
 
 
-def test_the_repository_is_told():
+def test_the_repository_is_in_the_details():
     git = {"commit_hash": "4b7a2236", "branch": "tea", "repository_url": "git@example.org:shop.git"}
     details = session(git=git).details
     assert (details["commit"], details["repository"]) == ("4b7a2236", "git@example.org:shop.git")
@@ -63,7 +63,7 @@ def test_a_fork_without_a_copy_says_where_in_its_base_it_begins():
 
 
 def test_the_base_of_a_history_counts_more_than_the_thread_that_was_forked():
-    """A rewind behind a fork's beginning: the history is the first thread's, the fork was of the second."""
+    """A rewind to before the fork point: the history is the first thread's, the fork was of the second."""
     assert session(forked_from_id=SEGMENT, history_base=BASE).base == PARENT
 
 
@@ -133,7 +133,7 @@ def test_a_review_belongs_to_the_thread_that_asked_for_it():
     assert (found.base, found.spawned_by) == (PARENT, {"thread": PARENT})
 
 
-def test_nobody_typed_what_a_sub_agent_is_asked():
+def test_the_prompt_of_a_sub_agent_is_injected():
     assert messages_of(Rollout(source=SPAWN).user("Look for tea"))[0].author.kind == "injected"
     assert messages_of(Rollout().user("Look for tea"))[0].author.kind == "human"
 
@@ -162,7 +162,7 @@ def test_a_session_record_that_comes_late_still_names_the_session():
 
 
 @pytest.mark.parametrize("meta", [{"id": 7}, {"id": ""}, {"id": None}])
-def test_an_id_that_is_none_is_not_taken(meta):
+def test_an_invalid_id_is_ignored(meta):
     assert len(read(Rollout(thread=None).meta(**meta), "/x.jsonl")[0].native_id) == 64
 
 

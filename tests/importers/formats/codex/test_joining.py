@@ -20,7 +20,7 @@ def write(path, rollout):
     return source_of(path)
 
 
-def bring(repository, *sources):
+def import_files(repository, *sources):
     return import_sources(repository, sources, (Codex(),))
 
 
@@ -30,57 +30,59 @@ def lengths(repository, conversation="conv-001"):
     return {name: len(list(walk_heads_oldest_first(repository, [tip]))) for name, tip in tips.items()}
 
 
-def test_a_rollout_is_brought_in_once(repository, tmp_path):
+def test_a_rollout_is_imported_once(repository, tmp_path):
     source = write(tmp_path / "a.jsonl", short_rollout())
-    assert bring(repository, source).conversations[0].new_messages == 4
-    assert bring(repository, source).operation is None
+    assert import_files(repository, source).conversations[0].new_messages == 4
+    assert import_files(repository, source).operation is None
 
 
 def test_a_copied_history_makes_no_second_commit(repository, tmp_path):
     """0 duplicate commits versus its parent."""
-    done = bring(repository, write(tmp_path / "fork.jsonl", fork(go_on)), write(tmp_path / "parent.jsonl", parent()))
+    done = import_files(
+        repository, write(tmp_path / "fork.jsonl", fork(go_on)), write(tmp_path / "parent.jsonl", parent())
+    )
     assert len(done.conversations) == 1
     assert done.conversations[0].messages == 4 + 2
     assert sorted(lengths(repository).values()) == [4, 6]
 
 
-def test_a_fork_without_a_copy_stands_on_its_base(repository, tmp_path):
+def test_a_fork_without_copies_continues_its_base(repository, tmp_path):
     data = parent().data()
     end = len(data)
     data += Rollout(None, start=60).user("Something else").data()
     base = {"thread_id": PARENT, "end_ordinal_exclusive": 9, "end_byte_offset": end}
     rollout = Rollout(THREAD, forked_from_id=PARENT, history_base=base).turn(NEW_TURN).user("And milk").say("Yes")
-    bring(repository, write(tmp_path / "fork.jsonl", rollout), write(tmp_path / "parent.jsonl", data))
+    import_files(repository, write(tmp_path / "fork.jsonl", rollout), write(tmp_path / "parent.jsonl", data))
     assert sorted(lengths(repository).values()) == [5, 6]
 
 
-def test_a_fork_stands_where_in_its_base_it_was_made(repository, tmp_path):
+def test_a_fork_follows_the_message_where_it_was_made(repository, tmp_path):
     data = parent().data()
     end = data.index(b"\n", data.index(b"Sell tea")) + 1
     base = {"thread_id": PARENT, "end_ordinal_exclusive": 4, "end_byte_offset": end}
     rollout = Rollout(THREAD, forked_from_id=PARENT, history_base=base).user("And milk")
-    bring(repository, write(tmp_path / "fork.jsonl", rollout), write(tmp_path / "parent.jsonl", data))
+    import_files(repository, write(tmp_path / "fork.jsonl", rollout), write(tmp_path / "parent.jsonl", data))
     assert sorted(lengths(repository).values()) == [2, 4]
 
 
-def test_a_fork_without_its_base_is_brought_in_with_a_note(repository, tmp_path):
+def test_a_rollout_without_its_base_is_imported_with_a_note(repository, tmp_path):
     """Missing parent: a clear warning, and the own part is still imported."""
-    done = bring(repository, write(tmp_path / "fork.jsonl", fork(go_on)))
+    done = import_files(repository, write(tmp_path / "fork.jsonl", fork(go_on)))
     assert done.conversations[0].messages == 6
     assert PARENT in done.notes[0].text
 
 
-def test_a_rollout_that_grows_ends_like_one_that_came_whole(repository, tmp_path):
+def test_a_rollout_imported_in_steps_equals_one_imported_whole(repository, tmp_path):
     """Only new commits are added, and they are the same."""
     data = fork(go_on).data()
     path = tmp_path / "a.jsonl"
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
     for end in ends[5::3] + ends[-1:]:
-        bring(repository, write(path, data[:end]))
+        import_files(repository, write(path, data[:end]))
     grown = list_branch_tips(repository, "conv-001")
     create_store(str(tmp_path / "other.git"))
     other = open_repository(str(tmp_path / "other.git"))
-    bring(other, write(path, data))
+    import_files(other, write(path, data))
     assert set(list_branch_tips(other, "conv-001").values()) <= set(grown.values())
     assert lengths(repository)["main"] == 6
 
@@ -92,37 +94,37 @@ def first_message(repository, branch):
 
 
 def page(tmp_path, name, base, text):
-    """Write a page of PARENT's thread, which goes on from the end of another file of it."""
+    """Write a page of PARENT's thread that continues the end of another file of it."""
     thread, end = base
     position = {"thread_id": thread, "end_ordinal_exclusive": 9, "end_byte_offset": end}
     rollout = Rollout(PARENT, start=90, history_mode="paginated", history_base=position).user(text).say("Yes")
     return write(tmp_path / f"rollout-2026-04-11T11-00-00-{PARENT}_{name}.jsonl", rollout)
 
 
-def test_pages_go_on_from_each_other(repository, tmp_path):
+def test_pages_continue_each_other(repository, tmp_path):
     """A base is named by its rollout: the thread for the first one, its own id for a page."""
     first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
     third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
-    done = bring(repository, third, second, first)
+    done = import_files(repository, third, second, first)
     assert lengths(repository) == {"main": 8, f"page/{PAGES[0][-8:]}": 6, f"page/{PAGES[1][-8:]}": 8}
-    assert (len(done.conversations), bring(repository, first, second, third).operation) == (1, None)
+    assert (len(done.conversations), import_files(repository, first, second, third).operation) == (1, None)
 
 
 def test_a_page_without_the_thread_it_belongs_to_still_holds_the_next_one(repository, tmp_path):
     second = page(tmp_path, PAGES[0], (PARENT, 999), "And milk")
     third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
-    done = bring(repository, second, third)
+    done = import_files(repository, second, third)
     assert len(done.conversations) == 1
     assert lengths(repository)[f"page/{PAGES[1][-8:]}"] == 4
 
 
-def test_a_fork_of_a_page_stands_on_that_page(repository, tmp_path):
+def test_a_fork_of_a_page_continues_that_page(repository, tmp_path):
     first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
     base = {"thread_id": PAGES[0], "end_ordinal_exclusive": 12, "end_byte_offset": second.size}
     fork_of_page = Rollout(THREAD, start=120, forked_from_id=PARENT, history_base=base).user("And salt")
-    bring(repository, write(tmp_path / "fork.jsonl", fork_of_page), first, second)
+    import_files(repository, write(tmp_path / "fork.jsonl", fork_of_page), first, second)
     assert lengths(repository)[f"fork/{THREAD[-8:]}"] == 7
 
 
@@ -139,31 +141,31 @@ def spawner():
 
 
 def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
-    bring(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
+    import_files(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
     call = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
     told = first_message(repository, "subagent/emmy").extra["spawned_by"]
     assert told == {"thread": PARENT, "call_id": "c1", "message": call.id}
 
 
 def test_copies_do_not_say_that_they_were_spawned(repository, tmp_path):
-    """What a sub-agent copied is its parent's; its own first message says who began it."""
+    """Copied messages of a sub-agent are its parent's; its own first message names the call that started it."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
-    bring(repository, write(tmp_path / "fork.jsonl", fork(go_on, source=spawn)))
+    import_files(repository, write(tmp_path / "fork.jsonl", fork(go_on, source=spawn)))
     tip = list_branch_tips(repository, "conv-001")["main"]
     messages = [read_message(repository, head.oid) for head in walk_heads_oldest_first(repository, [tip])]
     assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
 
 
 def test_a_usage_that_comes_late_is_the_answers_however_often_it_was_imported(repository, tmp_path):
-    """0.139: told behind the results."""
+    """0.139 writes the usage after the results."""
     rollout = Rollout().turn().user("Hi").call("c1").output("c1").count(tokens(10)).say("Done").count(tokens(30))
     data = rollout.data()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
     for end in ends:
-        bring(repository, write(tmp_path / "a.jsonl", data[:end]))
+        import_files(repository, write(tmp_path / "a.jsonl", data[:end]))
     create_store(str(tmp_path / "other.git"))
     other = open_repository(str(tmp_path / "other.git"))
-    bring(other, write(tmp_path / "a.jsonl", data))
+    import_files(other, write(tmp_path / "a.jsonl", data))
     tips = list_branch_tips(repository, "conv-001")
     assert tips == list_branch_tips(other, "conv-001")
     heads = walk_heads_oldest_first(repository, [tips["main"]])
@@ -177,6 +179,6 @@ def test_real_forks_share_a_conversation(repository):
         "gen_v0.169__rollout-2026-11-21T06-47-41-01a1fcdc-597e-7b10-a37b-5487ce78cba6.jsonl",
         "gen_v0.169__rollout-2026-11-21T06-50-18-01a1fcde-be4a-74d1-806c-34a44f6727bc.jsonl",
     ]
-    done = bring(repository, *(source_of(real_transcript("codex", name)) for name in names))
+    done = import_files(repository, *(source_of(real_transcript("codex", name)) for name in names))
     assert sorted(source.records for source in done.sources) == [42, 65]
     assert done.conversations[0].messages == 12 + 16

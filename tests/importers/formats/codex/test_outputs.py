@@ -44,7 +44,7 @@ def test_what_only_looks_wrapped_is_text(text):
 
 
 def test_a_process_that_runs_has_no_exit_code():
-    """What stands in the output is not the header's."""
+    """Text in the output is not part of the header."""
     assert read_output({"output": RUNNING}) == {"output": RUNNING}
 
 

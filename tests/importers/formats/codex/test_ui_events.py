@@ -45,7 +45,7 @@ def test_a_report_behind_the_output_is_taken_as_long_as_the_results_are_open():
 
 
 def test_a_report_that_comes_too_late_is_a_state():
-    """A process in the background ends behind later answers."""
+    """A background process ends after later answers."""
     events = read(Rollout().call("c1").output("c1").say("Done").event("exec_command_end", call_id="c1", exit_code=2))
     assert states(events)[-1] == "event_msg/exec_command_end"
     assert "exit_code" not in drafts(events)[1].parts[0].fields
@@ -173,7 +173,7 @@ def test_a_report_of_another_shape_adds_nothing_to_the_files(event, fields):
     assert result(Rollout().call("c1").event(event, call_id="c1", **fields).output("c1"))[1] == ()
 
 
-def test_reports_change_nothing_of_what_is_said():
+def test_reports_do_not_change_content_bytes():
     """Copies of a history lack them, and must be the same messages."""
     plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
     told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)

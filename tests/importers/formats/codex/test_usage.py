@@ -136,7 +136,7 @@ def test_a_usage_behind_the_results_is_the_answers():
     assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [10, None, 20, None, 30]
 
 
-def test_an_answer_that_may_still_be_told_its_usage_is_open_with_its_results():
+def test_an_answer_that_awaits_its_usage_is_open_with_its_results():
     rollout = Rollout().user("Hi").call("c1").output("c1")
     assert [draft.kind for draft in closed_messages(rollout)] == ["prompt"]
     assert [draft.kind for draft in closed_messages(rollout.count(tokens(10)))] == ["prompt", "answer"]
@@ -165,7 +165,7 @@ def test_a_usage_that_no_answer_follows_is_a_state():
     assert states(events)[-1] == "event_msg/token_count"
 
 
-def test_usages_of_answers_that_left_nothing_are_added_up():
+def test_usages_of_answers_without_messages_are_summed():
     rollout = Rollout().user("Hi").count(tokens(10)).count(tokens(15, 0, 1)).say("Done")
     usage = messages_of(rollout)[1].usage
     assert (usage["input_uncached"], usage["output"], len(usage["raw"])) == (15, 1, 2)
@@ -196,7 +196,7 @@ def test_more_cached_than_given_is_no_negative_count():
 
 
 @given(st.lists(st.tuples(st.integers(1, 999), st.integers(0, 99), st.integers(1, 3), st.booleans()), max_size=8))
-def test_the_sum_is_what_was_used_however_often_it_is_told(answers):
+def test_repeated_totals_do_not_change_the_sum(answers):
     rollout, given_tokens, output = Rollout(), 0, 0
     for number, (more, written, times, resumed) in enumerate(answers):
         rollout.user("And?").say(f"say {number}")

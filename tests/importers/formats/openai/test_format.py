@@ -95,7 +95,7 @@ def test_other_formats_are_not_taken(value):
 @pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"\x00\x00", b"# Notes\n\n```\n", b"SQLite format 3\x00", b"[" * 100_000]
 )
-def test_what_is_no_json_is_no_list(data):
+def test_invalid_json_is_not_a_list(data):
     assert not OpenAIMessages().sniff(data)
     assert lengths(read(data)) == [0]
 
@@ -185,7 +185,7 @@ def test_a_name_that_others_may_have_too_is_not_taken(name):
     assert len(sessions(read({"id": name, "messages": TALK}))[0].native_id) == 64
 
 
-def test_what_a_record_says_beside_its_messages_is_told():
+def test_other_members_of_a_record_are_in_the_details():
     session = sessions(read([RECORD]))[0]
     assert (session.details["task_id"], session.details["trial"], session.details["reward"]) == (3, 2, 1.0)
 
@@ -195,7 +195,7 @@ def test_a_title_and_a_time_of_the_conversation_are_taken():
     assert (session.title, session.created) == ("Tea", "2026-04-11T10:00:00Z")
 
 
-def test_what_stands_around_the_messages_is_a_state():
+def test_bytes_around_the_messages_are_a_state():
     data = json.dumps(RECORD).encode()
     (state,) = [event for event in read(data) if isinstance(event, State)]
     assert [data[span.offset : span.offset + span.length] for span in state.spans] == [
@@ -227,7 +227,7 @@ def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
         (None, [], ["not a message"]),
     ],
 )
-def test_what_is_no_message_is_kept(element, state, problem):
+def test_an_element_that_is_not_a_message_is_kept(element, state, problem):
     """C28: wrong shapes, missing role."""
     events = read([HI, element, YES])
     assert (states(events), unparsed(events)) == (state, problem)

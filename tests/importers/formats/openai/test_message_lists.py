@@ -1,4 +1,4 @@
-"""The list of messages in a conversation: where each stands, and how far a damaged one can be read."""
+"""The list of messages in a conversation: positions, and how far a damaged list is parsed."""
 
 from __future__ import annotations
 
