@@ -6,7 +6,9 @@ module that renders several Results does not import the modules which define the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The module that defines a Result: the module in `text` that renders it.
+# The module that defines a Result: the module in `text` that renders it, where their names differ.
 NOUN_OF: dict[str, str] = {
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
@@ -30,29 +32,21 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",
     "scopes.conversation.blame": "claims",
-    "scopes.conversation.branch": "branch",
     "scopes.conversation.cat": "message",
-    "scopes.conversation.changes": "changes",
     "scopes.conversation.config": "store",
-    "scopes.conversation.conflicts": "conflicts",
     "scopes.conversation.decisions": "claims",
     "scopes.conversation.delete": "conversation",
-    "scopes.conversation.diff": "diff",
     "scopes.conversation.doctor": "store",
     "scopes.conversation.files": "claims",
     "scopes.conversation.gc": "store",
     "scopes.conversation.import_sample": "import_export",
     "scopes.conversation.init": "store",
     "scopes.conversation.list_cached": "list_",
-    "scopes.conversation.log": "log",
-    "scopes.conversation.merge": "merge",
     "scopes.conversation.new": "conversation",
-    "scopes.conversation.operations": "operations",
     "scopes.conversation.rename": "conversation",
     "scopes.conversation.resolve_conflict": "conflicts",
     "scopes.conversation.rewind": "branch",
     "scopes.conversation.show": "conversation",
-    "scopes.conversation.stats": "stats",
     "scopes.conversation.switch": "branch",
     "scopes.conversation.tag": "branch",
     "scopes.conversation.undo": "operations",
@@ -68,11 +62,9 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.search": "memory",
     "scopes.memory.stats": "memory",
     "scopes.memory.summaries": "summarize",
-    "scopes.memory.summarize": "summarize",
     "scopes.memory.update": "memory",
     "scopes.merge.sequencer": "replay",
     "scopes.search.hits": "search",
-    "scopes.search.search": "search",
 }
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.
@@ -120,20 +112,31 @@ class _Registry:
         if function is not None:
             return function
         module = find_module(self._package, kind)
-        if module is not None:
+        try:
             __import__(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
         for each in kind.__mro__:
             if each.__name__ in self.functions:
                 return self.functions[each.__name__]
+        return self._default(kind)
+
+    def _default(self, kind: type[Result]) -> Callable[..., Any]:
         raise TypeError(f"{kind.__name__} has no {self._package} rendering")
 
 
-def find_module(package: str, kind: type[Result]) -> str | None:
-    """Return the module in `text` or `wire` that renders a Result class; None if it is not in the table."""
-    noun = NOUN_OF.get(kind.__module__)
-    if noun is None:
-        return None
+def find_module(package: str, kind: type[Result]) -> str:
+    """Return the module in `text` or `wire` that renders a Result class; without an entry, that of the same name."""
+    noun = NOUN_OF.get(kind.__module__, kind.__module__.rpartition(".")[2])
     return f"scopes.render.{package}.{WIRE_OF.get(noun, noun) if package == 'wire' else noun}"
+
+
+def default_object(result: Result) -> dict[str, object]:
+    """Return a result's fields as they are, for a result whose JSON needs no function of its own."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(result).__name__).lower()
+    shown = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "notes"}
+    return {"kind": kind, **{name: value for name, value in shown.items() if value is not None}}
 
 
 class _TextRenderer(_Registry):
@@ -146,6 +149,9 @@ class _WireRenderer(_Registry):
     def __init__(self, package: str) -> None:
         super().__init__(package)
         self._taking_options: set[Callable[..., Any]] = set()
+
+    def _default(self, _: type[Result]) -> Callable[..., Any]:
+        return default_object
 
     def register_with_options(self, function: F) -> F:
         """Register a function whose JSON depends on display options; it takes them as second argument."""

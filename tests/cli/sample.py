@@ -113,7 +113,7 @@ def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(hel
     class Recorded(Result):
         pass
 
-    render_text.register(Recorded, lambda result, view: view.line("recorded"))
+    render_text.register(Recorded)(lambda result, view: view.line("recorded"))
     context.obj._repository = FakeRepository("conv-001/main")
     code = context.obj.show(Recorded())
     if then is not None:

@@ -21,7 +21,7 @@ from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
 
 
-def test_a_picked_message_stands_on_the_branch_with_its_id(repository):
+def test_a_picked_message_keeps_its_id(repository):
     drawn = history(repository, "main: a b", "fix@a: c d")
     done = cherry_pick(repository, "conv-001", [drawn.ids["d"]], branch="main")
     assert isinstance(done, Replayed)
@@ -47,14 +47,14 @@ def test_a_message_that_the_branch_has_by_its_id_is_not_doubled(repository):
     assert done.notes[0].text.startswith("on conv-001/main already: ")
 
 
-def test_what_is_new_is_picked_beside_what_is_not(repository):
+def test_messages_the_branch_has_already_are_left_out_and_the_others_picked(repository):
     drawn = history(repository, "main: a", "fix@a: c d")
     cherry_pick(repository, "conv-001", ["fix"], branch="main")
     done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
     assert (done.messages, texts(repository, "conv-001/main")) == ((drawn.ids["c"],), ["a", "d", "c"])
 
 
-def test_state_comes_along_and_so_does_the_author(repository):
+def test_state_and_author_of_a_message_are_picked_too(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/fix", "jwt", author="dave")
     say(repository, "conv-001/fix", "and so on", author="dave")
@@ -80,7 +80,7 @@ def test_a_branch_with_a_picked_message_can_be_merged_with_the_one_it_came_from(
     assert texts(repository, "conv-001/main") == ["a", "c", "d", "Merge fix into main"]
 
 
-def test_a_merge_and_the_beginning_cannot_be_picked(repository):
+def test_a_merge_and_a_root_cannot_be_picked(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     merge(repository, "conv-001", "fix", target="main")
     with pytest.raises(Refused, match="is a merge"):
@@ -91,7 +91,7 @@ def test_a_merge_and_the_beginning_cannot_be_picked(repository):
         cherry_pick(repository, "conv-001", ["nothing"], branch="fix")
 
 
-def test_the_operation_remembers_the_commits_and_undo_takes_it_back(repository):
+def test_the_operation_records_the_commits_and_undo_reverts_it(repository):
     history(repository, "main: a b", "fix@a: c d")
     before = refs(repository)
     done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
@@ -124,7 +124,7 @@ def resolve(repository, take="source"):
     return resolve_conflict(repository, "conv-001", "1", take=take, author="erin")
 
 
-def test_what_disagrees_stops_at_the_message_as_data(repository, stopped):
+def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):
     assert isinstance(stopped, ReplayConflicted)
     assert (stopped.exit_code, stopped.remaining, len(stopped.messages)) == (3, 1, 1)
     assert stopped.branch.startswith("conflict-resolution/")
@@ -136,7 +136,7 @@ def test_what_disagrees_stops_at_the_message_as_data(repository, stopped):
     assert all(position.message for position in said)
 
 
-def test_a_resolved_one_goes_on_with_the_rest(repository, stopped):
+def test_continue_picks_the_rest_after_a_resolution(repository, stopped):
     with pytest.raises(Conflicted, match="still open"):
         continue_cherry_pick(repository, "conv-001")
     resolve(repository)
@@ -157,14 +157,14 @@ def test_a_skipped_message_is_left_out(repository, stopped):
     assert (decided(repository, "conv-001/main"), len(finished.messages)) == (["jwt"], 2)
 
 
-def test_an_aborted_one_leaves_what_was_before(repository, stopped):
+def test_abort_restores_the_state_before_the_pick(repository, stopped):
     done = abort_cherry_pick(repository, "conv-001")
     assert (done.moved_branch, done.active_branch) == ("main", "main")
     assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]
     assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
 
 
-def test_what_was_appended_meanwhile_stays_below_what_is_picked(repository, stopped):
+def test_messages_appended_meanwhile_come_before_the_picked_ones(repository, stopped):
     late = say(repository, "conv-001/main", "meanwhile")
     resolve(repository)
     finished = continue_cherry_pick(repository, "conv-001")
@@ -176,7 +176,7 @@ def test_what_was_appended_meanwhile_stays_below_what_is_picked(repository, stop
     assert_sound(repository)
 
 
-def test_what_was_appended_meanwhile_and_disagrees_is_refused(repository, stopped):
+def test_continue_is_refused_if_appended_messages_conflict(repository, stopped):
     resolve(repository)
     decide(repository, "conv-001/main", "kerberos")
     with pytest.raises(Refused, match="conflict with the picked ones"):
@@ -185,26 +185,26 @@ def test_what_was_appended_meanwhile_and_disagrees_is_refused(repository, stoppe
     assert isinstance(continue_cherry_pick(repository, "conv-001"), Replayed)
 
 
-def test_a_branch_that_was_moved_back_meanwhile_is_refused(repository, stopped):
+def test_continue_is_refused_if_the_target_was_rewound(repository, stopped):
     rewind(repository, "conv-001/main")
     with pytest.raises(Refused, match="was moved since picking began"):
         skip_cherry_pick(repository, "conv-001")
 
 
-def test_nothing_else_rewrites_a_branch_that_waits(repository, stopped):
+def test_no_other_verb_rewrites_a_branch_in_progress(repository, stopped):
     with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
         cherry_pick(repository, "conv-001", ["fix"], branch="main")
     with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
         rebase(repository, "conv-001", branch="main", onto="fix")
 
 
-def test_nothing_waits_that_was_not_stopped(repository):
+def test_continue_needs_a_cherry_pick_in_progress(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="no cherry-pick of conv-001 waits"):
         continue_cherry_pick(repository, "conv-001")
 
 
-def test_a_message_whose_conflict_was_decided_later_is_not_picked_without_that(repository, stopped):
+def test_a_message_with_a_conflict_resolved_later_cannot_be_picked_alone(repository, stopped):
     resolve(repository)
     continue_cherry_pick(repository, "conv-001")
     with pytest.raises(Conflicted, match="a later message resolves them"):

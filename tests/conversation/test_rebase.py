@@ -174,7 +174,7 @@ def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
     assert planned.moved == rebase(repository, "conv-001", branch="fix", onto="main").moved
 
 
-def test_what_disagrees_stops_at_the_message_as_data(repository):
+def test_a_conflict_stops_at_the_message_and_is_recorded(repository):
     history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
     said = decide(repository, "conv-001/fix", "sessions", author="dave")

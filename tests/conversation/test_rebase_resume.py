@@ -1,4 +1,4 @@
-"""`rebase --continue`, `--skip` and `--abort`, in whichever process comes next."""
+"""`rebase --continue`, `--skip` and `--abort`, in another process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def resolve(repository, take="source"):
 
 
 @pytest.mark.parametrize(("take", "expected"), [("source", "sessions"), ("target", "jwt")])
-def test_a_resolved_rebase_goes_on_with_the_rest(repository, stopped, take, expected):
+def test_continue_replays_the_rest_after_a_resolution(repository, stopped, take, expected):
     done = resolve(repository, take)
     finished = continue_rebase(repository, "conv-001")
     assert isinstance(finished, Replayed)
@@ -47,14 +47,14 @@ def test_a_resolved_rebase_goes_on_with_the_rest(repository, stopped, take, expe
     assert_sound(repository)
 
 
-def test_an_open_conflict_is_not_passed_over(repository, stopped):
+def test_continue_is_refused_while_a_conflict_is_open(repository, stopped):
     before = repository.list_refs()
     with pytest.raises(Conflicted, match="1 conflict is still open on conv-001/conflict-resolution/fix-onto-main"):
         continue_rebase(repository, "conv-001")
     assert repository.list_refs() == before
 
 
-def test_the_end_of_a_rebase_is_one_operation_that_undo_takes_back(repository, stopped):
+def test_finishing_a_rebase_is_one_operation_that_undo_reverts(repository, stopped):
     resolve(repository)
     before = refs(repository)
     continue_rebase(repository, "conv-001")
@@ -64,7 +64,7 @@ def test_the_end_of_a_rebase_is_one_operation_that_undo_takes_back(repository, s
     assert refs(repository) == before
 
 
-def test_after_the_end_show_counts_the_branch_from_its_new_base(repository, stopped):
+def test_after_a_rebase_show_counts_the_branch_from_its_new_base(repository, stopped):
     resolve(repository)
     continue_rebase(repository, "conv-001")
     rows = {row.name: row for row in show(repository, "conv-001").branches}
@@ -72,7 +72,7 @@ def test_after_the_end_show_counts_the_branch_from_its_new_base(repository, stop
     assert rows["conflict-resolution/fix-onto-main"].status == "merged"
 
 
-def test_a_skipped_message_is_left_out_and_the_rest_goes_on(repository, stopped):
+def test_skip_leaves_the_message_out_and_replays_the_rest(repository, stopped):
     finished = skip_rebase(repository, "conv-001")
     assert isinstance(finished, Replayed)
     assert texts(repository, "conv-001/fix") == ["a", "we use jwt", "b", "c"]
@@ -80,7 +80,7 @@ def test_a_skipped_message_is_left_out_and_the_rest_goes_on(repository, stopped)
     assert not open_conflicts_at(repository, finished.tip)
 
 
-def test_what_was_said_about_a_skipped_message_is_kept_aside(repository, stopped):
+def test_the_discussion_of_a_skipped_message_is_kept_on_its_branch(repository, stopped):
     say(repository, f"conv-001/{stopped.branch}", "we need neither")
     skip_rebase(repository, "conv-001")
     row = next(row for row in show(repository, "conv-001", abandoned=True).branches if row.name == stopped.branch)
@@ -88,7 +88,7 @@ def test_what_was_said_about_a_skipped_message_is_kept_aside(repository, stopped
     assert texts(repository, f"conv-001/{stopped.branch}")[-1] == "we need neither"
 
 
-def test_an_aborted_rebase_leaves_exactly_what_was_before(repository):
+def test_abort_restores_the_state_before_the_rebase(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
@@ -127,7 +127,7 @@ def test_a_second_conflict_stops_on_the_same_branch(repository):
     assert decided(repository, "conv-001/fix") == ["sessions", "sqlite"]
 
 
-def test_a_later_message_that_contradicts_the_resolution_stops_again_and_names_it(repository):
+def test_a_later_message_that_conflicts_with_the_resolution_stops_again(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
@@ -138,7 +138,7 @@ def test_a_later_message_that_contradicts_the_resolution_stops_again_and_names_i
     assert [(p.value, p.agent) for p in (*conflict.target, *conflict.source)] == [("both", "erin"), ("tokens", "carol")]
 
 
-def test_what_was_appended_meanwhile_is_moved_along(repository, stopped):
+def test_messages_appended_meanwhile_are_replayed_too(repository, stopped):
     late = say(repository, "conv-001/fix", "meanwhile")
     resolve(repository)
     finished = continue_rebase(repository, "conv-001")
@@ -148,7 +148,7 @@ def test_what_was_appended_meanwhile_is_moved_along(repository, stopped):
     assert list_branch_tips(repository, "conv-001")["fix"] == late.oid
 
 
-def test_what_was_appended_between_two_stops_is_moved_once(repository):
+def test_messages_appended_between_two_stops_are_replayed_once(repository):
     history(repository, "main: a", "fix@a:")
     for topic, choice, other in (("auth", "jwt", "sessions"), ("database", "postgres", "sqlite")):
         decide(repository, "conv-001/main", choice, topic=topic)
@@ -162,7 +162,7 @@ def test_what_was_appended_between_two_stops_is_moved_once(repository):
     assert texts(repository, "conv-001/fix").count("first") == 1
 
 
-def test_a_branch_that_was_moved_otherwise_is_refused(repository, stopped):
+def test_continue_is_refused_if_the_branch_was_rewound(repository, stopped):
     rewind(repository, "conv-001/fix")
     resolve(repository)
     with pytest.raises(Refused, match="conv-001/fix was moved since the rebase began"):
@@ -179,7 +179,7 @@ def test_two_rebases_of_one_branch_cannot_overlap(repository, stopped, begin):
         begin(repository)
 
 
-def test_a_branch_that_a_merge_is_going_to_move_is_not_rebased(repository):
+def test_the_target_of_a_merge_in_progress_is_not_rebased(repository):
     history(repository, "main: a b", "fix@a:", "idea@a:")
     decide(repository, "conv-001/fix", "jwt")
     decide(repository, "conv-001/idea", "sessions")
@@ -188,7 +188,7 @@ def test_a_branch_that_a_merge_is_going_to_move_is_not_rebased(repository):
         rebase(repository, "conv-001", branch="fix", onto="main")
 
 
-def test_without_a_stopped_rebase_there_is_nothing_to_go_on_with(repository):
+def test_continue_needs_a_rebase_in_progress(repository):
     history(repository, "main: a", "fix@a: b")
     for resume in (continue_rebase, skip_rebase, abort_rebase):
         with pytest.raises(NotFound, match="no rebase of conv-001/fix waits"):
@@ -208,7 +208,7 @@ def test_several_stopped_rebases_are_named_by_their_branch(repository, stopped):
     assert abort_rebase(repository, "conv-001").moved_branch == "main"
 
 
-def test_a_branch_that_is_gone_is_named_with_the_way_out(repository, stopped):
+def test_continue_names_a_deleted_branch_and_the_way_to_restore_it(repository, stopped):
     resolve(repository)
     repository.git.references.delete("refs/heads/conv-001/fix")
     with pytest.raises(NotFound, match="conv-001/fix is gone") as caught:
@@ -216,7 +216,7 @@ def test_a_branch_that_is_gone_is_named_with_the_way_out(repository, stopped):
     assert "--abort" in caught.value.hint
 
 
-def test_a_branch_that_lost_the_stopped_message_cannot_be_continued(repository, stopped):
+def test_continue_is_refused_if_the_resolution_branch_was_rewound(repository, stopped):
     rewind(repository, f"conv-001/{stopped.branch}")
     with pytest.raises(Refused, match="does not hold the message any more"):
         continue_rebase(repository, "conv-001")

@@ -28,7 +28,7 @@ STATES = st.dictionaries(PATHS, st.sampled_from([b"1", b"2"]), max_size=8)
 
 @settings(max_examples=60, deadline=None)
 @given(before=STATES, after=STATES, data=st.data())
-def test_what_differs_on_some_subjects_is_a_part_of_all_that_differs(before, after, data):
+def test_changes_on_some_keys_are_a_subset_of_all_changes(before, after, data):
     with tempfile.TemporaryDirectory() as directory:
         repository = make_store(f"{directory}/store.git")
         old, new = (update_tree(repository, None, state) for state in (before, after))
@@ -38,7 +38,7 @@ def test_what_differs_on_some_subjects_is_a_part_of_all_that_differs(before, aft
         assert part == {k: moves for k, moves in everything.items() if k in keys or group_of(k) == MESSAGES}
 
 
-def test_what_else_differs_at_the_new_place_is_not_looked_at(repository):
+def test_only_the_keys_of_the_replayed_commit_are_compared(repository):
     drawn = history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/main", "postgres", topic="database")
@@ -48,7 +48,7 @@ def test_what_else_differs_at_the_new_place_is_not_looked_at(repository):
     assert list(divergence.target.changes) == list(divergence.source.changes) == ["decisions/auth"]
 
 
-def test_a_line_stops_at_the_first_message_that_disagrees_and_knows_the_rest(repository):
+def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
     drawn = history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
     said = decide(repository, "conv-001/fix", "sessions")
@@ -62,14 +62,14 @@ def test_a_line_stops_at_the_first_message_that_disagrees_and_knows_the_rest(rep
     assert [conflict.status for conflict in line.conflicts] == ["open"]
 
 
-def test_messages_that_stand_there_already_keep_their_commits(repository):
+def test_messages_already_on_the_new_base_keep_their_commits(repository):
     drawn = history(repository, "main: a b c")
     commits = [read_commit(repository, drawn.oids[word]) for word in "bc"]
     line = replay_commits(repository, drawn.oids["a"], commits, Policy(), [])
     assert [(moved.old, moved.new) for moved in line.moved] == [(commit.oid, commit.oid) for commit in commits]
 
 
-def test_an_open_conflict_leaves_the_subject_as_the_new_place_has_it(repository):
+def test_a_key_with_an_open_conflict_keeps_the_value_of_the_new_base(repository):
     history(repository, "main: a", "fix@a:")
     onto = decide(repository, "conv-001/main", "jwt").oid
     commit = read_commit(repository, decide(repository, "conv-001/fix", "sessions").oid)

@@ -59,7 +59,6 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
 @each_kind
 def test_every_result_has_both_renderings_in_the_expected_module(kind):
-    assert kind.__module__ in NOUN_OF
     for package, renderer in (("text", render_text), ("wire", to_wire)):
         assert renderer.find(kind).__module__ == find_module(package, kind)
 
@@ -74,8 +73,8 @@ def test_every_result_has_a_sample(kind):
     assert any(isinstance(unwrap(sample)[0], kind) for sample in EVERY_SAMPLE.values())
 
 
-def test_every_module_that_has_a_noun_defines_a_result():
-    assert {kind.__module__ for kind in KINDS} == set(NOUN_OF)
+def test_every_module_in_the_table_defines_a_result():
+    assert set(NOUN_OF) <= {kind.__module__ for kind in KINDS}
 
 
 def hostile_samples(noun):
