@@ -73,7 +73,7 @@ def test_each_file_vector_has_the_specified_key(case):
 
 
 def test_git_fsck_strict_accepts_a_tree_with_all_vectors(tmp_path):
-    """Rows 4-6 of the failure catalogue, for what becomes a tree instead of a ref."""
+    """A-4, A-5, A-6, for what becomes a tree instead of a ref."""
     git(tmp_path, "init", "--quiet", "--bare")
     git(tmp_path, "config", "core.protectHFS", "true")
     git(tmp_path, "config", "core.protectNTFS", "true")

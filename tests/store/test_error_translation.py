@@ -34,7 +34,7 @@ def lock(store, ref):
 
 
 def test_a_ref_that_another_process_moved_is_recognized(store):
-    """E47, storage pitfall 3."""
+    """E-47, storage pitfall 3."""
     first, second = (store.git.references[MAIN] for _ in "12")
     first.set_target(pygit2.Oid(hex=write_message(store, "two")))
     error = failure_of(second.set_target, pygit2.Oid(hex=write_message(store, "three")))
@@ -51,7 +51,7 @@ def test_an_existing_ref_counts_as_moved(store):
 
 
 def test_a_held_lock_is_recognized(store):
-    """E47, E48."""
+    """E-47, E-48."""
     reference = store.git.references[MAIN]
     other = pygit2.Oid(hex=write_message(store, "two"))
     lock(store, MAIN)
@@ -94,7 +94,7 @@ def test_conflicting_names_are_neither_moved_nor_locked(store):
     ],
 )
 def test_a_system_error_becomes_an_exception_that_names_the_action(code, word, tmp_path):
-    """F55, F57, F58, F60, F61, F63: by its number, and by libgit2's text where there is no number."""
+    """F-55, F-57, F-58, F-60, F-61, F-63: by its number, and by libgit2's text where there is no number."""
     with_path = f"failed to write '/x/input/output error': {os.strerror(code)}"
     for error in (OSError(code, os.strerror(code)), pygit2.GitError(with_path)):
         found = refusal("save it", str(tmp_path), error)
