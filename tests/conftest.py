@@ -10,6 +10,7 @@ from hashlib import sha256
 import pytest
 
 from scopes import clock
+from tests.support.store import make_store
 
 MEMORY_DISK = "/dev/shm"
 LEAST_FREE_BYTES = 2 << 30
@@ -71,3 +72,26 @@ def sealed_world(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
     return home
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Create an empty store that does not wait for the disk."""
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.fixture
+def golden(request):
+    """Return a function that compares a text with a file below the nearest `golden` directory.
+
+    If UPDATE_GOLDEN is set, it writes the file.
+    """
+    folder = next(parent / "golden" for parent in request.path.parents if (parent / "golden").is_dir())
+
+    def compare(name, text):
+        path = folder / name
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.write_text(text)
+        assert text == path.read_text(), f"to accept it: UPDATE_GOLDEN=1 pytest {request.path}"
+
+    return compare

@@ -78,7 +78,7 @@ def test_valid_times_are_parsed(text, nanoseconds):
     ids=ascii,
 )  # fmt: skip
 def test_other_texts_are_not_times(text):
-    """B19."""
+    """B-19."""
     assert parse_time(text) is None
     assert seconds_of(text) == 0
 

@@ -72,7 +72,7 @@ def test_a_valid_branch_name_is_returned_unchanged(name):
 
 @pytest.mark.parametrize("name", BAD, ids=ascii)
 def test_an_invalid_branch_name_is_refused_with_the_broken_rule(name):
-    """A3, A4, A5, A6, A7."""
+    """A-3, A-4, A-5, A-6, A-7."""
     with pytest.raises(Invalid, match=r"is not a valid branch name: it (is|has|contains) ") as caught:
         parse_branch_name(name)
     assert caught.value.message.isascii()
@@ -83,7 +83,7 @@ def test_an_invalid_branch_name_is_refused_with_the_broken_rule(name):
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(names, min_size=20, max_size=20))
 def test_libgit2_accepts_every_accepted_name(tmp_path_factory, several):
-    """A4; the name must also fit into a file name, with the suffix of its lock."""
+    """A-4; the name must also fit into a file name, with the suffix of its lock."""
     for name in filter(lambda name: accepted(parse_branch_name, name), several):
         ref = f"refs/heads/conv-001/{name}"
         assert pygit2.reference_is_valid_name(ref), ascii(name)
@@ -96,7 +96,7 @@ def test_the_git_program_accepts_every_valid_name(tmp_path):
 
 
 def test_no_accepted_name_contains_an_invisible_character():
-    """A5, H71: every code point, in the middle of a name."""
+    """A-5, H-71: every code point, in the middle of a name."""
     hidden = {chr(code) for code in DEFAULT_IGNORABLE}
     for code in range(sys.maxunicode + 1):
         letter = chr(code)
@@ -111,7 +111,7 @@ def test_a_valid_conversation_id_is_returned_unchanged(name):
 
 @pytest.mark.parametrize("name", [*BAD, "a/b", "é", "日本", "_a", "a+b", "a@b", "a b", "100%"], ids=ascii)
 def test_an_invalid_conversation_id_is_refused(name):
-    """A3: one path component of ASCII that needs no quoting in a shell."""
+    """A-3: one path component of ASCII that needs no quoting in a shell."""
     with pytest.raises(Invalid, match="is not a valid conversation id: it "):
         parse_conversation_id(name)
 

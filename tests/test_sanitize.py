@@ -77,7 +77,7 @@ def test_clean_line_replaces_runs_of_tabs_and_newlines_by_a_space():
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_escape_sequence_survives(payload):
-    """S2-22, reliability H-71."""
+    """S2-22, H-71."""
     assert forbidden(clean(payload).replace("\t", "")) == []
 
 

@@ -17,7 +17,7 @@ def open_input(invocation: Invocation, path: str) -> BinaryIO:
 
     Raises:
         NotFound: the file does not exist.
-        Invalid: it is a directory, a device or a pipe, whose input might never end (reliability A-10).
+        Invalid: it is a directory, a device or a pipe, whose input might never end (A-10).
         Inaccessible: it cannot be read.
     """
     if path == STANDARD_INPUT:

@@ -49,7 +49,7 @@ class Invocation:
         self._repository: Repository | None = None
 
     def refuse_broken_text(self) -> None:
-        """Refuse arguments that are not valid text in the locale's encoding (reliability A-7).
+        """Refuse arguments that are not valid text in the locale's encoding (A-7).
 
         Raises:
             Invalid: an argument is not valid; the error names its position, counted from 1.

@@ -13,7 +13,7 @@ from tests.benchmarks import retrieval
 from tests.benchmarks.retrieval import AGENTS, Question, grade, prepare, read_questions, rows
 from tests.benchmarks.transcripts import FOLDER
 from tests.benchmarks.workplace import Workplace
-from tests.conversation.stores import make_store
+from tests.support.store import make_store
 
 QUESTIONS = read_questions()
 
@@ -48,16 +48,19 @@ def test_a_grade_counts_answers_and_the_place_of_the_first():
     assert grades == (0.25, 0.25)
 
 
+@pytest.mark.sweep
 def test_every_answer_is_a_message_of_the_transcripts(asking):
     known = asking.known
     assert [question.question for question in QUESTIONS if not question.answers <= known] == []
 
 
+@pytest.mark.sweep
 def test_the_best_ten_hold_more_answers_than_the_newest_ten_and_earlier(measured):
     assert len(measured) == 8
     assert [row.operation for row in measured if row.ours.best <= row.reference.best] == []
 
 
+@pytest.mark.sweep
 def test_words_to_search_by_find_three_answers_of_four(measured):
     recall = {row.operation: row.ours.best for row in measured}
     assert recall["recall@10 of search, all words"] >= 0.75

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from hashlib import sha256
 
 import pytest
 
@@ -13,6 +11,7 @@ from scopes.cli import completion
 from scopes.cli.generate import generate
 from tests.cli.conversation import Conversation
 from tests.cli.sample import TABLE
+from tests.support.random_ids import hashed_counter
 
 SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whether to hint"}
 
@@ -41,8 +40,7 @@ def sample_options(tmp_path, monkeypatch):
 @pytest.fixture
 def conversation(tmp_path, monkeypatch):
     """A conversation with the branches main and fix; ids differ in their first letter."""
-    rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
     made = Conversation(tmp_path)
     made.first = made.fork()
     return made

@@ -122,7 +122,7 @@ def test_each_line_is_a_word_and_its_description(store):
 
 @pytest.mark.parametrize("name", ["a\x1b]0;x\x07", "b\nc", "d\u202e", "e\udcff", "f\u200bg"])
 def test_names_with_control_characters_are_left_out(store, sample_options, name):
-    """Reliability H-71."""
+    """H-71."""
     branch = os.path.join(os.fsencode(store), b"refs/heads", os.fsencode(name), b"main")
     os.makedirs(branch)
     done = scopes("__complete", "--", "--store", store, "conv", "state", "", program=with_options(sample_options))

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.import_sample import import_sample
 from tests.cli.running import PRODUCT, imported, scopes
-from tests.conversation.stores import make_store
+from tests.support.store import make_store
 
 KEYS = {
     "scopes", "kind", "tokens_used", "max_tokens", "method", "messages", "files_embedded", "files_skipped", "summary",

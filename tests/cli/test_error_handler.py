@@ -43,7 +43,7 @@ def test_a_usage_error_raised_by_a_command_has_our_form():
     ("kind", "message"), [("full", "cannot write the output"), ("denied", "cannot use /secret/place")]
 )
 def test_errors_of_the_machine_are_not_bugs(kind, message):
-    """Reliability F-55, F-60."""
+    """F-55, F-60."""
     done = scopes("conv", "raise", kind)
     assert done.returncode == 8
     assert done.stderr.startswith(f"error: {message}: ")
@@ -98,7 +98,7 @@ def test_an_interrupt_exits_with_130():
     ],
 )
 def test_ctrl_c_prints_what_was_recorded_before(words, message):
-    """Promise 12."""
+    """P12."""
     with subprocess.Popen(
         command_line("conv", "wait", *words),
         env=environment(),
@@ -113,7 +113,7 @@ def test_ctrl_c_prints_what_was_recorded_before(words, message):
 
 
 def test_a_closed_pipe_ends_the_command_silently():
-    """Promise 12."""
+    """P12."""
     with subprocess.Popen(
         command_line("conv", "many"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -124,7 +124,7 @@ def test_a_closed_pipe_ends_the_command_silently():
 
 
 def test_a_result_that_cannot_be_written_prints_what_was_recorded():
-    """Promise 2: users must not append a message twice because its result could not be printed."""
+    """P2: users must not append a message twice because its result could not be printed."""
     with open("/dev/full", "w") as full:
         done = scopes("conv", "reply", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 8
@@ -140,7 +140,7 @@ def test_what_was_shown_is_not_repeated_in_an_error():
     "words", [("--help",), ("version",), ("conv", "many"), ("conv", "state", "c"), ("conv", "answer", "-h")]
 )
 def test_a_full_device_is_an_error_without_traceback(words):
-    """Promise 12."""
+    """P12."""
     with open("/dev/full", "w") as full:
         done = scopes(*words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 8

@@ -11,8 +11,8 @@ import pytest
 from scopes.conversation.import_sample import import_sample
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
-from tests.conversation.stores import make_store
 from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.store import make_store
 
 
 @pytest.fixture

@@ -36,13 +36,13 @@ def test_a_missing_file_is_not_found(invocation, tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/", "/dev/tty0"])
 def test_devices_and_directories_are_refused_without_reading(invocation, path):
-    """Reliability A-10."""
+    """A-10."""
     with pytest.raises((Invalid, Inaccessible, NotFound)):
         open_input(invocation, path)
 
 
 def test_a_pipe_with_no_writer_does_not_hang(invocation, tmp_path):
-    """Reliability A-10."""
+    """A-10."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Invalid, match="not a regular file"):
         open_input(invocation, str(tmp_path / "pipe"))

@@ -22,7 +22,7 @@ def invocation(*arguments, environ=None, **options):
 
 @pytest.mark.parametrize("broken", ["\udcff", "caf\udce9", "a\ud800b"])
 def test_an_argument_that_is_not_text_is_refused_with_its_position(broken):
-    """Reliability A-7."""
+    """A-7."""
     with pytest.raises(Invalid, match="argument 2 is not valid UTF-8"):
         Invocation(["conv", broken], {}).refuse_broken_text()
 
@@ -92,7 +92,7 @@ def test_by_default_the_store_is_the_users(tmp_path, monkeypatch):
 
 
 def test_an_empty_store_is_refused():
-    """Reliability A-3."""
+    """A-3."""
     with pytest.raises(Invalid, match="--store is empty"):
         _ = invocation(store="").store_path
 

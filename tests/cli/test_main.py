@@ -80,7 +80,7 @@ def test_with_json_an_error_before_parsing_is_json_too():
 @pytest.mark.parametrize("word", [b"caf\xe9", b"\xff"])
 @pytest.mark.parametrize("before", [(), ("conv", "append", "conv-001"), ("version",)])
 def test_arguments_that_are_not_text_are_refused(word, before):
-    """Reliability A-7."""
+    """A-7."""
     done = product(*before, word)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: argument {len(before) + 1} is not valid UTF-8")
@@ -88,7 +88,7 @@ def test_arguments_that_are_not_text_are_refused(word, before):
 
 @pytest.mark.parametrize("word", ["\x1b[31mx", "a\u202eb", "x\x07"])
 def test_control_characters_in_an_unknown_word_are_escaped(word):
-    """Reliability H-71."""
+    """H-71."""
     done = product("conv", word)
     assert done.returncode == 2
     assert not set(done.stderr) & {"\x1b", "\u202e", "\x07"}

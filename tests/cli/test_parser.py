@@ -145,7 +145,7 @@ def test_a_global_option_can_be_suggested(run):
     ],
 )
 def test_a_bad_value_is_a_usage_error(run, words, message):
-    """Reliability A-9."""
+    """A-9."""
     code, _, err = run("conv", "state", "c", *words)
     assert code == 2
     assert message in err

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import signal
-from hashlib import sha256
 
 import pytest
 
@@ -13,13 +11,13 @@ from scopes import clock
 from scopes.cli.main import main
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes
+from tests.support.random_ids import hashed_counter
 
 
 @pytest.fixture
 def answer(capsys, sealed_world, monkeypatch):
     """Return a function that runs scopes with --json in this process and returns the document."""
-    rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
 
     def run(*words, code=0):
         assert main(["-c", "scopes.durability=fast", *words, "--json"], TABLE) == code

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-from hashlib import sha256
 
 import pytest
 
 from scopes import clock
 from tests.cli.running import PRODUCT, imported, scopes
-from tests.conversation.stores import make_store
 from tests.support.history import history
+from tests.support.random_ids import hashed_counter
+from tests.support.store import make_store
 
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """A store with one conversation of two messages."""
-    rolls = itertools.count(1)
-    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(rolls)).encode()).digest()[:size])
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
     repository = make_store(tmp_path / "store.git")
     history(repository, "main: one two")
     return str(tmp_path / "store.git")

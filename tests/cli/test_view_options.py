@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.import_sample import import_sample
 from tests.cli.running import PRODUCT, scopes
-from tests.conversation.stores import make_store
+from tests.support.store import make_store
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import itertools
 import os
 import shutil
 import tempfile
-from hashlib import sha256
 
 import pytest
 from hypothesis import strategies as st
@@ -19,8 +18,9 @@ from scopes.errors import Invalid, NotFound, Refused
 from scopes.store import recovery
 from scopes.store.refs import PENDING
 from scopes.store.transaction import exclusive_write
-from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import say
+from tests.support.random_ids import hashed_counter
+from tests.support.store import git, make_store, open_store
 
 
 class Killed(BaseException):
@@ -37,8 +37,7 @@ class ModelledStore(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        rolls = itertools.count(1)
-        clock.random_bytes = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+        clock.random_bytes = hashed_counter()
         self.directory = tempfile.mkdtemp()
         self.repository = make_store(os.path.join(self.directory, "store.git"))
         self.model = {}

@@ -13,8 +13,8 @@ from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_active_branch, list_branch_tips
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def shown(repository):

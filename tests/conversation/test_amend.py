@@ -10,8 +10,8 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def state(repository, message, where="conv-001/main"):

@@ -16,8 +16,8 @@ from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
 from scopes.history.revisions import list_branch_tips
 from scopes.model import codec
 from scopes.model.validation import check_message
-from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import history, say, texts
+from tests.support.store import git, make_store, open_store
 
 
 def test_a_message_goes_to_the_active_branch_or_to_the_named_one(repository):

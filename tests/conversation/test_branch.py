@@ -14,8 +14,8 @@ from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.model.conversation import PURPOSES
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def test_a_branch_starts_at_the_active_tip_and_becomes_active(repository):

@@ -16,8 +16,8 @@ from scopes.errors import Invalid, NotFound
 from scopes.model import canonical_json
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.trees import update_tree
-from tests.conversation.stores import git
 from tests.support.history import history, say
+from tests.support.store import git
 
 
 @pytest.mark.parametrize(

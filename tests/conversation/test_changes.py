@@ -19,8 +19,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound
-from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history, say
+from tests.support.store import files_of, git, open_store
 
 
 def found(repository, **options):

@@ -16,10 +16,9 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
-from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, refs
 
 
 def test_a_picked_message_keeps_its_id(repository):

@@ -10,7 +10,7 @@ from scopes.conversation.config import get_setting, list_settings, set_setting
 from scopes.errors import Invalid, NotFound
 from scopes.store.config import SETTINGS, Setting
 from scopes.store.repository import open_repository
-from tests.conversation.stores import git, open_store
+from tests.support.store import git, open_store
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
-from tests.conversation.stores import git
 from tests.support.history import history, say
+from tests.support.store import git
 
 
 def kinds(repository, conversation):

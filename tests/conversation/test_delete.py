@@ -19,8 +19,8 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def test_a_deleted_conversation_has_no_branches(repository):

@@ -12,8 +12,8 @@ from scopes.conversation.doctor import doctor
 from scopes.errors import Corrupt, NotFound
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history
+from tests.support.store import files_of, git, open_store
 
 
 def checks(repository, path=None):

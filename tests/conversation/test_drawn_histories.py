@@ -7,8 +7,8 @@ import pytest
 from scopes.conversation.cat import cat
 from scopes.conversation.show import show
 from scopes.history.revisions import find_active_branch, list_branch_tips
-from tests.conversation.stores import make_store
 from tests.support.history import history, texts
+from tests.support.store import make_store
 
 
 def test_a_drawn_history_has_the_branches_and_messages_of_its_rows(repository):

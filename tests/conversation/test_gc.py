@@ -17,8 +17,8 @@ from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.store import git_program
-from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, open_store, refs
 
 
 def loose_objects(repository):

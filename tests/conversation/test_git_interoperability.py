@@ -19,8 +19,8 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.history.revisions import list_branch_tips
-from tests.conversation.stores import git, make_store, open_store
 from tests.support.history import history, say, texts
+from tests.support.store import git, make_store, open_store
 
 
 @pytest.fixture

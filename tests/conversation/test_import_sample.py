@@ -16,7 +16,7 @@ from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.history.revisions import list_branch_tips
-from tests.conversation.stores import git, make_store, open_store, refs
+from tests.support.store import git, make_store, open_store, refs
 
 
 def test_the_sample_has_something_for_every_command(repository):

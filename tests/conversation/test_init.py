@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.init import init
 from scopes.conversation.new import new
 from scopes.errors import Invalid
-from tests.conversation.stores import files_of, git, open_store
+from tests.support.store import files_of, git, open_store
 
 
 def test_a_new_store_can_be_used(tmp_path):

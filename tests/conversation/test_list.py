@@ -8,8 +8,8 @@ from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
-from tests.conversation.stores import git, remove_object
 from tests.support.history import history, say
+from tests.support.store import git, remove_object
 
 
 def test_an_empty_store_has_no_conversations(repository):

@@ -22,8 +22,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.index.conversation_table import States, open_conversation_table
 from scopes.store import refs as names
-from tests.conversation.stores import git, make_store, remove_object
 from tests.support.history import history, say
+from tests.support.store import git, make_store, remove_object
 
 CHANGES = {
     "nothing": lambda repo: None,

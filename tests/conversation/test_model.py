@@ -22,8 +22,8 @@ from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
 from scopes.history.revisions import list_branch_tips
 from tests.conversation.modelled_store import ModelledStore
-from tests.conversation.stores import open_store
 from tests.support.history import texts
+from tests.support.store import open_store
 
 CONVERSATIONS = st.sampled_from(["one", "two"])
 BRANCHES = st.sampled_from(["main", "fix", "fix/a", "other", "new/a", "new"])

@@ -15,8 +15,8 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, Refused
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def test_a_new_conversation_has_an_id_participants_the_branch_main_and_no_messages(repository):

@@ -13,8 +13,8 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
-from tests.conversation.stores import git, open_store
 from tests.support.history import history, say
+from tests.support.store import git, open_store
 
 
 def test_operations_are_listed_newest_first(repository):

@@ -18,8 +18,8 @@ from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
 from scopes.store import recovery
 from scopes.store.transaction import exclusive_write
-from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history, say
+from tests.support.store import files_of, git, open_store
 
 READERS = {
     "list": lambda r: list_conversations(r, complete=True),

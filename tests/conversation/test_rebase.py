@@ -22,10 +22,9 @@ from scopes.history.revisions import list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
-from tests.conversation.stores import refs
 from tests.support.disagreeing import decide, decided
 from tests.support.history import history, say, texts
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, refs
 
 
 def test_the_own_messages_stand_on_the_new_base_with_the_same_ids(repository):

@@ -16,8 +16,8 @@ from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_revision
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def test_a_title_is_set_changed_and_removed(repository):

@@ -12,8 +12,8 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.revisions import list_branch_tips
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, refs
 
 
 def test_rewind_removes_the_last_message_by_default(repository):

@@ -17,8 +17,8 @@ from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
-from tests.conversation.stores import git
 from tests.support.history import history, say
+from tests.support.store import git
 
 
 def summaries(repository, **options):

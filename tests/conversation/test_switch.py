@@ -10,8 +10,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import find_active_branch
-from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, open_store, refs
 
 
 def test_messages_are_appended_to_the_active_branch(repository):

@@ -12,8 +12,8 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.revisions import resolve_revision
-from tests.conversation.stores import git, refs
 from tests.support.history import history, say
+from tests.support.store import git, refs
 
 
 def test_a_tag_names_the_active_tip_or_the_given_message(repository):

@@ -19,8 +19,8 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.revisions import conversation_ids
-from tests.conversation.stores import git, open_store, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, open_store, refs
 
 OPERATIONS = {
     "new": lambda r: new(r, title="x"),

@@ -16,8 +16,8 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
-from tests.importers.stores import new_store
 from tests.render.showing import document, piped, seen
+from tests.support.store import make_store
 
 MESSAGES = [{"role": "user", "content": "Sell tea"}, {"role": "assistant", "content": "Done"}]
 
@@ -27,7 +27,7 @@ def undated(tmp_path):
     """Import a list of messages without times."""
     path = tmp_path / "list.json"
     path.write_text(json.dumps(MESSAGES))
-    repository = new_store(tmp_path / "store")
+    repository = make_store(tmp_path / "store")
     import_sources(repository, [source_of(path)], (OpenAIMessages(),))
     return repository
 

@@ -12,8 +12,8 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.store.objects import BLOB, TREE, Entry, format_tree
-from tests.conversation.stores import files_of, git, open_store
 from tests.support.history import history, say
+from tests.support.store import files_of, git, open_store
 
 
 def found(repository):

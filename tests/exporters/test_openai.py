@@ -18,9 +18,9 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.model.message import Part
-from tests.conversation.stores import make_store
 from tests.exporters.building import call, document, exported, message, put, result
 from tests.support.history import history, say
+from tests.support.store import make_store
 
 
 def entries(repository, where="conv-001"):

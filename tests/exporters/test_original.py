@@ -30,10 +30,10 @@ from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.transaction import exclusive_write
 from scopes.store.trees import find_blob, update_tree
-from tests.conversation.stores import make_store
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.history import history
+from tests.support.store import make_store
 
 
 def bring(repository, *sources):

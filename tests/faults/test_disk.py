@@ -99,7 +99,7 @@ def fill(store: str) -> tuple[list[str], str]:
 @pytest.mark.needs_root
 @pytest.mark.parametrize("size", ["size=400k", "size=4m,nr_inodes=120"])
 def test_a_full_disk_is_said_and_everything_acknowledged_stays(mount, size):
-    """P2, reliability F-55 and F-56: bytes and inodes."""
+    """P2, F-55 and F-56: bytes and inodes."""
     disk = mount(size)
     store = f"{disk}/store.git"
     ballast = f"{disk}/ballast"
@@ -122,7 +122,7 @@ def test_a_full_disk_is_said_and_everything_acknowledged_stays(mount, size):
 
 
 def test_a_limit_on_file_size_is_a_full_disk(store):
-    """Reliability F-58: EFBIG from `ulimit -f`."""
+    """F-58: EFBIG from `ulimit -f`."""
     done = run(store, "conv", "append", "conv-001", "y" + os.urandom(40_000).hex(), limit=4096)
     assert (done.returncode, done.stdout) == (FULL, "")
     assert "a limit on the size of files" in done.stderr
@@ -209,7 +209,7 @@ def test_a_signal_in_the_middle_of_an_import_leaves_nothing_of_it(store, number)
 
 @pytest.mark.needs_root
 def test_a_read_only_file_system_can_be_read(mount, store):
-    """Reliability F-60: reading verbs work, writing ones say why not."""
+    """F-60: reading verbs work, writing ones say why not."""
     disk = mount("size=4m")
     subprocess.run(["cp", "-a", store, f"{disk}/store.git"], check=True)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -233,7 +233,7 @@ def test_a_read_only_file_system_can_be_read(mount, store):
 
 @pytest.mark.needs_root
 def test_a_store_that_may_only_be_read_is_read_and_not_written(store):
-    """Reliability F-61: permissions, for a user whom they stop."""
+    """F-61: permissions, for a user whom they stop."""
     for top, directories, files in os.walk(store):
         for name in (*directories, *files):
             os.chmod(os.path.join(top, name), 0o500 if name in directories else 0o400)

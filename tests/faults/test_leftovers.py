@@ -26,16 +26,12 @@ from scopes.store.repository import open_repository
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """Make a store with a conversation of one message, in which an orphan is known at once."""
+@pytest.fixture(autouse=True)
+def conversation(repository, monkeypatch):
+    """Make a conversation of one message, and treat an unreferenced file as an orphan at once."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
-    path = str(tmp_path / "store.git")
-    create_store(path)
-    made = open_repository(path)
-    new(made)
-    append(made, "conv-001", plain_message("carol", "first"))
-    return made
+    new(repository)
+    append(repository, "conv-001", plain_message("carol", "first"))
 
 
 def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
@@ -48,7 +44,7 @@ def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
 
 def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypatch):
     """Somebody else was faster, and collected already."""
-    path = str(tmp_path / "store.git")
+    path = str(tmp_path / "lost.git")
     build = init._build
 
     def lose(workplace):
@@ -163,7 +159,7 @@ def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monke
         raise pygit2.GitError("no error")
 
     monkeypatch.setattr(repository, "git", SimpleNamespace(write=write))
-    with pytest.raises(Inaccessible, match="the disk refuses"):
+    with pytest.raises(Inaccessible, match="a disk error"):
         repository.write("blob", b"never")
 
 

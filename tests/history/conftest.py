@@ -1,16 +1,7 @@
-"""An empty store for every test, and ids that differ in their first characters."""
+"""Ids that differ in their first characters."""
 
 from __future__ import annotations
 
-import pytest
-
-from tests.conversation.stores import make_store
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]
-
-
-@pytest.fixture
-def repository(tmp_path, spread_ids):
-    """Make an empty store in the test's own directory."""
-    return make_store(tmp_path / "store.git")

@@ -11,8 +11,8 @@ from scopes.errors import Invalid
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.model.conversation import Root
 from scopes.model.message import Author, FileTouch, Message, text_parts
-from tests.conversation.stores import git
 from tests.support.history import history, say
+from tests.support.store import git
 
 ROOT = Root(uuid="u", created="2026-01-01T00:00:00.000Z")
 

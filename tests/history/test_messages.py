@@ -16,8 +16,8 @@ from scopes.history.messages import (
     walk_heads_oldest_first,
 )
 from scopes.store.repository import read_commit
-from tests.conversation.stores import git
 from tests.support.history import history, say
+from tests.support.store import git
 
 
 def test_a_head_has_everything_that_lists_and_logs_show(repository):

@@ -22,8 +22,8 @@ from scopes.history.metadata import (
 )
 from scopes.model.conversation import BranchEntry
 from scopes.store.objects import BLOB, EMPTY_TREE
-from tests.conversation.stores import git
 from tests.support.history import history
+from tests.support.store import git
 
 
 def written(repository, *changes):

@@ -18,8 +18,8 @@ from scopes.history.revisions import (
     resolve_branch,
     resolve_revision,
 )
-from tests.conversation.stores import git
 from tests.support.history import history
+from tests.support.store import git
 
 
 @pytest.fixture

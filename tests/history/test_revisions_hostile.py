@@ -24,8 +24,8 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.history.revisions import find_branch, find_conversation, resolve_revision
-from tests.conversation.stores import files_of
 from tests.support.history import history
+from tests.support.store import files_of
 
 HOSTILE = {
     "revision search": ":/(((",

@@ -7,16 +7,9 @@ import pytest
 from scopes.history.messages import MessageHead, head_of
 from scopes.history.staleness import SUMMARY, count_newer, count_since, is_news
 from scopes.store.repository import read_commit
-from tests.conversation.stores import make_store
 from tests.support.history import history, say
 
 HEAD = MessageHead("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """Make a store."""
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.mark.parametrize(

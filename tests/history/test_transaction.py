@@ -21,8 +21,8 @@ from scopes.history.transaction import RefTransaction, Transaction, new_operatio
 from scopes.model.operation import RefChange
 from scopes.store import recovery, transaction
 from scopes.store.transaction import exclusive_write
-from tests.conversation.stores import git, open_store, overtake, refs
 from tests.support.history import history, say, texts
+from tests.support.store import git, open_store, overtake, refs
 
 VERBS = {
     "new": lambda r: new(r, title="x", participants=["dave"]),

@@ -7,15 +7,7 @@ import subprocess
 from scopes.history.messages import read_message, walk_heads_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.run import ImportOptions, import_sources
-from scopes.store.init import create_store
-from scopes.store.repository import open_repository
 from tests.importers.toy import Toy
-
-
-def new_store(path):
-    """Make an empty store."""
-    create_store(str(path))
-    return open_repository(str(path))
 
 
 def import_toy(repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), **options):

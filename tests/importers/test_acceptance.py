@@ -23,7 +23,8 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
-from tests.importers.stores import count_objects, new_store
+from tests.importers.stores import count_objects
+from tests.support.store import make_store
 
 FOLDERS = ("claude-code", "codex", "openai-messages")
 SMALL = 700_000
@@ -55,7 +56,7 @@ def all_sources():
     return [source for folder in FOLDERS for source in find_sources(real_transcript(folder))]
 
 
-def refs(store):
+def imported_refs(store):
     """Return the refs that are equal on every machine."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/", SOURCES)
 
@@ -69,7 +70,7 @@ def messages(store, branch="main", conversation="conv-001"):
 @pytest.fixture
 def store(tmp_path):
     """An empty store."""
-    return new_store(tmp_path / "store.git")
+    return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def everything(tmp_path_factory):
     """A store with every real transcript, and the result of the import."""
     if not os.path.isdir(TRANSCRIPTS):
         pytest.skip("no real transcripts here")
-    path = new_store(tmp_path_factory.mktemp("everything") / "store.git").path
+    path = make_store(tmp_path_factory.mktemp("everything") / "store.git").path
     subprocess.run(["git", "--git-dir", path, "config", "scopes.durability", "fast"], check=True)
     store = open_repository(path)
     return store, import_files(store, all_sources())
@@ -98,7 +99,7 @@ def test_another_machine_makes_the_same_objects(tmp_path, store, names):
     """Acceptance 1: whatever its time zone, its language and the seed of its hashes."""
     paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]
     import_files(store, [source_of(path) for path in paths])
-    here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(refs(store).items()))
+    here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(imported_refs(store).items()))
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     world = {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4711", "HOME": str(tmp_path)}
     command = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "elsewhere.git"), *paths[::-1]]
@@ -132,7 +133,7 @@ def test_a_codex_rollout_imported_in_steps_equals_one_imported_whole(tmp_path, s
 
 def check_grown(store, tmp_path, data):
     """Assert that a store is as if a source had come whole, and gives its bytes back."""
-    whole = new_store(tmp_path / "whole.git")
+    whole = make_store(tmp_path / "whole.git")
     import_files(whole, [source_of(tmp_path / "a.jsonl")])
     standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
     assert standing[0] == standing[1]

@@ -16,16 +16,15 @@ from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from tests.importers.stores import branch_words, import_toy, new_store
+from tests.importers.stores import branch_words, import_toy
 from tests.importers.toy import session_records, write_transcript
+from tests.support.store import make_store
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """A store with an imported session of two messages."""
-    store = new_store(tmp_path / "store.git")
-    import_toy(store, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
-    return store
+@pytest.fixture(autouse=True)
+def imported(repository, tmp_path):
+    """Import a session of two messages."""
+    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
 
 
 def others(repository):
@@ -102,7 +101,7 @@ def test_an_import_branch_that_the_user_moved_is_left_alone_too(repository, tmp_
 
 def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
     """The answer has another id when it has more content."""
-    store = new_store(tmp_path / "other.git")
+    store = make_store(tmp_path / "other.git")
     path = tmp_path / "s.jsonl"
     for count in (2, 3):
         path.write_text("".join(claude_lines()[:count]))

@@ -12,8 +12,9 @@ from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
-from tests.importers.stores import branch_words, import_toy, new_store, skipped_paths
+from tests.importers.stores import branch_words, import_toy, skipped_paths
 from tests.importers.toy import session_records, write_transcript
+from tests.support.store import make_store
 
 TOY = b'{"session": "s1"}\n'
 
@@ -116,7 +117,7 @@ def test_a_compressed_copy_of_a_plain_file_is_left_out(tmp_path):
 
 
 def test_a_damaged_compressed_file_in_a_folder_is_skipped(tmp_path):
-    repository = new_store(tmp_path / "store.git")
+    repository = make_store(tmp_path / "store.git")
     write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
     (tmp_path / "b.jsonl.zst").write_bytes(b"no zstandard")
     done = import_toy(repository, *find_sources(str(tmp_path)))
@@ -126,7 +127,7 @@ def test_a_damaged_compressed_file_in_a_folder_is_skipped(tmp_path):
 
 
 def test_a_file_that_was_deleted_meanwhile_is_skipped(tmp_path):
-    repository = new_store(tmp_path / "store.git")
+    repository = make_store(tmp_path / "store.git")
     gone = Source(str(tmp_path / "gone.jsonl"), 10)
     done = import_toy(repository, gone, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a")))
     assert (branch_words(repository), skipped_paths(done)) == ("a", [gone.path])
@@ -166,7 +167,7 @@ def refusing(closed, function):
 
 def test_unreadable_paths_below_a_folder_are_reported_with_the_reason(tmp_path, forbidden):
     """Reliability: nothing is skipped silently. Root may read everything, so the errors are simulated."""
-    repository, skipped = new_store(tmp_path / "store.git"), []
+    repository, skipped = make_store(tmp_path / "store.git"), []
     done = import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped)
     missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
     assert [note.text for note in done.notes] == [f"{path} cannot be read: Permission denied" for path in missed]
@@ -174,7 +175,7 @@ def test_unreadable_paths_below_a_folder_are_reported_with_the_reason(tmp_path, 
 
 
 def test_strict_refuses_unreadable_files(tmp_path, forbidden):
-    repository, skipped = new_store(tmp_path / "store.git"), []
+    repository, skipped = make_store(tmp_path / "store.git"), []
     with pytest.raises(Inaccessible, match="cannot be read"):
         import_toy(repository, *find_sources(str(forbidden), skipped), skipped=skipped, strict=True)
     assert repository.list_refs() == {}

@@ -12,14 +12,8 @@ from scopes.importers.fork_points import number_families
 from scopes.importers.formats.events import Session
 from scopes.importers.run import import_sources
 from scopes.importers.targets import ImportTargets
-from tests.importers.stores import import_toy, new_store
+from tests.importers.stores import import_toy
 from tests.importers.toy import Toy, session_records, write_transcript
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return new_store(tmp_path / "store.git")
 
 
 def families(repository, *sessions):

@@ -17,7 +17,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Ending, Span, State
 from scopes.importers.run import ImportOptions, import_sources
-from tests.importers.stores import branch_words, count_objects, import_toy, new_store
+from tests.importers.stores import branch_words, count_objects, import_toy
 from tests.importers.toy import Toy, draft_of, session_of, session_records, write_transcript
 
 
@@ -30,12 +30,6 @@ class Counting(Toy):
     def walk_events(self, source):
         yield from super().walk_events(source)
         self.read.append(source.path.rpartition("/")[2])
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return new_store(tmp_path / "store.git")
 
 
 def import_and_list_read(repository, *sources, **options):

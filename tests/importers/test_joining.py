@@ -13,26 +13,21 @@ from scopes.conversation.verify import verify
 from scopes.history.messages import walk_heads_oldest_first
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
-from tests.importers.stores import branch_words, count_objects, import_toy, new_store
+from tests.importers.stores import branch_words, count_objects, import_toy
 from tests.importers.toy import session_records, write_transcript
+from tests.support.store import make_store
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return new_store(tmp_path / "store.git")
-
-
-def refs(store):
+def imported_refs(store):
     """Return all branches and tracking refs."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/")
 
 
 def at_once(tmp_path, *sources):
     """Return all branches and tracking refs after one import of all sources into an empty store."""
-    other = new_store(tmp_path / "at-once.git")
+    other = make_store(tmp_path / "at-once.git")
     import_toy(other, *sources)
-    return refs(other)
+    return imported_refs(other)
 
 
 def size(records):
@@ -63,7 +58,7 @@ def test_a_fork_imported_after_its_base_follows_it_too(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
     for source in sources:
         import_toy(repository, source)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
@@ -73,7 +68,7 @@ def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
     assert branch_words(repository, branch(repository, "fork/")) == "a x y"
     sources = base(tmp_path, "a b c"), sources[1]
     import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
@@ -87,7 +82,7 @@ def test_a_family_imported_in_steps_equals_one_imported_at_once(repository, tmp_
         for first in range(0, 3, at_a_time):
             import_toy(repository, *sources[first : first + at_a_time])
     import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
     assert import_toy(repository, *sources).operation is None
 
 
@@ -95,7 +90,7 @@ def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository
     import_toy(repository, base(tmp_path), fork(tmp_path))
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     done = import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
     assert [name for name in list_branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
     assert [note.text for note in done.notes] == []
     assert verify(repository).findings == ()
@@ -106,7 +101,7 @@ def test_a_fork_is_updated_when_only_its_base_is_imported(repository, tmp_path):
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     import_toy(repository, sources[0])
     import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
@@ -116,7 +111,7 @@ def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
     sources = base(tmp_path, "a b c d"), fork(tmp_path), last
     for source in sources:
         import_toy(repository, source)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
     assert "a b c x y p q" in [branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")]
 
 
@@ -137,7 +132,7 @@ def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
     import_toy(repository, base(tmp_path), copy)
     sources = base(tmp_path, "a b c d"), copy
     import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
     tips = list_branch_tips(repository, "conv-001")
     assert branch_words(repository) == "a b c d"
     assert branch_words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
@@ -153,7 +148,7 @@ def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
     import_toy(repository, base(tmp_path, "a b"), said_first)
     sources = base(tmp_path, "a b d f"), said_first
     import_toy(repository, *sources)
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
 
 
 def test_a_fork_joins_a_base_that_is_imported_later(repository, tmp_path):
@@ -189,7 +184,7 @@ def test_a_session_without_messages_continues_on_main(repository, tmp_path):
     whole = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"))
     import_toy(repository, whole)
     assert branch_words(repository) == "a b c"
-    assert refs(repository) == at_once(tmp_path, whole)
+    assert imported_refs(repository) == at_once(tmp_path, whole)
 
 
 def test_a_user_message_in_an_empty_session_stays(repository, tmp_path):
@@ -232,7 +227,7 @@ def test_main_follows_the_pages_of_its_session(repository, tmp_path):
     sources = pages(tmp_path, "a b", "x y z", "w")
     done = import_toy(repository, *sources)
     assert (branch_words(repository), done.notes) == ("a b x y z w", ())
-    assert refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == at_once(tmp_path, *sources)
     assert import_toy(repository, *sources).operation is None
 
 
@@ -273,7 +268,7 @@ def family(tmp_path, lengths):
 def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
     """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
     tmp_path = tmp_path_factory.mktemp("family")
-    store = new_store(tmp_path / "store.git")
+    store = make_store(tmp_path / "store.git")
     longest = [3, 0, 3, 0]
     for *lengths, places in steps:
         longest = [max(before, now) for before, now in zip(longest, lengths, strict=True)]
@@ -281,5 +276,5 @@ def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, s
         import_toy(store, *(sources[place] for place in sorted({0, *places})))
     sources = family(tmp_path, [6, 4, 5, 4])
     import_toy(store, *sources)
-    assert refs(store) == at_once(tmp_path, *sources)
+    assert imported_refs(store) == at_once(tmp_path, *sources)
     assert import_toy(store, *sources).operation is None

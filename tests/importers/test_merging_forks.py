@@ -15,8 +15,7 @@ from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from tests.importers.reading import real_transcript, source_of
-from tests.importers.stores import new_store
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, make_store
 
 CLAUDE = ("claude-code", "v2.1.7_3compactions_6interrupts.jsonl")
 CODEX = ("codex", "v0.118_subagent-fork_2-session_meta.jsonl")
@@ -26,7 +25,7 @@ COPIED = slice(1, 745)
 @pytest.fixture
 def store(tmp_path):
     """An empty store."""
-    return new_store(tmp_path)
+    return make_store(tmp_path)
 
 
 def lines_of(names):

@@ -10,19 +10,14 @@ from scopes.history.revisions import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
 from scopes.merge.sequencer import Replayed
-from scopes.store.init import create_store
-from scopes.store.repository import open_repository
 from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.history import texts
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """A store with a session that has two lines after b: main continues with f, another branch with c and d."""
-    create_store(str(tmp_path / "store.git"))
-    opened = open_repository(str(tmp_path / "store.git"))
-    bring(opened, tmp_path, "a b c d e f<b")
-    return opened
+@pytest.fixture(autouse=True)
+def imported(repository, tmp_path):
+    """Import a session that has two lines after b: f on main, and c and d on another branch."""
+    bring(repository, tmp_path, "a b c d e f<b")
 
 
 def bring(repository, tmp_path, words):

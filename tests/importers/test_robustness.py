@@ -25,13 +25,13 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
 from scopes.importers.verify_source import verify_source
-from tests.conversation.stores import git, make_store
 from tests.importers.damage import BYTES, damaged, lines, odd_records
 from tests.importers.formats.claude_code.logs import Log, call, text
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
 from tests.render.showing import document, piped, seen
+from tests.support.store import git, make_store
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REAL = (
@@ -159,21 +159,21 @@ def try_many(examples, contents):
 @each_depth
 @each_format
 def test_records_with_odd_values_are_kept_or_refused(name, examples):
-    """Reliability 28, 29, 32."""
+    """C-28, C-29, C-32."""
     try_many(examples, odd_records(RECORDS[name]).map(lines))
 
 
 @each_depth
 @each_format
 def test_damaged_bytes_are_kept_or_refused(name, examples):
-    """Reliability 21, 22, 27."""
+    """C-21, C-22, C-27."""
     try_many(examples, damaged(lines(RECORDS[name])))
 
 
 @each_depth
 @each_format
 def test_a_file_that_changes_in_any_way_is_imported_again(name, examples):
-    """Reliability 31: a sound file, then a damaged one, then a longer one; the session id is in the first record."""
+    """C-31: a sound file, then a damaged one, then a longer one; the session id is in the first record."""
     begin, sound = lines(RECORDS[name][:2]), lines(RECORDS[name][2:])
     states = st.tuples(st.just(sound), damaged(sound), BYTES.map(lambda more: sound + more))
     try_many(examples, states.map(lambda drawn: [begin + rest for rest in drawn]))
@@ -200,7 +200,7 @@ def family():
 
 @each_depth
 def test_related_files_survive_damage_to_one_of_them(examples):
-    """Reliability 28, 29, 31: what others began from, or were called by, may be gone or odd."""
+    """C-28, C-29, C-31: what others began from, or were called by, may be gone or odd."""
     whole = {name: lines(records) for name, records in family().items()}
     changed = st.sampled_from(list(whole)).flatmap(
         lambda name: st.tuples(st.just(name), damaged(whole[name]) | odd_records(family()[name]).map(lines))
@@ -236,7 +236,7 @@ def import_folder(repository, folder, contents):
 @each_depth
 @pytest.mark.parametrize("name", REAL)
 def test_damaged_stretches_of_real_transcripts_are_kept_or_refused(name, examples):
-    """Reliability 21, 22, 28: the beginning of a file, and forty records from anywhere in it."""
+    """C-21, C-22, C-28: the beginning of a file, and forty records from anywhere in it."""
     with open(real_transcript(*name.split("/")), "rb") as file:
         records = [line for line in file.read(8 << 20).splitlines(keepends=True) if len(line) < 20_000]
     last = max(1, len(records) - 40)
@@ -258,14 +258,8 @@ def texts(repository, conversation="conv-001"):
     return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return make_store(tmp_path / "store.git")
-
-
 def test_a_truncated_last_line_is_imported_when_it_is_complete(repository, tmp_path):
-    """Reliability 21."""
+    """C-21."""
     whole = session_log("a", "b").data()
     first = import_bytes(repository, tmp_path, whole[:-9])
     assert (first.sources[0].unparsed, texts(repository)) == (1, ["a", "a: done", "b"])
@@ -293,7 +287,7 @@ def test_adjacent_records_are_both_imported(repository, tmp_path):
 @each_format
 @pytest.mark.parametrize("opening", [b"[", b'{"message":', b'{"payload":['])
 def test_deep_nesting_is_kept_unparsed(repository, tmp_path, name, opening):
-    """Reliability 23: nested a hundred thousand times."""
+    """C-23: nested a hundred thousand times."""
     deep = lines(RECORDS[name]) + opening * 100_000 + b"\n"
     done = import_bytes(repository, tmp_path, deep)
     assert done.sources[0].unparsed == 1
@@ -306,7 +300,7 @@ def test_a_file_of_deep_nesting_alone_is_refused(repository, tmp_path):
 
 
 def test_cycles_and_missing_parents_do_not_stop_an_import(repository, tmp_path):
-    """Reliability 29."""
+    """C-29."""
     drawn = session_log("a", "b", "c")
     for record, parent in zip(drawn.records, ("u003", "u000", "gone", "u002", "u004", "u004"), strict=True):
         record["parentUuid"] = parent
@@ -344,7 +338,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_makes_legal_refs_and_clean_print(repository, tmp_path, name):
-    """Reliability 32, 71: of a session, a sub-agent, an agent, a folder, a branch, a tool and a file."""
+    """C-32, H-71: of a session, a sub-agent, an agent, a folder, a branch, a tool and a file."""
     drawn = session_log("a", session=name, cwd=name, gitBranch=name, slug=name)
     drawn.answer("m9", call(name, name, file_path=name, subagent_type=name), model=name)
     drawn.user("Look", isSidechain=True, parent=None, agentId=name)
@@ -359,7 +353,7 @@ def test_any_name_makes_legal_refs_and_clean_print(repository, tmp_path, name):
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_of_a_thread_makes_legal_refs_and_clean_print(repository, tmp_path, name):
-    """Reliability 32: also where a fork's branch is called after it."""
+    """C-32: also where a fork's branch is called after it."""
     spawn = {
         "subagent": {
             "thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": name, "agent_role": name}
@@ -417,7 +411,7 @@ def measured(folder, data):
     "size", [8, pytest.param(60, marks=pytest.mark.sweep), pytest.param(100, marks=pytest.mark.sweep)]
 )
 def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
-    """Reliability 15: as a message, or unread where it is longer than 64 MiB; it is held a few times over at most."""
+    """B-15: as a message, or unread where it is longer than 64 MiB; it is held a few times over at most."""
     data = long_line(size << 20)
     unparsed, accounted, peak = measured(tmp_path, data)
     assert (unparsed, accounted) == (1 if size <= 64 else 2, len(data))

@@ -22,14 +22,9 @@ from scopes.importers import run
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.store.repository import open_repository
-from tests.importers.stores import branch_words, count_objects, import_toy, new_store, skipped_paths
+from tests.importers.stores import branch_words, count_objects, import_toy, skipped_paths
 from tests.importers.toy import session_records, write_transcript
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return new_store(tmp_path / "store.git")
+from tests.support.store import make_store
 
 
 def test_a_source_becomes_a_conversation(repository, tmp_path):
@@ -61,7 +56,7 @@ def test_a_source_imported_in_steps_equals_one_imported_whole(repository, tmp_pa
     records = session_records("s1", "a b c d e f<c g")
     for end in (3, 5, len(records)):
         import_toy(repository, write_transcript(tmp_path / "a.jsonl", *records[:end]))
-    other = new_store(tmp_path / "other.git")
+    other = make_store(tmp_path / "other.git")
     import_toy(other, write_transcript(tmp_path / "a.jsonl", *records))
     assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
     assert branch_words(repository) == "a b c f g"
@@ -200,7 +195,7 @@ def test_the_order_of_the_sources_does_not_matter(tmp_path):
     ]
     seen = []
     for number, order in enumerate((sources, sources[::-1])):
-        store = new_store(tmp_path / f"{number}.git")
+        store = make_store(tmp_path / f"{number}.git")
         import_toy(store, *order)
         seen.append(store.list_refs("refs/heads/", "refs/scopes/tracking/"))
     assert seen[0] == seen[1]

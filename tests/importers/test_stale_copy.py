@@ -7,18 +7,17 @@ import pytest
 from scopes.conversation.delete import delete
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.verify_source import verify_source
-from tests.importers.stores import branch_words, count_objects, import_toy, new_store, skipped_paths
+from tests.importers.stores import branch_words, count_objects, import_toy, skipped_paths
 from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.store import make_store
 
 LONG = session_records("s1", "a b c d")
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """A store that has the longer form."""
-    store = new_store(tmp_path / "store.git")
-    import_toy(store, write_transcript(tmp_path / "long.jsonl", *LONG))
-    return store
+@pytest.fixture(autouse=True)
+def imported(repository, tmp_path):
+    """Import the longer form."""
+    import_toy(repository, write_transcript(tmp_path / "long.jsonl", *LONG))
 
 
 def test_an_older_copy_moves_nothing(repository, tmp_path):
@@ -43,7 +42,7 @@ def test_importing_one_after_the_other_equals_both_at_once(repository, tmp_path)
         write_transcript(tmp_path / "long.jsonl", *LONG),
     )
     import_toy(repository, short)
-    other = new_store(tmp_path / "other.git")
+    other = make_store(tmp_path / "other.git")
     import_toy(other, short, long)
     prefixes = ("refs/heads/", "refs/scopes/tracking/", "refs/scopes/sources/")
     assert repository.list_refs(*prefixes) == other.list_refs(*prefixes)
@@ -65,7 +64,7 @@ def test_an_older_copy_with_again_restores_the_whole_conversation(repository, tm
 
 def test_a_shorter_copy_in_one_run_is_counted_by_the_longer_source(tmp_path):
     """Every skipped file has a reason and a byte count."""
-    store = new_store(tmp_path / "new.git")
+    store = make_store(tmp_path / "new.git")
     short, long = (
         write_transcript(tmp_path / "short.jsonl", *LONG[:3]),
         write_transcript(tmp_path / "long.jsonl", *LONG),
@@ -77,7 +76,7 @@ def test_a_shorter_copy_in_one_run_is_counted_by_the_longer_source(tmp_path):
 
 
 def test_equal_copies_are_reported_as_copies(tmp_path):
-    store = new_store(tmp_path / "new.git")
+    store = make_store(tmp_path / "new.git")
     done = import_toy(
         store, write_transcript(tmp_path / "a.jsonl", *LONG), write_transcript(tmp_path / "b.jsonl", *LONG)
     )

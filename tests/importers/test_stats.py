@@ -9,7 +9,6 @@ from scopes.history.usage import Tokens
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from tests.conversation.stores import make_store
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, tokens
 from tests.importers.reading import real_transcript
 
@@ -20,12 +19,6 @@ KNOWN = {
         291, 38_764_250 - 36_680_704, 36_680_704, None, 145_638, 37_397
     ),
 }
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.mark.parametrize("name", KNOWN)

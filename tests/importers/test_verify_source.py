@@ -25,17 +25,10 @@ from scopes.importers.verify_source import verify_source
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.trees import read_blob, update_tree, walk_blobs
-from tests.conversation.stores import make_store
 from tests.importers.reading import real_transcript
 from tests.importers.toy import Toy, session_records, write_transcript
 
 FORMATS = (Toy(),)
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.index.database import delete_files, index_directory
-from tests.conversation.stores import make_store
 from tests.index.corpus import dump, file_in, matches, opened, standing
 from tests.support.history import history, say
+from tests.support.store import make_store
 
 
 @pytest.fixture

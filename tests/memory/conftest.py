@@ -1,19 +1,16 @@
-"""Fixture: a store with one conversation."""
+"""A store with one conversation, and ids that differ in their first characters."""
 
 from __future__ import annotations
 
 import pytest
 
 from scopes.conversation.new import new
-from tests.conversation.stores import make_store
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]
 
 
-@pytest.fixture
-def repository(tmp_path, spread_ids):
-    """Make a store with the empty conversation conv-001."""
-    made = make_store(tmp_path / "store.git")
-    new(made)
-    return made
+@pytest.fixture(autouse=True)
+def conversation(repository):
+    """Create the empty conversation conv-001."""
+    new(repository)

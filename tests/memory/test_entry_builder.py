@@ -11,8 +11,8 @@ from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
-from tests.conversation.stores import FAST, git, open_store
 from tests.memory.talking import say
+from tests.support.store import FAST, git, open_store
 
 FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on SameSite=Lax.", "- [ ] test it on Safari")
 

@@ -18,9 +18,9 @@ from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages
 from scopes.memory.update import update
-from tests.conversation.stores import make_store
 from tests.memory.talking import CONVERSATION, say
 from tests.support.history import history
+from tests.support.store import make_store
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["say", "branch", "update", "update-branch", "now"]), st.integers(0, 3)),

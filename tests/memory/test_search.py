@@ -10,7 +10,7 @@ from scopes.conversation.new import new
 from scopes.memory.add import add
 from scopes.memory.list import list_memory
 from scopes.memory.search import KINDS, MemoryFilter, search
-from tests.conversation.stores import make_store
+from tests.support.store import make_store
 
 WORDS = ("login", "Cookie", "SAFARI", "数据库", "straße", "form")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)

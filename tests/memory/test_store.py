@@ -21,8 +21,8 @@ from scopes.memory.stats import stats
 from scopes.memory.store import Memory, change_memory, entry_change, removal
 from scopes.memory.update import update
 from scopes.store.transaction import exclusive_write
-from tests.conversation.stores import git
 from tests.memory.talking import say
+from tests.support.store import git
 
 TIMES = (
     "2026-01-01T00:00:00Z", "2026-01-01T01:30:00+01:00", "2025-12-31T23:59:59.999999Z", "2026-01-01T00:00:00.000001Z",

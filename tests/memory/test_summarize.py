@@ -26,8 +26,8 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
-from tests.conversation.stores import FAST, git
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
+from tests.support.store import FAST, git
 
 TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the login form.", "Lunch was pasta.")
 

@@ -59,7 +59,7 @@ def test_the_summary_of_code_is_empty():
 
 
 def test_the_prompt_fences_the_conversation(said):
-    """Reliability 5: a message cannot end the fence."""
+    """A-5: a message cannot end the fence."""
     prompt = write_prompt(said, 0.5)
     assert "[planner]\nThe login form fails on Safari." in prompt
     assert prompt.count("\n==========\n") == 2

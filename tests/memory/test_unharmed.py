@@ -14,8 +14,8 @@ from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.update import update
 from tests.cli.running import PRODUCT, command_line, environment
-from tests.conversation.stores import open_store, overtake
 from tests.memory.talking import say
+from tests.support.store import open_store, overtake
 
 
 def forbid_writes():

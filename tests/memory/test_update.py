@@ -21,8 +21,8 @@ from scopes.memory.update import update
 from scopes.store.config import Setting
 from scopes.store.refs import MEMORY
 from scopes.store.repository import Caller, open_repository
-from tests.conversation.stores import FAST, git, open_store, overtake
 from tests.memory.talking import CONVERSATION, say
+from tests.support.store import FAST, git, open_store, overtake
 
 FOUR = ("The login form fails.", "Safari blocks the cookie.", "We agreed on SameSite=Lax.", "- [ ] test it on Safari")
 

@@ -14,9 +14,9 @@ from scopes.merge.divergence import changes_by_key, changes_on, state_of
 from scopes.merge.replay import divergence_of, replay_commits
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
-from tests.conversation.stores import make_store
 from tests.support.disagreeing import decide
 from tests.support.history import history, say
+from tests.support.store import make_store
 
 PATHS = st.sampled_from([
     "decisions/auth=", "decisions/database=", "messages/aaaa=", "messages/bbbb=", "files/src=", "files/src/a.py=",

@@ -19,10 +19,9 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
-from tests.conversation.stores import make_store, refs
 from tests.support.disagreeing import decide
 from tests.support.history import history, say
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, make_store, refs
 
 TALK = st.sampled_from(["plain", "reply", "decide jwt", "decide sessions", "retract", "amend", "method", "file"])
 SPEECH = st.lists(st.tuples(st.sampled_from(["carol", "dave"]), TALK), max_size=4)
@@ -176,11 +175,11 @@ def test_picking_all_is_rebasing(ours, theirs):
 
 PROGRAM = """
 import itertools, sys
-from hashlib import sha256
 from scopes import clock
-seconds, rolls = itertools.count(1_767_225_600_000_000_000, 1_000_000_000), itertools.count(1)
+from tests.support.random_ids import hashed_counter
+seconds = itertools.count(1_767_225_600_000_000_000, 1_000_000_000)
 clock.read_clock = lambda: next(seconds)
-clock.random_bytes = lambda size: sha256(str(next(rolls)).encode()).digest()[:size]
+clock.random_bytes = hashed_counter()
 from tests.merge.test_replay_laws import drawn, finish
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rebase import continue_rebase

@@ -77,7 +77,7 @@ def test_each_vector_is_decoded_as_by_any_json_parser(case):
 
 @pytest.mark.parametrize("case", cases("unreadable"))
 def test_each_invalid_vector_is_refused_with_a_one_line_message(case):
-    """Rows 25, 27 and 37 of the failure catalogue, on the side of the store."""
+    """C-25, C-27 and D-37, on the side of the store."""
     with pytest.raises(Corrupt, match=r"\Astored data cannot be read: [^\n]+\Z"):
         load(bytes.fromhex(case["hex"]))
 
@@ -147,7 +147,7 @@ def test_only_blanks_of_foreign_json_are_lost(value, indent):
 
 @given(st.text(st.sampled_from('{}[]":,-+.eE019 aN\\u\ud83d\ude00\n')) | st.text())
 def test_any_foreign_text_can_be_stored(text):
-    """Row 28: what comes from outside never raises."""
+    """C-28: what comes from outside never raises."""
     assume(not has_split_pair(text))
     document = load(dump(exact_or_text("input", text)))
     assert document in ({"input_text": text}, {"input": document.get("input")})
@@ -161,7 +161,7 @@ def test_the_insertion_order_of_keys_does_not_matter(members):
 
 
 def test_two_halves_of_a_surrogate_pair_become_one_character():
-    """Row 13."""
+    """B-13."""
     assert dump("\ud83d\ude00") == dump("\U0001f600") == '"\U0001f600"\n'.encode()
     assert (
         dump({"\uffff": 1, "\ud83d\ude00": Foreign(["\ud83d\ude00", 1])})
@@ -180,14 +180,14 @@ def test_keys_that_become_equal_by_joining_surrogates_are_refused():
     ids=["NaN", "infinity", "minus infinity", "too long", "negative and too long"],
 )
 def test_numbers_that_json_cannot_represent_are_refused(number):
-    """Rows 24 and 25."""
+    """C-24 and C-25."""
     for value in (number, [number], {"a": Foreign({"b": number})}):
         with pytest.raises(Invalid, match="cannot be stored"):
             dump(value)
 
 
 def test_integers_go_up_to_4300_digits():
-    """Row 24."""
+    """C-24."""
     longest = "-" + "9" * MAX_DIGITS
     assert load(dump(int(longest))) == int(longest)
     assert dump(parse_foreign(longest)) == longest.encode() + b"\n"
@@ -197,14 +197,14 @@ def test_integers_go_up_to_4300_digits():
 
 
 def test_a_stored_integer_of_5000_digits_is_refused_on_reading():
-    """Row 24."""
+    """C-24."""
     with pytest.raises(Corrupt, match="out of range"):
         load(b"[" + b"1" * 5000 + b"]\n")
 
 
 @pytest.mark.parametrize("container", [lambda inner: [inner], lambda inner: {"k": inner}], ids=["lists", "objects"])
 def test_containers_nest_200_levels_deep(container):
-    """P15 and row 23."""
+    """P15 and C-23."""
     value = container(0)
     for _ in range(MAX_DEPTH - 1):
         value = container(value)
@@ -239,7 +239,7 @@ def test_a_value_that_contains_itself_is_refused():
 
 
 def test_depth_of_a_hundred_thousand_is_refused_without_a_crash():
-    """Row 23."""
+    """C-23."""
     text = nested(100_000)
     assert parse_foreign(text) is None
     assert exact_or_text("output", text) == {"output_text": text}
@@ -281,6 +281,6 @@ def test_decoding_accepts_other_spellings_of_json():
 
 
 def test_a_message_of_64_mebibytes_is_encoded_and_decoded():
-    """Row 15 and P15."""
+    """B-15 and P15."""
     text = "\u00e9" * (32 << 20)
     assert load(dump({"text": text})) == {"text": text}

@@ -72,7 +72,7 @@ def test_the_document_of_a_message_has_this_form():
     ["", " ", "\0", "a\r\nb\r\n", "\n\nx\n\n", "\ud800", "\udc00\ud800", "\u2028\u2029\x85", "\U0001f600", "\x1b[31m", "Scopes-Kind: root", "<<<<<<< HEAD\n=======\n>>>>>>> x\n"],
 )  # fmt: skip
 def test_every_text_is_stored_unchanged(text):
-    """B11, B13, B14, B16, B17, B20."""
+    """B-11, B-13, B-14, B-16, B-17, B-20."""
     data = encode(plain(parts=text_parts(text)))
     assert decode(data).text == text
     assert len(data.splitlines()) == 1 or data.count(b"\n") == 1
@@ -170,7 +170,7 @@ def test_an_unknown_kind_is_kept():
     ids=lambda data: repr(data[:16]),
 )  # fmt: skip
 def test_bytes_that_are_not_a_message_are_corrupt(data):
-    """C23, C24, C25."""
+    """C-23, C-24, C-25."""
     with pytest.raises(Corrupt):
         decode(data)
 
@@ -188,7 +188,7 @@ def test_any_bytes_are_decoded_or_corrupt(data):
 
 
 def test_the_size_limit_of_a_message_is_64_mib():
-    """B15, P15."""
+    """B-15, P15."""
     empty = len(encode(plain(parts=text_parts(""))))
     assert len(encode(plain(parts=text_parts("x" * (MAX_MESSAGE_BYTES - empty))))) == MAX_MESSAGE_BYTES
     with pytest.raises(Invalid, match="64 MiB large; the limit is 64 MiB") as caught:

@@ -55,7 +55,7 @@ def test_empty_fields_of_an_operation_are_not_written():
 
 @pytest.mark.parametrize("missing", sorted(SOUND.keys() - {"v"}))
 def test_a_record_with_a_missing_field_is_corrupt(missing):
-    """D42."""
+    """D-42."""
     with pytest.raises(Corrupt, match="a record of the operation log is damaged"):
         decode_operation(canonical_json.dump({key: value for key, value in SOUND.items() if key != missing}))
 

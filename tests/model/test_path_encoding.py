@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 
 import pytest
 from hypothesis import given
@@ -21,6 +20,7 @@ from scopes.model.path_encoding import (
     leaf,
     split_leaf,
 )
+from tests.support.store import git
 
 VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "keys.json")
 with open(VECTORS_PATH, encoding="ascii") as vector_file:
@@ -30,11 +30,6 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 NASTY_TEXT = st.text(st.sampled_from("./\\%=~: -_aA0\u200c\ud800\u00e9"), max_size=8) | ANY_TEXT
 PATHS = st.lists(st.sampled_from(["a", "b", "..", ".", "", "C:", "\\", ".git", "e\u0301"]), max_size=6).map("/".join)
 BASES = st.sampled_from([None, "/", "/a", "/a/b/", "C:\\a", "c:/", "\\\\srv\\share\\a", "a/b"])
-
-
-def git(repository, *arguments, data=b""):
-    command = ["git", "-C", str(repository), *arguments]
-    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
 
 
 def every_vector_path():
@@ -78,31 +73,30 @@ def test_each_file_vector_has_the_specified_key(case):
 
 
 def test_git_fsck_strict_accepts_a_tree_with_all_vectors(tmp_path):
-    """Rows 4-6 of the failure catalogue, for what becomes a tree instead of a ref."""
+    """A-4, A-5, A-6, for what becomes a tree instead of a ref."""
     git(tmp_path, "init", "--quiet", "--bare")
     git(tmp_path, "config", "core.protectHFS", "true")
     git(tmp_path, "config", "core.protectNTFS", "true")
-    blob = git(tmp_path, "hash-object", "-w", "--stdin", data=b"{}\n").decode().strip()
+    blob = git(tmp_path, "hash-object", "-w", "--stdin", stdin=b"{}\n").strip()
     paths = sorted(set(every_vector_path()))
     entries = "".join(f"100644 {blob}\t{path}\0" for path in paths)
-    git(tmp_path, "update-index", "-z", "--index-info", data=entries.encode())
-    tree = git(tmp_path, "write-tree").decode().strip()
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    commit = git(tmp_path, *identity, "commit-tree", tree, "-m", "x").decode().strip()
+    git(tmp_path, "update-index", "-z", "--index-info", stdin=entries.encode())
+    tree = git(tmp_path, "write-tree").strip()
+    commit = git(tmp_path, "commit-tree", tree, "-m", "x").strip()
     git(tmp_path, "update-ref", "refs/heads/main", commit)
-    assert git(tmp_path, "fsck", "--strict", "--no-dangling", "--no-progress") == b""
-    stored = git(tmp_path, "ls-tree", "-r", "-z", "--name-only", "main").decode().split("\0")[:-1]
+    assert git(tmp_path, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
+    stored = git(tmp_path, "ls-tree", "-r", "-z", "--name-only", "main").split("\0")[:-1]
     assert sorted(stored) == paths
 
 
 def test_git_fsck_strict_refuses_the_same_names_unencoded(tmp_path):
     """The judge of the test above is awake."""
     git(tmp_path, "init", "--quiet", "--bare")
-    blob = git(tmp_path, "hash-object", "-w", "--stdin", data=b"{}\n").decode().strip()
+    blob = git(tmp_path, "hash-object", "-w", "--stdin", stdin=b"{}\n").strip()
     for name in (".git", "git~1", ".g\u200cit", "..", "."):
         entry = b"100644 " + name.encode() + b"\0" + bytes.fromhex(blob)
-        tree = git(tmp_path, "hash-object", "-w", "-t", "tree", "--literally", "--stdin", data=entry).decode().strip()
-        with pytest.raises(subprocess.CalledProcessError):
+        tree = git(tmp_path, "hash-object", "-w", "-t", "tree", "--literally", "--stdin", stdin=entry).strip()
+        with pytest.raises(AssertionError, match="error in tree"):
             git(tmp_path, "fsck", "--strict", tree)
 
 

@@ -91,7 +91,7 @@ def test_every_field_is_read():
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "\0", "x" * 100_000, "\u202e", "--- a\n+++ b"])
 def test_any_text_is_accepted_as_text(text):
-    """B11, B14: what it means is nobody's business here."""
+    """B-11, B-14: what it means is nobody's business here."""
     assert check(text=text).text == text
     assert decode(encode(check(text=text))).text == text
 
@@ -215,7 +215,7 @@ def test_an_invalid_field_is_named(kind, wrong, where):
 
 @pytest.mark.parametrize("document", [None, [], 5, "text", True, [{"author": "carol"}]])
 def test_a_document_that_is_not_an_object_is_refused(document):
-    """C28."""
+    """C-28."""
     assert trouble(document).startswith("the message is not valid: ")
 
 
@@ -249,7 +249,7 @@ def test_a_document_that_is_not_an_object_is_refused(document):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_the_first_invalid_field_is_named(document, words):
-    """C28."""
+    """C-28."""
     assert words in trouble(document)
 
 
@@ -260,7 +260,7 @@ def test_an_error_does_not_repeat_the_input():
 
 @pytest.mark.parametrize("field", ["model", "author", "to", "task"])
 def test_a_lone_surrogate_is_kept_in_texts_and_refused_in_names(field):
-    """B13: decided once."""
+    """B-13: decided once."""
     trouble({"author": "a", "text": "x", field: "\ud800"})
     message = check(text="\ud800", parts=[{"type": "tool_result", "output": ["\udfff"]}])
     again = decode(encode(message))
@@ -278,7 +278,7 @@ names = st.sampled_from(
     )
 )
 def test_any_document_becomes_a_storable_message_or_is_refused(document):
-    """C28."""
+    """C-28."""
     try:
         message = check_message(document, message_id=ID, now=NOW)
     except Invalid:
@@ -296,7 +296,7 @@ def test_any_payload_is_accepted_or_refused(kind, document):
 
 
 def test_deeply_nested_documents_do_not_crash():
-    """C23."""
+    """C-23."""
     deep: object = "x"
     for _ in range(100_000):
         deep = [deep]

@@ -71,7 +71,7 @@ def test_pieces_are_written_as_they_come():
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_terminal_shows_control_characters_as_text(payload):
-    """Reliability H-71."""
+    """H-71."""
     text = seen(f"before {payload} after".encode("utf-8", "replace"))
     assert forbidden(text.replace("\t", "")) == []  # a tab is no harm
     assert text.startswith("before ")

@@ -53,7 +53,7 @@ def test_entities_cannot_reintroduce_control_characters():
     "frame", ["{}", "# {}", "`{}`", "```python\n{}\n```", "| a |\n|---|\n| {} |", "[{}]({})", "![{}](<{}>)"]
 )
 def test_no_payload_survives_in_any_block(payload, frame):
-    """S2-22, reliability H-71."""
+    """S2-22, H-71."""
     text = frame.format(payload, payload) if frame.count("{}") == 2 else frame.format(payload)
     assert forbidden(shown(text)) == []
     assert forbidden(ANY_COLOURS.sub("", shown(text, colour=True))) == []

@@ -85,7 +85,7 @@ def hostile_samples(noun):
 @each_noun
 @pytest.mark.parametrize("width", [40, 200])
 def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
-    """Reliability H-71, through every renderer."""
+    """H-71, through every renderer."""
     for hostile in hostile_samples(noun):
         assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
 

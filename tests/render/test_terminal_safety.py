@@ -1,4 +1,4 @@
-"""Reliability H-71: a view never writes a control character of a text."""
+"""H-71: a view never writes a control character of a text."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from scopes.errors import Invalid, NotFound
 from scopes.search import execute
 from scopes.search.query import parse
 from scopes.search.search import search
-from tests.conversation.stores import make_store, remove_object
 from tests.index.corpus import dump
 from tests.search.corpora import MESSAGES, QUERIES, append_message, scan, written
 from tests.support.history import history, say
+from tests.support.store import make_store, remove_object
 
 STEPS = st.lists(st.tuples(st.sampled_from(["say", "say", "fork", "rewind", "drop"]), MESSAGES), min_size=1, max_size=7)
 

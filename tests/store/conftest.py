@@ -8,8 +8,6 @@ import pygit2
 import pytest
 from pygit2.enums import ConfigLevel
 
-from tests.support.store import make_store
-
 AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--")
 
 
@@ -24,12 +22,6 @@ def sealed_configuration(sealed_world):
     for level, paths in before.items():
         pygit2.settings.search_path[level] = paths
     pygit2.settings.enable_fsync_gitdir(False)
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """Make an empty store that does not wait for the disk."""
-    return make_store(tmp_path / "store.git")
 
 
 def pytest_runtest_setup(item):

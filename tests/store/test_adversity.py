@@ -121,7 +121,7 @@ def say_until_full(repository):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("durable", [True, False])
 def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(small_disk, durable):
-    """P2, F55: 400 kB, messages until nothing goes any more, then room again."""
+    """P2, F-55: 400 kB, messages until nothing goes any more, then room again."""
     place = small_disk("size=400k")
     repository = make_store(os.path.join(place, "store.git"), {} if durable else FAST)
     make_branch(repository, "root")
@@ -138,7 +138,7 @@ def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(sm
 
 @pytest.mark.needs_root
 def test_an_operation_on_a_full_disk_is_atomic(small_disk):
-    """P3, F55: for every amount of room from nothing to enough."""
+    """P3, F-55: for every amount of room from nothing to enough."""
     place = small_disk("size=1m")
     repository = make_store(os.path.join(place, "store.git"))
     one, two = write_chain(repository, "one", "two")
@@ -164,7 +164,7 @@ def test_an_operation_on_a_full_disk_is_atomic(small_disk):
 
 @pytest.mark.needs_root
 def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
-    """F56."""
+    """F-56."""
     place = small_disk("size=4m,nr_inodes=110")
     repository = make_store(os.path.join(place, "store.git"))
     make_branch(repository, "root")
@@ -185,7 +185,7 @@ def test_no_store_is_created_on_a_full_disk(small_disk):
 
 @pytest.mark.parametrize("limit", [1, 100, 600])
 def test_a_file_size_limit_is_handled_like_a_full_disk(repository, limit):
-    """F58: no root needed; every file that is written is too large."""
+    """F-58: no root needed; every file that is written is too large."""
     make_branch(repository, "root")
     git(repository, "pack-refs", "--all")
     before = state_of(repository)
@@ -204,7 +204,7 @@ def test_a_file_size_limit_is_handled_like_a_full_disk(repository, limit):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_read_only_store_can_be_read_and_refuses_writes(repository, read_only, packed):
-    """F60."""
+    """F-60."""
     make_branch(repository, "one")
     if packed:
         git(repository, "gc", "-q")
@@ -218,7 +218,7 @@ def test_a_read_only_store_can_be_read_and_refuses_writes(repository, read_only,
 
 @pytest.mark.needs_root
 def test_a_read_only_store_shows_a_pending_operation_completely(repository, read_only):
-    """P3, F60: nobody can finish it, and nobody needs to."""
+    """P3, F-60: nobody can finish it, and nobody needs to."""
     (tip,) = make_branch(repository, "one")
     make_branch(repository, "one", ref=HEADS + "two")
     operation = git(repository, "rev-parse", "refs/scopes/operations").strip()
@@ -245,7 +245,7 @@ def test_a_read_only_store_shows_a_pending_operation_completely(repository, read
     ],
 )
 def test_missing_permissions_are_reported(repository, part, act, words):
-    """F61: as a user without root's powers."""
+    """F-61: as a user without root's powers."""
     make_branch(repository, "one")
     path = os.path.join(repository.path, part)
     os.chmod(path, 0)
@@ -260,7 +260,7 @@ def test_missing_permissions_are_reported(repository, part, act, words):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("part", [".", "objects", "refs/heads/conv-001", "logs", "logs/refs/heads/conv-001"])
 def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, part):
-    """F61: the ref is where it was, and nothing half-written lies about."""
+    """F-61: the ref is where it was, and nothing half-written lies about."""
     make_branch(repository, "one")
     before = state_of(repository)
     path = os.path.join(repository.path, part)
@@ -282,7 +282,7 @@ def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, par
 
 @pytest.mark.needs_root
 def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, sealed_world):
-    """F62: libgit2's check stays on; the hint works as it is written."""
+    """F-62: libgit2's check stays on; the hint works as it is written."""
     make_branch(repository, "one")
     for top, directories, files in os.walk(repository.path):
         for name in [*directories, *files, "."]:
@@ -314,7 +314,7 @@ def homes(tmp_path):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("home", sorted(homes("/")))
 def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
-    """F64, storage pitfall 16."""
+    """F-64, storage pitfall 16."""
     make_branch(repository, "one")
     (tmp_path / "file").write_text("")
     for name in ("closed", "shut", "odd"):
@@ -348,7 +348,7 @@ def test_a_malformed_configuration_file_is_reported_with_its_line(repository, se
 
 @pytest.mark.parametrize("limit", [5, 6, 8, 12])
 def test_with_few_file_descriptors_a_command_works_or_refuses_cleanly(repository, limit):
-    """F63: `ulimit -n 8`."""
+    """F-63: `ulimit -n 8`."""
     make_branch(repository, "one")
     code = f"import resource\nrepository = open_store(path)\nresource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))\n"
     code += outcome(

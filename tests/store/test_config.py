@@ -62,7 +62,7 @@ def test_a_setting_from_the_environment_is_listed_with_its_variable(repository):
 @pytest.mark.parametrize("key", sorted(COMMANDS))
 @pytest.mark.parametrize("spelling", [str, str.upper, str.title])
 def test_a_command_setting_of_the_store_is_ignored(repository, tmp_path, key, spelling):
-    """I72, P14: also not by another spelling or through an included file."""
+    """I-72, P14: also not by another spelling or through an included file."""
     section, name = key.split(".")
     config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
     write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
 from scopes.store.discovery import choose_store, data_home, find_project_store, list_branches, list_conversations
-
-
-def git(*words, cwd):
-    environ = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}
-    identity = ("-c", "user.name=t", "-c", "user.email=t@t")
-    return subprocess.run(
-        ["git", *identity, *words], cwd=cwd, env=environ, check=True, capture_output=True, text=True
-    ).stdout
+from tests.support.store import git
 
 
 @pytest.fixture
 def store(tmp_path):
     """Make a bare repository with two conversations, three branches."""
     path = tmp_path / "store.git"
-    git("init", "-q", "--bare", str(path), cwd=tmp_path)
-    tree = git("hash-object", "-t", "tree", "-w", "/dev/null", cwd=path).strip()
-    commit = git("commit-tree", tree, "-m", "x", cwd=path).strip()
+    git(path, "init", "-q", "--bare")
+    tree = git(path, "hash-object", "-t", "tree", "-w", "/dev/null").strip()
+    commit = git(path, "commit-tree", tree, "-m", "x").strip()
     for branch in ("conv-001/main", "conv-001/analysis/security", "conv-002/main"):
-        git("update-ref", f"refs/heads/{branch}", commit, cwd=path)
-    git("update-ref", "refs/scopes/meta/conv-009", commit, cwd=path)
+        git(path, "update-ref", f"refs/heads/{branch}", commit)
+    git(path, "update-ref", "refs/scopes/meta/conv-009", commit)
     return str(path)
 
 
@@ -37,16 +29,16 @@ def test_conversations_and_branches_are_read_from_loose_refs(store):
 
 
 def test_conversations_and_branches_are_read_from_packed_refs(store):
-    git("pack-refs", "--all", cwd=store)
+    git(store, "pack-refs", "--all")
     assert not os.path.exists(os.path.join(store, "refs/heads/conv-001/main"))
     assert list_conversations(store) == ["conv-001", "conv-002"]
     assert list_branches(store, "conv-001") == ["analysis/security", "main"]
 
 
 def test_loose_and_packed_refs_are_combined(store):
-    git("pack-refs", "--all", cwd=store)
-    git("update-ref", "refs/heads/conv-003/fix", "conv-001/main", cwd=store)
-    git("update-ref", "refs/heads/conv-001/main", "conv-001/analysis/security", cwd=store)
+    git(store, "pack-refs", "--all")
+    git(store, "update-ref", "refs/heads/conv-003/fix", "conv-001/main")
+    git(store, "update-ref", "refs/heads/conv-001/main", "conv-001/analysis/security")
     assert list_conversations(store) == ["conv-001", "conv-002", "conv-003"]
     assert list_branches(store, "conv-001") == ["analysis/security", "main"]
 
@@ -60,7 +52,7 @@ def test_lock_files_and_empty_directories_are_not_listed(store):
 
 def test_a_prefix_of_a_conversation_matches_nothing(store):
     assert list_branches(store, "conv-00") == []
-    git("pack-refs", "--all", cwd=store)
+    git(store, "pack-refs", "--all")
     assert list_branches(store, "conv-00") == []
 
 
@@ -86,7 +78,7 @@ def test_the_flag_overrides_the_environment_and_the_environment_the_default(tmp_
 
 
 def test_the_store_of_a_project_is_used_once_it_exists(tmp_path):
-    git("init", "-q", cwd=tmp_path)
+    git(tmp_path / ".git", "init", "-q")
     assert choose_store(**CHOICE, cwd=str(tmp_path)) == "/data/scopes/store.git"
     (tmp_path / ".git" / "scopes" / "objects").mkdir(parents=True)
     (tmp_path / "deep" / "down").mkdir(parents=True)
@@ -96,9 +88,9 @@ def test_the_store_of_a_project_is_used_once_it_exists(tmp_path):
 def test_all_worktrees_share_the_store_of_the_project(tmp_path):
     main, other = tmp_path / "main", tmp_path / "other"
     main.mkdir()
-    git("init", "-q", cwd=main)
-    git("commit", "-q", "--allow-empty", "-m", "x", cwd=main)
-    git("worktree", "add", "-q", str(other), cwd=main)
+    git(main / ".git", "init", "-q")
+    git(main / ".git", "commit", "-q", "--allow-empty", "-m", "x")
+    git(main / ".git", "worktree", "add", "-q", str(other))
     assert find_project_store(str(other)) == str(main / ".git" / "scopes")
 
 

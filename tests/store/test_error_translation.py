@@ -16,7 +16,7 @@ OID = "5ffbbbb4384b96cc9dffb03ed88ff1501fba2693"
 
 
 @pytest.fixture(params=["store.git", "already exists/is locked.git", "it's failed to lock file.git"])
-def repository(request, tmp_path):
+def store(request, tmp_path):
     """Make stores in places whose names read like libgit2's reasons."""
     store = make_store(tmp_path / request.param)
     make_branch(store, "one")
@@ -29,40 +29,40 @@ def failure_of(call, *arguments, **keywords):
     return caught.value
 
 
-def lock(repository, ref):
-    write_bytes(f"{repository.path}/{ref}.lock", b"")
+def lock(store, ref):
+    write_bytes(f"{store.path}/{ref}.lock", b"")
 
 
-def test_a_ref_that_another_process_moved_is_recognized(repository):
-    """E47, storage pitfall 3."""
-    first, second = (repository.git.references[MAIN] for _ in "12")
-    first.set_target(pygit2.Oid(hex=write_message(repository, "two")))
-    error = failure_of(second.set_target, pygit2.Oid(hex=write_message(repository, "three")))
+def test_a_ref_that_another_process_moved_is_recognized(store):
+    """E-47, storage pitfall 3."""
+    first, second = (store.git.references[MAIN] for _ in "12")
+    first.set_target(pygit2.Oid(hex=write_message(store, "two")))
+    error = failure_of(second.set_target, pygit2.Oid(hex=write_message(store, "three")))
     assert (is_moved(error), is_locked(error)) == (True, False)
     assert is_moved(failure_of(second.delete))
-    repository.git.references[MAIN].delete()
+    store.git.references[MAIN].delete()
     assert is_moved(failure_of(second.set_target, second.target))
 
 
-def test_an_existing_ref_counts_as_moved(repository):
-    tip = repository.git.references[MAIN].target
-    error = failure_of(repository.git.create_reference_direct, MAIN, tip, force=False)
+def test_an_existing_ref_counts_as_moved(store):
+    tip = store.git.references[MAIN].target
+    error = failure_of(store.git.create_reference_direct, MAIN, tip, force=False)
     assert (is_moved(error), is_locked(error)) == (True, False)
 
 
-def test_a_held_lock_is_recognized(repository):
-    """E47, E48."""
-    reference = repository.git.references[MAIN]
-    other = pygit2.Oid(hex=write_message(repository, "two"))
-    lock(repository, MAIN)
-    lock(repository, HEADS + "new")
+def test_a_held_lock_is_recognized(store):
+    """E-47, E-48."""
+    reference = store.git.references[MAIN]
+    other = pygit2.Oid(hex=write_message(store, "two"))
+    lock(store, MAIN)
+    lock(store, HEADS + "new")
     for error in (
         failure_of(reference.set_target, other),
         failure_of(reference.delete),
-        failure_of(repository.git.create_reference_direct, HEADS + "new", other, force=False),
+        failure_of(store.git.create_reference_direct, HEADS + "new", other, force=False),
     ):
         assert (is_moved(error), is_locked(error)) == (False, True), str(error)
-        assert isinstance(refusal("move it", repository.path, error), Busy)
+        assert isinstance(refusal("move it", store.path, error), Busy)
 
 
 def test_a_lock_that_appears_between_check_and_creation_is_a_held_lock():
@@ -73,10 +73,10 @@ def test_a_lock_that_appears_between_check_and_creation_is_a_held_lock():
     assert not is_locked(OSError("refs/heads/x: failed stat - '/a/b' is locked: Permission denied"))
 
 
-def test_conflicting_names_are_neither_moved_nor_locked(repository):
-    tip = repository.git.references[MAIN].target
+def test_conflicting_names_are_neither_moved_nor_locked(store):
+    tip = store.git.references[MAIN].target
     for name in (MAIN + "/x", HEADS.rstrip("/")):
-        error = failure_of(repository.git.create_reference_direct, name, tip, force=False)
+        error = failure_of(store.git.create_reference_direct, name, tip, force=False)
         assert (is_moved(error), is_locked(error)) == (False, False), str(error)
 
 
@@ -94,7 +94,7 @@ def test_conflicting_names_are_neither_moved_nor_locked(repository):
     ],
 )
 def test_a_system_error_becomes_an_exception_that_names_the_action(code, word, tmp_path):
-    """F55, F57, F58, F60, F61, F63: by its number, and by libgit2's text where there is no number."""
+    """F-55, F-57, F-58, F-60, F-61, F-63: by its number, and by libgit2's text where there is no number."""
     with_path = f"failed to write '/x/input/output error': {os.strerror(code)}"
     for error in (OSError(code, os.strerror(code)), pygit2.GitError(with_path)):
         found = refusal("save it", str(tmp_path), error)

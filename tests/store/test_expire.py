@@ -113,14 +113,14 @@ def test_an_empty_log_expires_nothing(repository):
 
 
 def test_without_the_log_no_trash_expires(repository, commits):
-    """D41: without the log nobody knows what the trash is."""
+    """D-41: without the log nobody knows what the trash is."""
     git(repository, "update-ref", "-d", refs.OPERATIONS)
     assert expire_before(repository, None) == (0, 0)
     assert len(repository.list_refs(refs.TRASH)) == 1
 
 
 def test_a_damaged_log_is_not_rewritten(repository, commits):
-    """D42."""
+    """D-42."""
     oid = git(repository, "rev-parse", f"{refs.OPERATIONS}~2^{{tree}}").strip()
     write_bytes(loose_path(repository, oid), b"")
     before = repository.raw_ref(refs.OPERATIONS)

@@ -23,7 +23,6 @@ from tests.support.store import (
     files_of,
     git,
     loose_path,
-    make_store,
     move,
     open_store,
     read_bytes,
@@ -39,18 +38,16 @@ for finding in verify(open_store(path)).findings:
 SIDE = "refs/heads/conv-001/side"
 
 
-@pytest.fixture
-def repository(tmp_path):
+@pytest.fixture(autouse=True)
+def conversation(repository):
     """Make a conversation of two branches, nine messages."""
-    store = make_store(tmp_path / "store.git")
-    new(store, title="a title", participants=["carol"])
+    new(repository, title="a title", participants=["carol"])
     for number in range(6):
-        append(store, "conv-001", plain_message("carol", f"message {number} " * 20))
-    branch(store, "conv-001", purpose="analysis", name="side", start="conv-001~2")
+        append(repository, "conv-001", plain_message("carol", f"message {number} " * 20))
+    branch(repository, "conv-001", purpose="analysis", name="side", start="conv-001~2")
     for number in range(3):
-        append(store, "conv-001", plain_message("dave", f"beside {number}"), branch="side")
-    assert verify(store).findings == ()
-    return store
+        append(repository, "conv-001", plain_message("dave", f"beside {number}"), branch="side")
+    assert verify(repository).findings == ()
 
 
 def findings(repository):
@@ -94,7 +91,7 @@ def test_an_intact_store_has_no_findings_loose_or_packed(repository):
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "empty"])
 @pytest.mark.parametrize("revision", [f"{MAIN}~1", f"{MAIN}~1^{{tree}}", f"{MAIN}~1:message.json", f"{MAIN}:state"])
 def test_a_damaged_loose_object_is_reported(repository, revision, damage):
-    """D36, D37, P10: and the message that it belongs to."""
+    """D-36, D-37, P10: and the message that it belongs to."""
     oid = git(repository, "rev-parse", revision).strip()
     path = loose_path(repository, oid)
     stored = read_bytes(path)
@@ -108,7 +105,7 @@ def test_a_damaged_loose_object_is_reported(repository, revision, damage):
 
 @pytest.mark.parametrize("revision", [f"{MAIN}~2", f"{MAIN}~2^{{tree}}", f"{MAIN}~2:message.json"])
 def test_a_missing_object_is_reported(repository, revision):
-    """D40: a parent, a tree, a blob."""
+    """D-40: a parent, a tree, a blob."""
     oid = git(repository, "rev-parse", revision).strip()
     os.unlink(loose_path(repository, oid))
     assert any(f"object {oid} is not in the store" in problem for _, problem in problems(repository))
@@ -124,7 +121,7 @@ def test_a_damaged_message_is_reported_with_its_object_id(repository):
 @pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "git index-pack")])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_flipped_bit_in_a_pack_or_its_index_is_found(repository, suffix, cure, place):
-    """D36: libgit2 verifies nothing that comes out of a pack."""
+    """D-36: libgit2 verifies nothing that comes out of a pack."""
     path = packed(repository).removesuffix("pack") + suffix
     size = os.path.getsize(path)
     flip(path, {"first": 0, "middle": size // 2, "last": size - 1}[place])
@@ -167,7 +164,7 @@ def test_every_flipped_bit_of_a_pack_is_found(repository):
 
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"1234567\n", b"\0" * 41])
 def test_a_damaged_ref_file_is_reported_with_a_command_that_repairs_it(repository, content):
-    """D38: git and libgit2 leave it out of every listing."""
+    """D-38: git and libgit2 leave it out of every listing."""
     tip = repository.find_ref(SIDE)
     write_bytes(f"{repository.path}/{SIDE}", content)
     ((severity, where, problem, cure),) = findings(repository)
@@ -179,7 +176,7 @@ def test_a_damaged_ref_file_is_reported_with_a_command_that_repairs_it(repositor
 
 @pytest.mark.parametrize("damage", [b"", b"conv-001/maio", b"conv-003/main"])
 def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(repository, damage):
-    """D39: packed-refs has no checksum; the messages since the last operation are not lost to the cure."""
+    """D-39: packed-refs has no checksum; the messages since the last operation are not lost to the cure."""
     git(repository, "pack-refs", "--all")
     tip = repository.find_ref(MAIN)
     path = f"{repository.path}/packed-refs"
@@ -195,7 +192,7 @@ def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(
 
 @pytest.mark.parametrize("name", ["refs/heads/sonv-001/main", "refs/scopes/meta/sonv-001"])
 def test_a_ref_without_reflog_and_operation_is_reported(repository, name):
-    """D39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
+    """D-39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
     path = f"{repository.path}/packed-refs"
     git(repository, "pack-refs", "--all")
     head, *lines = read_bytes(path).decode().splitlines(keepends=True)
@@ -242,7 +239,7 @@ def test_a_missing_symbolic_ref_is_reported_with_a_command_that_repairs_it(repos
 
 
 def test_a_ref_with_an_older_value_is_reported(repository):
-    """D43: a file restored from yesterday's backup."""
+    """D-43: a file restored from yesterday's backup."""
     write_bytes(f"{repository.path}/{MAIN}", git(repository, "rev-parse", f"{MAIN}~2").encode())
     assert ("conv-001/main", "it differs from the last value in its reflog") in problems(repository)
 
@@ -256,7 +253,7 @@ def test_a_ref_to_a_missing_object_is_reported(repository):
 
 
 def test_a_branch_created_by_git_is_a_warning_and_one_deleted_by_git_an_error(repository):
-    """D43."""
+    """D-43."""
     git(repository, "update-ref", "refs/heads/conv-001/byhand", MAIN)
     assert findings(repository) == [
         ("warning", "conv-001/byhand", "no operation created it: a git command did", "None")
@@ -275,13 +272,13 @@ def test_a_tag_created_by_git_is_not_reported(repository):
 
 
 def test_a_missing_operation_log_is_reported(repository):
-    """D41: nothing else is lost with it."""
+    """D-41: nothing else is lost with it."""
     os.unlink(f"{repository.path}/{refs.OPERATIONS}")
     assert (refs.OPERATIONS, "it is missing, and no operation deleted it") in problems(repository)
 
 
 def test_an_incomplete_operation_log_is_reported(repository):
-    """D42."""
+    """D-42."""
     oid = git(repository, "rev-parse", f"{refs.OPERATIONS}^:operation.json").strip()
     os.unlink(loose_path(repository, oid))
     assert any(where == refs.OPERATIONS and oid in problem for where, problem in problems(repository))
@@ -300,7 +297,7 @@ def test_leftovers_and_a_pending_operation_are_warnings(repository):
 
 
 def test_a_store_copied_during_an_operation_has_no_errors(repository, monkeypatch):
-    """E54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
+    """E-54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
     tip = repository.find_ref(MAIN)
     what = [(SIDE, repository.find_ref(SIDE), tip), (MAIN, tip, None), ("refs/heads/conv-001/new", None, tip)]
     monkeypatch.setattr(transaction, "move_refs", raising(Inaccessible("the disk is full")))

@@ -94,7 +94,7 @@ def hostile(repository, tmp_path):
 @pytest.mark.parametrize("arguments", HARMLESS, ids=lambda words: words[0])
 @pytest.mark.parametrize("damaged", [False, True])
 def test_no_command_of_a_hostile_configuration_runs(hostile, arguments, damaged):
-    """P14, I72; a missing object makes git ask the remote that promises it."""
+    """P14, I-72; a missing object makes git ask the remote that promises it."""
     repository, sentinel = hostile
     if damaged:
         os.unlink(loose_path(repository, repository.find_ref("refs/heads/conv-001/main")))

@@ -132,7 +132,7 @@ def test_a_history_deeper_than_the_recursion_limit_is_walked(repository):
 
 @pytest.mark.parametrize("damage", ["truncated", "empty"])
 def test_an_ancestry_check_ends_at_a_damaged_commit(repository, damage):
-    """D37: libgit2 1.9.7 would ask for ever (issue 7342)."""
+    """D-37: libgit2 1.9.7 would ask for ever (issue 7342)."""
     tips = write_chain(repository, *(str(n) for n in range(5)))
     path = loose_path(repository, tips[2])
     stored = read_bytes(path)
@@ -163,7 +163,7 @@ def test_ancestry_uses_a_pack_added_while_the_store_is_open(repository):
 
 
 def test_a_missing_commit_is_not_found(repository):
-    """D40: what lies above it is still shown."""
+    """D-40: what lies above it is still shown."""
     missing = Oid("1" * 40)
     tip = write_message(repository, "one", missing)
     walk = walk_newest_first(repository, [tip])

@@ -105,7 +105,7 @@ def test_a_failed_creation_is_reported_and_leaves_nothing(tmp_path):
 
 
 def test_concurrent_creations_make_one_store(tmp_path):
-    """E51: every one of them may write into it at once."""
+    """E-51: every one of them may write into it at once."""
     path = str(tmp_path / "store.git")
     code = """
 made = create_store(path)

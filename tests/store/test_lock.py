@@ -56,7 +56,7 @@ def test_the_exclusive_lock_excludes_all_others(tmp_path, held, wanted):
 
 
 def test_after_the_timeout_the_error_names_the_holder(tmp_path):
-    """E48."""
+    """E-48."""
     with Holder(tmp_path, "exclusive") as holder:
         began = time.monotonic()
         with pytest.raises(Busy, match=f"process {holder.pid} holds it") as caught:
@@ -92,7 +92,7 @@ def test_a_dead_or_invalid_holder_is_not_named(tmp_path, what):
 
 @pytest.mark.parametrize("how", ["shared", "exclusive"])
 def test_a_killed_process_releases_the_lock(tmp_path, how):
-    """E49."""
+    """E-49."""
     with Holder(tmp_path, how) as holder:
         holder.process.kill()
         assert take(tmp_path)
@@ -108,7 +108,7 @@ def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
 
 
 def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):
-    """E50: four processes share the lock without a moment in which nobody has it."""
+    """E-50: four processes share the lock without a moment in which nobody has it."""
     code = """
 from scopes.store.lock import StoreLock
 lock = StoreLock(path)

@@ -50,7 +50,7 @@ def test_a_missing_loose_object_is_none(objects):
 
 
 def test_every_truncated_object_is_corrupt_and_none_hangs(repository, objects):
-    """D37; libgit2 1.9.7 spins for ever on most of these lengths (issue 7342)."""
+    """D-37; libgit2 1.9.7 spins for ever on most of these lengths (issue 7342)."""
     oid = repository.write(BLOB, random.Random(1).randbytes(500))
     stored = read_bytes(loose_path(repository, oid))
     for length in range(len(stored)):
@@ -60,7 +60,7 @@ def test_every_truncated_object_is_corrupt_and_none_hangs(repository, objects):
 
 
 def test_every_flipped_bit_is_detected(repository, objects):
-    """D36."""
+    """D-36."""
     oid = repository.write(BLOB, b"some text" * 3)
     stored = read_bytes(loose_path(repository, oid))
     for place in range(len(stored) * 8):
@@ -106,7 +106,7 @@ def test_the_content_of_another_object_is_corrupt(objects):
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "missing", "sound"])
 def test_a_command_ends_at_a_damaged_object(repository, damage):
-    """D36, D37, D40: in a process of its own, with a limit on its time."""
+    """D-36, D-37, D-40: in a process of its own, with a limit on its time."""
     oid = write_message(repository, "one" * 100)
     path = loose_path(repository, oid)
     stored = read_bytes(path)

@@ -115,7 +115,7 @@ def test_packing_a_damaged_store_fails_and_loses_nothing(repository):
 
 
 def test_packing_a_hostile_store_runs_no_command(repository, tmp_path):
-    """P14, I72: hooks, monitors, and what git runs to list recent objects, which no switch turns off."""
+    """P14, I-72: hooks, monitors, and what git runs to list recent objects, which no switch turns off."""
     make_branch(repository, "one")
     sentinel = tmp_path / "pwned"
     for key in ("core.fsmonitor", "core.alternateRefsCommand", "core.sshCommand", "core.pager"):

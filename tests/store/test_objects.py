@@ -74,7 +74,7 @@ def test_git_reads_every_field_of_a_commit(repository, empty_tree):
 
 @given(name=texts, email=texts, subject=texts, value=texts, time=st.integers())
 def test_no_text_can_forge_a_line_of_a_commit(name, email, subject, value, time):
-    """B14, B18, B20: newlines, NUL, angle brackets, surrogates; storage pitfalls 6 and 7."""
+    """B-14, B-18, B-20: newlines, NUL, angle brackets, surrogates; storage pitfalls 6 and 7."""
     data = commit_bytes(name, email, subject, [("Scopes-Message", value)], time)
     head, _, body = data.decode().partition("\n\n")
     assert [line.partition(" ")[0] for line in head.split("\n")] == ["tree", "author", "committer"]
@@ -111,7 +111,7 @@ def test_git_fsck_accepts_commits_with_hostile_texts(repository, empty_tree):
      (2**53, MAX_TIME_SECONDS), (2**63, MAX_TIME_SECONDS), (10**40, MAX_TIME_SECONDS)],
 )  # fmt: skip
 def test_a_time_is_clamped_to_the_range_of_git_and_libgit2(repository, empty_tree, given_time, kept):
-    """B19, storage pitfall 8: -1 would mean now, milliseconds would be garbage."""
+    """B-19, storage pitfall 8: -1 would mean now, milliseconds would be garbage."""
     data = format_commit(tree=empty_tree, parents=[], author=CAROL, time=given_time, subject="x")
     oid = repository.write(COMMIT, data)
     assert parsed(data).time == kept
@@ -176,7 +176,7 @@ def test_a_malformed_author_line_is_read_as_far_as_possible(who, name, email, ti
 
 
 def test_commits_of_git_are_read(repository, empty_tree):
-    """D43: a signature, an encoding, a merge, no body."""
+    """D-43: a signature, an encoding, a merge, no body."""
     parents = [write_message(repository, text) for text in "ab"]
     oid = git(
         repository, "commit-tree", empty_tree, "-p", parents[0], "-p", parents[1], "-m", "by hand\n\nbody\n"

@@ -58,7 +58,7 @@ def test_the_log_ends_at_its_first_operation(repository):
 
 
 def test_a_message_that_looks_like_an_operation_is_not_one(repository):
-    """B20: its text looks like our trailer."""
+    """B-20: its text looks like our trailer."""
     forged = write_message(repository, "Scopes-Operation: forged\n\nScopes-Operation: forged")
     move(repository, (MAIN, None, forged))
     assert logged(repository) == [["main"]]
@@ -74,7 +74,7 @@ def test_a_pending_operation_is_the_newest(repository):
 
 
 def test_a_damaged_record_is_corrupt_and_newer_ones_are_read(repository):
-    """D42."""
+    """D-42."""
     (one,) = write_chain(repository, "one")
     first, second = (move(repository, (HEADS + name, None, one)) for name in "ab")
     write_bytes(loose_path(repository, git(repository, "rev-parse", f"{first}:operation.json").strip()), b"")
@@ -85,7 +85,7 @@ def test_a_damaged_record_is_corrupt_and_newer_ones_are_read(repository):
 
 
 def test_a_log_with_a_missing_commit_is_not_found(repository):
-    """D42."""
+    """D-42."""
     write_bytes(f"{repository.path}/{refs.OPERATIONS}", b"1" * 40 + b"\n")
     with pytest.raises(NotFound):
         list(walk_operations(repository))

@@ -7,23 +7,17 @@ import os
 import pytest
 
 from scopes.errors import NotFound
-from scopes.store.init import create_store
 from scopes.store.objects import BLOB
 from scopes.store.overlay import empty_store, overlay_of
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import open_repository
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """A store with a loose object and a packed one."""
-    path = str(tmp_path / "store.git")
-    create_store(path)
-    store = open_repository(path)
-    store.write(BLOB, b"loose")
-    with bulk_objects(store) as objects:
+@pytest.fixture(autouse=True)
+def content(repository):
+    """Write a loose object and a packed one."""
+    repository.write(BLOB, b"loose")
+    with bulk_objects(repository) as objects:
         objects.write(BLOB, b"packed")
-    return store
 
 
 def walk(repository):

@@ -78,7 +78,7 @@ def test_a_loose_ref_overrides_packed_refs(repository, tips):
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
 def test_a_damaged_loose_ref_hides_its_packed_value_and_no_other_ref(repository, tips, content):
-    """D38: an empty file is what a power cut leaves; the packed value is from before."""
+    """D-38: an empty file is what a power cut leaves; the packed value is from before."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "update-ref", HEADS + "other", tips[1])
     git(repository, "pack-refs", "--all")
@@ -113,7 +113,7 @@ def test_an_invalid_line_of_packed_refs_is_corrupt(repository, tips, line):
 
 
 def test_packed_refs_with_an_incomplete_last_line_are_corrupt(repository, tips):
-    """D39: the name of the last branch would be another one."""
+    """D-39: the name of the last branch would be another one."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     whole = files_of(repository.path)["packed-refs"]

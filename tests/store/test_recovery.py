@@ -163,7 +163,7 @@ def test_a_failing_disk_leaves_the_operation_committed(repository, drawn, monkey
 
 
 def test_a_ref_that_git_moved_is_not_changed(repository, drawn):
-    """D43: nobody's commit is thrown away by a roll-forward."""
+    """D-43: nobody's commit is thrown away by a roll-forward."""
     _, changes, after = drawn
     die_at(repository, 1, *changes)
     by_hand = write_message(repository, "by hand")
@@ -227,7 +227,7 @@ def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
 
 
 def test_the_files_of_a_dead_process_are_listed(repository):
-    """P4, E47: locks anywhere, temporary files below objects/."""
+    """P4, E-47: locks anywhere, temporary files below objects/."""
     left = [
         "HEAD.lock", "config.lock", "packed-refs.lock", f"{MAIN}.lock", "refs/scopes/pending.lock", f"logs/{MAIN}.lock",
         "objects/12/tmp_obj_a", "objects/pack/tmp_pack_b", "objects/pack/tmp_idx_c", "objects/pack/.tmp-12-pack-d.pack",

@@ -77,7 +77,7 @@ def test_a_branch_ref_is_split_into_conversation_and_branch():
     ],
 )
 def test_names_that_collide_on_some_file_system_are_refused(existing, added, other):
-    """A5, storage pitfall 10: directory against file, upper against lower case."""
+    """A-5, storage pitfall 10: directory against file, upper against lower case."""
     with pytest.raises(Invalid) as caught:
         check([existing], added)
     assert f"'{other}'" in caught.value.message

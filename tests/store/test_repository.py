@@ -53,7 +53,7 @@ def test_a_path_without_a_store_is_not_found(tmp_path):
 
 
 def test_another_repository_is_not_a_store(tmp_path):
-    """D43: nobody's working repository is taken for a store of ours."""
+    """D-43: nobody's working repository is taken for a store of ours."""
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
     for path in (tmp_path / "project", tmp_path / "project" / ".git"):
         with pytest.raises(Corrupt, match="is not a scopes store"):
@@ -81,7 +81,7 @@ def test_an_incomplete_store_is_refused(tmp_path, lost):
 
 @pytest.mark.parametrize("version", ["2", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
 def test_a_store_of_a_newer_format_is_read_only(repository, version):
-    """P17, D46: a version that cannot be understood is newer than all that can."""
+    """P17, D-46: a version that cannot be understood is newer than all that can."""
     (tip,) = make_branch(repository, "one")
     git(repository, "config", "scopes.formatVersion", version)
     newer = open_store(repository)
@@ -182,7 +182,7 @@ def test_an_unknown_ref_is_none(repository, name):
     "content", [b"", b"garbage\n", b"ref: \n", b"5ffbbbb4384b96cc\n", b"\0" * 41, b"z" * 40 + b"\n", b"\xff"]
 )
 def test_a_damaged_ref_is_corrupt_and_others_are_read(repository, content):
-    """D38: a truncated ref is what a power cut leaves."""
+    """D-38: a truncated ref is what a power cut leaves."""
     (tip,) = make_branch(repository, "one")
     write_bytes(f"{repository.path}/{HEADS}bad", content)
     with pytest.raises(Corrupt, match=r"bad is damaged") as caught:
@@ -193,7 +193,7 @@ def test_a_damaged_ref_is_corrupt_and_others_are_read(repository, content):
 
 @pytest.mark.parametrize("line", [b"garbage", b"zz refs/heads/x", b"\xff\xfe\0", b"0" * 40])
 def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, line):
-    """D39: libgit2 searches a single name without reading the rest."""
+    """D-39: libgit2 searches a single name without reading the rest."""
     (tip,) = make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
     packed = read_bytes(f"{repository.path}/packed-refs")

@@ -73,7 +73,7 @@ def test_an_append_to_a_missing_ref_is_not_found(repository):
 
 
 def test_after_a_lost_race_the_commit_is_built_again(repository):
-    """E52: the race is lost once, on purpose."""
+    """E-52: the race is lost once, on purpose."""
     make_branch(repository, "one")
     other, tips = open_store(repository), []
 
@@ -197,7 +197,7 @@ def test_eight_processes_lose_nothing_of_eight_hundred_appends(repository):
 
 
 def test_concurrent_appends_operations_and_packing_all_succeed(repository):
-    """P5, P7, E50: four appenders, one that moves refs by fives, one that packs."""
+    """P5, P7, E-50: four appenders, one that moves refs by fives, one that packs."""
     make_branch(repository, "root")
     one, two = write_chain(repository, "one", "two")
     others = [Process(MOVER, repository.path, one, two), Process(PACKER, repository.path)]
@@ -216,7 +216,7 @@ def test_concurrent_appends_operations_and_packing_all_succeed(repository):
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
 def test_the_lock_file_of_a_dead_process_stops_nothing(repository, quick, lock):
-    """E47: the append, the commit point, the moves, the log."""
+    """E-47: the append, the commit point, the moves, the log."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one))
     git(repository, "pack-refs", "--all")
@@ -232,7 +232,7 @@ def test_the_lock_file_of_a_dead_process_stops_nothing(repository, quick, lock):
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs"])
 def test_the_lock_file_of_a_running_git_is_not_removed(repository, monkeypatch, lock):
-    """E48."""
+    """E-48."""
     make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
     path = f"{repository.path}/{lock}.lock"
@@ -289,7 +289,7 @@ def test_an_operation_keeps_what_undo_needs(repository):
 
 
 def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(repository):
-    """E52: moved, gone, there already; the other changes of the operation do not happen either."""
+    """E-52: moved, gone, there already; the other changes of the operation do not happen either."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, two))
     before = state_of(repository)
@@ -302,7 +302,7 @@ def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(
 
 @pytest.mark.parametrize("name", ["main/x", "MAIN", "Main/x", "main/x/y"])
 def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(repository, name):
-    """A5, storage pitfall 10."""
+    """A-5, storage pitfall 10."""
     (tip,) = make_branch(repository, "one")
     before = state_of(repository)
     with pytest.raises(Invalid, match="cannot exist together with"):
@@ -357,7 +357,7 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
 
 
 def test_a_failure_after_the_move_is_a_success_if_the_sync_succeeds(repository, monkeypatch):
-    """F57: the ref stands there, but the sync of its directory failed."""
+    """F-57: the ref stands there, but the sync of its directory failed."""
     (tip,) = make_branch(repository, "one")
     transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
 

@@ -133,7 +133,7 @@ def test_entries_that_are_not_ours_survive_a_change(repository):
 
 
 def test_a_tree_deeper_than_python_recurses_is_walked(repository):
-    """G65: nobody promised that a tree from outside is shallow."""
+    """G-65: nobody promised that a tree from outside is shallow."""
     tree = repository.write(TREE, format_tree([Entry("x", repository.write(BLOB, b"x"), is_tree=False)]))
     for _ in range(1500):
         tree = repository.write(TREE, format_tree([Entry("d", tree, is_tree=True)]))
@@ -141,7 +141,7 @@ def test_a_tree_deeper_than_python_recurses_is_walked(repository):
 
 
 def test_a_missing_part_is_not_found_and_another_kind_is_damage(repository):
-    """D40."""
+    """D-40."""
     missing = repository.write(TREE, format_tree([Entry("a", Oid("1" * 40), is_tree=True)]))
     with pytest.raises(NotFound):
         find_blob(repository, missing, "a/b")

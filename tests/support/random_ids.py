@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from hashlib import sha256
 
 import pytest
@@ -10,8 +11,13 @@ import pytest
 from scopes import clock
 
 
+def hashed_counter() -> Callable[[int], bytes]:
+    """Return a replacement for `clock.random_bytes`: the hash of a counter."""
+    numbers = itertools.count(1)
+    return lambda size: sha256(str(next(numbers)).encode()).digest()[:size]
+
+
 @pytest.fixture(autouse=True)
 def spread_ids(sealed_world, monkeypatch):
-    """Derive random bytes from the hash of a counter, so that an id prefix of a few characters is unique."""
-    numbers = itertools.count(1)
-    monkeypatch.setattr(clock, "random_bytes", lambda size: sha256(str(next(numbers)).encode()).digest()[:size])
+    """Make an id prefix of a few characters unique."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())

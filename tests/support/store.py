@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from scopes import clock
 from scopes.ids import Oid, OperationId
@@ -22,6 +23,7 @@ from scopes.store.transaction import commit_operation, exclusive_write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+FULL = {"scopes.durability": Setting("scopes.durability", "full", "flag")}
 IMPATIENT = FAST | {"scopes.lockTimeout": Setting("scopes.lockTimeout", "0", "flag")}
 CAROL = Identity("carol", "carol@agents.scopes")
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
@@ -38,15 +40,41 @@ path = sys.argv[1]
 
 
 def make_store(path: object, overrides: Mapping[str, Setting] = FAST) -> Repository:
-    """Make an empty store and open it."""
+    """Create an empty store and open it."""
     create_store(str(path))
     return open_store(path, overrides)
 
 
-def open_store(store: object, overrides: Mapping[str, Setting] = FAST) -> Repository:
-    """Open a store, or one that is open already once more, as another process would."""
+def open_store(
+    store: object, overrides: Mapping[str, Setting] = FAST, actor: str = "carol", command: str = "scopes test"
+) -> Repository:
+    """Open a store as a new process would; `store` is a path or an open store."""
     path = store.path if isinstance(store, Repository) else str(store)
-    return open_repository(path, overrides, Caller("carol", "scopes test"))
+    return open_repository(path, overrides, Caller(actor, command))
+
+
+def overtake(repository: Repository, act: Callable[[Repository], object]) -> None:
+    """Run an action of another process the first time this process waits for the exclusive lock."""
+    original = repository.lock.exclusive
+
+    def exclusive() -> AbstractContextManager[None]:
+        repository.lock.exclusive = original
+        act(open_store(repository, actor="somebody else"))
+        return original()
+
+    repository.lock.exclusive = exclusive
+
+
+def remove_object(repository: Repository, oid: str) -> Callable[[], None]:
+    """Remove a loose object, and return a function that restores it."""
+    path = loose_path(repository, oid)
+    os.rename(path, f"{path}.away")
+    return lambda: os.rename(f"{path}.away", path)
+
+
+def refs(repository: Repository) -> dict[str, str]:
+    """Return every ref except the operation log, to compare the refs before and after an action."""
+    return {name: value for name, value in repository.list_refs().items() if name != "refs/scopes/operations"}
 
 
 def write_message(objects: Objects, text: str, *parents: str, time: int = NOON) -> Oid:
@@ -95,14 +123,19 @@ def subjects(repository: Repository, ref: str = MAIN) -> list[str]:
     return git(repository, "log", "--format=%s", ref).splitlines()
 
 
-def git(store: Repository | str, *words: str, stdin: bytes | None = None) -> str:
-    """Run plain git on a store and return what it prints."""
-    path = store if isinstance(store, str) else store.path
+def git(store: Repository | str | os.PathLike[str], *words: str, stdin: bytes | None = None) -> str:
+    """Run git on a store and return its output; bytes that are not UTF-8 become surrogates."""
+    return git_bytes(store, *words, stdin=stdin).decode("utf-8", "surrogateescape")
+
+
+def git_bytes(store: Repository | str | os.PathLike[str], *words: str, stdin: bytes | None = None) -> bytes:
+    """Run git on a store and return its output; fail if git does."""
+    path = store.path if isinstance(store, Repository) else os.fspath(store)
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", f"--git-dir={path}", "-c", "user.name=t", "-c", "user.email=t@t", *words]
     done = subprocess.run(command, env=environment, input=stdin, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode("utf-8", "surrogateescape")
+    return done.stdout
 
 
 def assert_sound(store: Repository | str) -> None:

@@ -8,19 +8,12 @@ import pytest
 
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
-from tests.conversation.stores import make_store
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]
 
 INSTALLED = tuple(filter(None, sys.path))
 """The directories of installed packages, one of which contains the rank files."""
-
-
-@pytest.fixture
-def repository(tmp_path, spread_ids):
-    """Return an empty store."""
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture

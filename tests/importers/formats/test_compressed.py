@@ -55,7 +55,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
 
 
 def test_a_file_with_an_extreme_compression_ratio_is_refused(tmp_path, monkeypatch):
-    """C34: a thousand times as large as it looks."""
+    """C-34: a thousand times as large as it looks."""
     monkeypatch.setattr(compressed, "_UNSUSPICIOUS_BYTES", 1000)
     path, size = pack(tmp_path / "a.jsonl.zst", b"x" * 10_000_000)
     with pytest.raises(CannotImport, match="too large when decompressed"):

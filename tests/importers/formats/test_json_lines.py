@@ -72,13 +72,13 @@ def test_adjacent_documents_are_read_with_their_own_spans(values):
 
 
 def test_a_line_separator_inside_a_string_ends_no_line():
-    """Reliability 17."""
+    """B-17."""
     [record] = read('{"a":"x\u2028y\u2029z\x85"}\n'.encode())
     assert record.value == {"a": "x\u2028y\u2029z\x85"}
 
 
 def test_a_truncated_last_line_says_so():
-    """Reliability 21."""
+    """C-21."""
     good, cut = read(b'{"a":1}\n{"a":"tw')
     assert (good.value, good.problem) == ({"a": 1}, None)
     assert (cut.value, cut.problem, cut.line) == (None, CUT, 2)
@@ -108,7 +108,7 @@ def test_only_the_given_number_of_bytes_is_read():
     ],
 )
 def test_an_invalid_line_is_a_problem_and_reading_continues(line, problem):
-    """Reliability 22-24, 27."""
+    """C-22, C-23, C-24, C-27."""
     before, bad, behind = read(b'{"n":1}\n' + line + b'\n{"n":2}\n')
     assert (before.value, bad.value, bad.problem, behind.value) == ({"n": 1}, None, problem, {"n": 2})
 
@@ -120,7 +120,7 @@ def test_documents_before_an_error_on_a_line_are_read():
 
 
 def test_a_byte_order_mark_belongs_to_the_first_record():
-    """Reliability 27."""
+    """C-27."""
     [record] = read(codecs.BOM_UTF8 + b'{"a":1}\n')
     assert (record.value, record.span.offset) == ({"a": 1}, 0)
 

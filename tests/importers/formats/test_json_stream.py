@@ -105,12 +105,12 @@ def test_the_search_after_an_invalid_document_is_bounded(monkeypatch):
 
 
 def test_nesting_without_end_is_no_document():
-    """C23."""
+    """C-23."""
     assert len(texts(b"[" * 100_000)) == 1
 
 
 def test_a_number_of_any_length_has_an_end():
-    """C24."""
+    """C-24."""
     assert find_value_end("9" * 5000 + ",", 0) == 5000
 
 

@@ -48,7 +48,7 @@ def test_blanks_and_escapes_make_no_difference(value):
 
 @pytest.mark.parametrize("token", INEXACT)
 def test_what_a_round_trip_would_change_is_kept_as_text(token):
-    """Reliability 25, 26."""
+    """C-25, C-26."""
     assert lossless_field("input", decode(token)) == {"input_text": token}
     assert lossless_field("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
 
@@ -85,13 +85,13 @@ def test_repeated_keys_deep_inside_are_written_back_as_they_came():
 
 
 def test_lone_surrogates_are_plain_text():
-    """Reliability 13."""
+    """B-13."""
     assert lossless_field("text", decode('"\\ud800x"')) == {"text": "\ud800x"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a':1}", "nul", '"', "1 2", "9" * 5000])
 def test_what_is_no_document_is_refused(text):
-    """Reliability 24."""
+    """C-24."""
     with pytest.raises(ValueError):
         decode(text)
 
@@ -105,7 +105,7 @@ def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900, 100_000])
 def test_deeper_documents_are_refused_whoever_asks(depth):
-    """Reliability 23: Python's own limit depends on the caller's stack depth."""
+    """C-23: Python's own limit depends on the caller's stack depth."""
     with pytest.raises(RecursionError):
         decode('{"a":' + nested(depth - 1) + "}")
     with pytest.raises(RecursionError):

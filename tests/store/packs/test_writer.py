@@ -24,6 +24,7 @@ from scopes.ids import Oid
 from scopes.store.packs import writer as packing
 from scopes.store.packs.format import PackIndex, format_entry, format_pack_header, parse_entry
 from scopes.store.packs.writer import PackWriter, _RecentObjects
+from tests.support.store import git_bytes
 
 ANYBODY = b"carol <carol@agents.scopes> 1767225600 +0000"
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -34,19 +35,12 @@ OBJECTS = st.lists(st.binary(max_size=300) | st.binary(max_size=30).map(lambda t
 
 @pytest.fixture
 def store(tmp_path):
-    return make_store(str(tmp_path / "store.git"))
+    return init_bare(str(tmp_path / "store.git"))
 
 
-def make_store(path):
-    subprocess.run(["git", "init", "--quiet", "--bare", "--template=", path], check=True)
+def init_bare(path):
+    git_bytes(path, "init", "--quiet", "--bare", "--template=")
     return path
-
-
-def git(store, *arguments, stdin=None):
-    command = ["git", f"--git-dir={store}", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def pack_directory(store):
@@ -112,18 +106,18 @@ def test_git_finds_nothing_wrong_with_a_finished_pack(store, tmp_path):
     with writer(store) as pack:
         _, tip = write_chain(pack, 50)
     (name,) = pack.finish()
-    git(store, "update-ref", "refs/heads/conv-001/main", tip)
-    assert git(store, "fsck", "--strict", "--full", "--no-dangling") == b""
-    git(store, "index-pack", "--strict", "-o", str(tmp_path / "again.idx"), path_of(store, name))
-    assert git(store, "verify-pack", "-v", path_of(store, name)).endswith(b": ok\n")
-    assert git(store, "rev-list", "--count", tip) == b"50\n"
+    git_bytes(store, "update-ref", "refs/heads/conv-001/main", tip)
+    assert git_bytes(store, "fsck", "--strict", "--full", "--no-dangling") == b""
+    git_bytes(store, "index-pack", "--strict", "-o", str(tmp_path / "again.idx"), path_of(store, name))
+    assert git_bytes(store, "verify-pack", "-v", path_of(store, name)).endswith(b": ok\n")
+    assert git_bytes(store, "rev-list", "--count", tip) == b"50\n"
 
 
 def test_the_index_is_byte_for_byte_what_git_makes_of_the_pack(store, tmp_path):
     with writer(store) as pack:
         write_chain(pack, 100)
     (name,) = pack.finish()
-    git(store, "index-pack", "-o", str(tmp_path / "again.idx"), path_of(store, name))
+    git_bytes(store, "index-pack", "-o", str(tmp_path / "again.idx"), path_of(store, name))
     ours = open_bytes(path_of(store, name.replace(".pack", ".idx")))
     assert ours == open_bytes(tmp_path / "again.idx")
 
@@ -146,8 +140,8 @@ def test_an_oid_is_the_one_git_gives(store, kind):
     data = {"blob": b"\0\xff text\r\n", "tree": tree_of(EMPTY_BLOB), "commit": commit_of(EMPTY_TREE, None, "x")}[kind]
     with writer(store) as pack:
         oid = pack.write(kind, data)
-    assert git(store, "hash-object", "-t", kind, "--literally", "--stdin", stdin=data).decode().strip() == oid
-    assert git(store, "cat-file", kind, oid) == data
+    assert git_bytes(store, "hash-object", "-t", kind, "--literally", "--stdin", stdin=data).decode().strip() == oid
+    assert git_bytes(store, "cat-file", kind, oid) == data
 
 
 def test_pygit2_reads_every_object_back(store):
@@ -163,7 +157,7 @@ def test_lengths_at_the_edges_of_the_varint_survive(store, size):
     with writer(store) as pack:
         oid = pack.write("blob", data)
         assert pack.find(oid) == ("blob", data)
-    assert git(store, "cat-file", "blob", oid) == data
+    assert git_bytes(store, "cat-file", "blob", oid) == data
 
 
 def test_the_empty_blob_and_the_empty_tree_are_objects_too(store):
@@ -171,20 +165,20 @@ def test_the_empty_blob_and_the_empty_tree_are_objects_too(store):
         assert pack.write("blob", b"") == EMPTY_BLOB
         assert pack.write("tree", b"") == EMPTY_TREE
         assert pack.find(Oid(EMPTY_BLOB)) == ("blob", b"")
-    assert git(store, "cat-file", "-t", EMPTY_TREE) == b"tree\n"
+    assert git_bytes(store, "cat-file", "-t", EMPTY_TREE) == b"tree\n"
 
 
 @settings(max_examples=20, deadline=None)
 @given(OBJECTS, st.sampled_from([60, 1000, 1 << 20]))
 def test_any_set_of_objects_comes_back_from_packs_that_git_accepts(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
-        store = make_store(directory)
+        store = init_bare(directory)
         odb = pygit2.Repository(store).odb
         with writer(store, odb.exists, flush_bytes=flush_bytes, durable=False) as pack:
             oids = [pack.write("blob", data) for data in blobs]
         assert [odb.read(oid)[1] for oid in oids] == blobs
         indexes = [path_of(store, name) for name in files(store) if name.endswith(".idx")]
-        listed = git(store, "verify-pack", "-v", *indexes) if indexes else b""
+        listed = git_bytes(store, "verify-pack", "-v", *indexes) if indexes else b""
         assert listed.count(b" blob ") == len(set(blobs))
 
 
@@ -207,7 +201,9 @@ def pack_by_hand(count):
 def test_offsets_beyond_the_short_table_are_written_as_git_writes_them(store, tmp_path):
     pack, index, checksum = pack_by_hand(20)
     (tmp_path / "long.pack").write_bytes(pack)
-    git(store, "index-pack", "--index-version=2,0x40", "-o", str(tmp_path / "git.idx"), str(tmp_path / "long.pack"))
+    git_bytes(
+        store, "index-pack", "--index-version=2,0x40", "-o", str(tmp_path / "git.idx"), str(tmp_path / "long.pack")
+    )
     ours = index.format(checksum, largest_short_offset=0x40)
     assert ours == (tmp_path / "git.idx").read_bytes()
     assert len(ours) > len(index.format(checksum))
@@ -219,7 +215,7 @@ def test_git_and_pygit2_read_through_64_bit_offsets(store):
     for suffix, data in ((".pack", pack), (".idx", index.format(checksum, largest_short_offset=0x40))):
         with open(stem + suffix, "wb") as file:
             file.write(data)
-    assert git(store, "verify-pack", "-v", f"{stem}.idx").count(b" blob ") == 20
+    assert git_bytes(store, "verify-pack", "-v", f"{stem}.idx").count(b" blob ") == 20
     odb = pygit2.Repository(store).odb
     oids = [hashlib.sha1(b"blob 9\0object %d" % number).hexdigest() for number in range(10, 20)]
     assert [odb.read(oid)[1] for oid in oids] == [b"object %d" % number for number in range(10, 20)]
@@ -248,11 +244,11 @@ def test_an_entry_ends_where_the_next_begins():
 def test_an_object_written_twice_is_stored_once(store):
     with writer(store) as pack:
         assert pack.write("blob", b"same") == pack.write("blob", b"same")
-    assert git(store, "verify-pack", "-v", path_of(store, pack.finish()[0])).count(b" blob ") == 1
+    assert git_bytes(store, "verify-pack", "-v", path_of(store, pack.finish()[0])).count(b" blob ") == 1
 
 
 def test_an_object_the_store_has_is_not_written(store):
-    there = git(store, "hash-object", "-w", "--stdin", stdin=b"old").decode().strip()
+    there = git_bytes(store, "hash-object", "-w", "--stdin", stdin=b"old").decode().strip()
     with writer(store, pygit2.Repository(store).odb.exists) as pack:
         assert pack.write("blob", b"old") == there
         assert pack.find(Oid(there)) is None
@@ -314,8 +310,8 @@ def test_a_long_import_becomes_several_packs_of_about_the_wanted_size(store):
     sizes = [os.path.getsize(path_of(store, name)) for name in pack.finish()]
     assert len(sizes) > 3
     assert all(20_000 <= size < 22_000 for size in sizes[:-1])
-    git(store, "update-ref", "refs/heads/conv-001/main", tip)
-    assert git(store, "fsck", "--strict", "--full", "--no-dangling") == b""
+    git_bytes(store, "update-ref", "refs/heads/conv-001/main", tip)
+    assert git_bytes(store, "fsck", "--strict", "--full", "--no-dangling") == b""
     assert read_all(pygit2.Repository(store), written) == written
 
 
@@ -403,7 +399,7 @@ def test_nothing_of_an_unfinished_pack_is_seen(store):
     with writer(store) as pack:
         oid = pack.write("blob", b"early")
         assert oid not in pygit2.Repository(store).odb
-        assert git(store, "count-objects", "-v").startswith(b"count: 0\n")
+        assert git_bytes(store, "count-objects", "-v").startswith(b"count: 0\n")
     assert oid in pygit2.Repository(store).odb
 
 
@@ -495,7 +491,7 @@ def test_a_call_that_fails_leaves_a_whole_pack_or_nothing(store, monkeypatch, ca
         patch.setattr(os, call, failing)
         write_chain(pack, 3)
     assert [name[-4:] for name in files(store)] in ([], [".idx", "pack"])
-    git(store, "fsck", "--strict", "--full")
+    git_bytes(store, "fsck", "--strict", "--full")
 
 
 def test_a_pack_that_is_there_already_is_not_replaced(store):
@@ -517,7 +513,7 @@ def test_a_pack_left_without_its_index_is_completed(store):
 
 
 def test_a_pack_whose_index_cannot_be_installed_is_taken_back(store, tmp_path):
-    elsewhere = make_store(str(tmp_path / "elsewhere.git"))
+    elsewhere = init_bare(str(tmp_path / "elsewhere.git"))
     with writer(elsewhere) as pack:
         write_chain(pack, 3)
     in_the_way = pack.finish()[0].replace(".pack", ".idx")
@@ -630,8 +626,8 @@ os._exit(9)
 """
     assert run_apart(program, store).returncode == 9
     assert [name[:9] for name in files(store)] == ["tmp_pack_"]
-    assert git(store, "fsck", "--strict", "--full") == b""
-    git(store, "prune", "--expire=now")
+    assert git_bytes(store, "fsck", "--strict", "--full") == b""
+    git_bytes(store, "prune", "--expire=now")
     assert files(store) == []
 
 
@@ -666,7 +662,7 @@ def test_a_disk_that_fills_up_later_keeps_what_was_finished_before(small_disk):
     with pytest.raises(Inaccessible), writer(small_disk, flush_bytes=100_000) as pack:
         write_noise(pack)
     assert len(files(small_disk)) == 2 * len([name for name in files(small_disk) if name.endswith(".pack")]) > 0
-    git(small_disk, "fsck", "--strict", "--full")
+    git_bytes(small_disk, "fsck", "--strict", "--full")
 
 
 def test_a_header_that_the_system_takes_piece_by_piece_is_whole(store, monkeypatch):
@@ -676,4 +672,4 @@ def test_a_header_that_the_system_takes_piece_by_piece_is_whole(store, monkeypat
     with writer(store) as pack:
         oid = pack.write("blob", b"tea")
     assert read_all(pygit2.Repository(store), [oid])
-    git(store, "fsck", "--strict", "--full")
+    git_bytes(store, "fsck", "--strict", "--full")

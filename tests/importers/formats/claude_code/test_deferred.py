@@ -49,7 +49,7 @@ def test_the_results_of_a_call_that_comes_later_wait_for_it():
 
 
 def test_a_cycle_is_cut_at_its_earliest_record():
-    """Reliability 29."""
+    """C-29."""
     log = linked([("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")])
     assert tree(log) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c")]
 

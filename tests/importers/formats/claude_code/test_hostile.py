@@ -88,7 +88,7 @@ SAMPLE = sample()
 @SLOW
 @given(st.lists(RECORD | JUNK, max_size=8))
 def test_any_records_are_read(records):
-    """Reliability 28, 29."""
+    """C-28, C-29."""
     read(BEGIN + b"".join(json.dumps(record).encode() + b"\n" for record in records))
 
 
@@ -128,7 +128,7 @@ def survive(data):
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100, len(SAMPLE) // 2, len(SAMPLE) - 1])
 def test_a_file_that_is_still_written_is_read_as_far_as_it_goes(size):
-    """Reliability 21."""
+    """C-21."""
     survive(SAMPLE[:size])
 
 
@@ -153,7 +153,7 @@ def test_two_records_on_one_line_are_both_read():
 
 @pytest.mark.parametrize("depth", [150, 199, 250, 900, 100_000])
 def test_a_record_of_any_depth_is_read_or_reported(depth):
-    """Reliability 23."""
+    """C-23."""
     log = Log()
     log.user("Sell tea")
     deep = '{"type":"user","uuid":"x","message":{"content":' + "[" * depth + "]" * depth + "}}\n"
@@ -164,7 +164,7 @@ def test_a_record_of_any_depth_is_read_or_reported(depth):
 
 @pytest.mark.parametrize("words", ["\u2028\u2029\x85", "\x00\x01\x1b[31m", "\ud800", "\U0001f375", "\u202e", "\ufeff"])
 def test_any_characters_come_through_as_they_are(words):
-    """Reliability 11, 13, 17."""
+    """B-11, B-13, B-17."""
     log = Log()
     log.user(words)
     [draft] = drafts(log)
@@ -172,7 +172,7 @@ def test_any_characters_come_through_as_they_are(words):
 
 
 def test_a_byte_order_mark_and_blank_lines_hide_nothing():
-    """Reliability 27."""
+    """C-27."""
     log = Log()
     log.user("Sell tea")
     assert (
@@ -191,7 +191,7 @@ def test_zeroes_that_a_crash_left_are_kept_unread():
 
 
 def test_inexact_numbers_and_repeated_keys_are_kept():
-    """Reliability 25, 26."""
+    """C-25, C-26."""
     log = Log()
     log.answer("m1", call("c1", "Wait", seconds="SECONDS"), tokens=5)
     data = (

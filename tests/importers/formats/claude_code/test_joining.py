@@ -11,16 +11,10 @@ from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.run import import_sources
 from tests.importers.formats.claude_code.logs import SESSION, BytesSource, Log, call, text
-from tests.importers.stores import new_store
+from tests.support.store import make_store
 
 AGENT = "a0ad4f4"
 FOLDER = f"projects/-home-carol-shop/{SESSION}"
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    return new_store(tmp_path / "store.git")
 
 
 def session_log(*, ended=True):
@@ -83,7 +77,7 @@ def test_a_sub_agent_that_was_still_at_work_is_joined_later(repository, tmp_path
     sources = write(tmp_path, session=session_log())
     import_files(repository, sources)
     assert first_of_agent(repository).extra["spawned_by"]["call_id"] == "toolu_1"
-    other = new_store(tmp_path / "other.git")
+    other = make_store(tmp_path / "other.git")
     import_files(other, sources)
     assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
     assert import_files(repository, sources).operation is None

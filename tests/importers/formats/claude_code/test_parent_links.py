@@ -89,7 +89,7 @@ def test_a_link_to_what_was_never_written_is_bridged():
 
 
 def test_a_bad_line_in_the_middle_does_not_cut_the_history():
-    """Reliability 22."""
+    """C-22."""
     log = Log()
     for number in range(6):
         log.user(f"Message {number}")
@@ -116,7 +116,7 @@ def test_a_message_without_a_parent_begins_a_line_of_history():
 
 @pytest.mark.parametrize("parent", [7, [], {}, True, "", ...])
 def test_a_link_of_the_wrong_type_is_bridged(parent):
-    """Reliability 28."""
+    """C-28."""
     log = Log()
     log.user("Sell tea")
     log.user("And coffee", parent=parent)

@@ -58,7 +58,7 @@ def test_an_unknown_block_is_kept_raw(block):
 
 
 def test_numbers_that_would_not_come_back_keep_their_text():
-    """Reliability 25, 26."""
+    """C-25, C-26."""
     part = read_part(decode('{"type":"tool_use","name":"Wait","id":"c1","input":{"seconds":1.0,"seconds":2}}'))
     assert part.fields == {"call_id": "c1", "name": "Wait", "input_text": '{"seconds":1.0,"seconds":2}'}
 

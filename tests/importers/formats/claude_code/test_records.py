@@ -142,7 +142,7 @@ def test_an_invalid_time_is_unknown(time):
     "message", [None, [], "Hello", 7, {}, {"role": "user"}, {"content": None}, {"content": 7}, {"content": {}}]
 )
 def test_a_message_without_readable_content_is_kept_unread(message):
-    """Reliability 28."""
+    """C-28."""
     log = Log()
     first = log.user("Hello")
     log.add("user", message=message)

@@ -182,7 +182,7 @@ def test_a_document_that_is_not_a_record_is_unparsed(value):
 
 
 def test_a_bad_line_stops_nothing():
-    """C22: one bad line in the middle."""
+    """C-22: one bad line in the middle."""
     data = short_rollout().data().splitlines(keepends=True)
     events = read(b"".join([*data[:5], b'{"timestamp": broken}\n', *data[5:]]))
     assert unparsed(events) == ["not valid JSON"]
@@ -190,7 +190,7 @@ def test_a_bad_line_stops_nothing():
 
 
 def test_a_line_that_is_still_being_written_is_kept():
-    """C21: a truncated last line."""
+    """C-21: a truncated last line."""
     events = read(short_rollout().data() + b'{"timestamp":"2026-04-11T10:0')
     assert unparsed(events) == ["truncated (incomplete last record)"]
 

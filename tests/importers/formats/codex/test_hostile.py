@@ -109,7 +109,7 @@ SAMPLE = sample()
 @SLOW
 @given(st.lists(RECORD | JUNK, max_size=8))
 def test_any_shape_of_record_is_kept(records):
-    """C28: wrong shapes; C32: ids of any text."""
+    """C-28: wrong shapes; C-32: ids of any text."""
     read("".join(json.dumps(record) + "\n" for record in records).encode())
 
 
@@ -147,7 +147,7 @@ def test_a_rollout_with_damaged_bytes_is_kept(data):
 @SLOW
 @given(st.integers(0, len(SAMPLE)))
 def test_a_rollout_that_is_cut_off_anywhere_is_read_up_to_there(size):
-    """C21."""
+    """C-21."""
     before, whole = closed_messages(SAMPLE[:size]), messages_of(SAMPLE)
     assert before == whole[: len(before)]
 
@@ -164,7 +164,7 @@ def test_a_history_twice_is_read_twice():
     "line", [b'{"a":' * 500 + b"1" + b"}" * 500, b'{"type":"x","n":' + b"9" * 5000 + b"}", b'{"type":"x","s":"\xff"}']
 )
 def test_a_line_that_cannot_be_read_is_kept(line):
-    """C23, C24, C27."""
+    """C-23, C-24, C-27."""
     events = read(Rollout().data() + line + b"\n" + Rollout(None).user("Hi").data())
     assert len(unparsed(events)) == 1
     assert len(drafts(events)) == 1
@@ -176,6 +176,6 @@ def test_arguments_nested_as_deep_as_a_document_may_be_are_stored():
 
 @pytest.mark.parametrize("number", ["1.0", "NaN", "1e400", "-0", "1e5"])
 def test_numbers_that_would_change_are_kept_as_text(number):
-    """C25."""
+    """C-25."""
     line = b'{"type":"response_item","payload":{"type":"web_search_call","action":{"n":%s}}}\n' % number.encode()
     assert drafts(read(Rollout().data() + line))[0].parts[0].fields["input_text"] == f'{{"n":{number}}}'

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scopes.history.messages import read_message, walk_heads_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
@@ -15,13 +13,6 @@ from tests.importers.formats.codex.test_fork_copies import fork, go_on, parent
 from tests.importers.reading import real_transcript, source_of
 
 PAGES = ("019d0002-5555-7555-8555-555555555555", "019d0003-6666-7666-8666-666666666666")
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """An empty store."""
-    create_store(str(tmp_path / "store.git"))
-    return open_repository(str(tmp_path / "store.git"))
 
 
 def write(path, rollout):

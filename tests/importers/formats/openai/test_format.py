@@ -228,7 +228,7 @@ def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
     ],
 )
 def test_an_element_that_is_not_a_message_is_kept(element, state, problem):
-    """C28: wrong shapes, missing role."""
+    """C-28: wrong shapes, missing role."""
     events = read([HI, element, YES])
     assert (states(events), unparsed(events)) == (state, problem)
     assert drafts(events)[1].parent == drafts(events)[0].key
@@ -241,7 +241,7 @@ def test_an_element_that_cannot_be_read_stops_nothing():
 
 
 def test_a_list_that_breaks_off_is_read_up_to_there():
-    """C21."""
+    """C-21."""
     events = read(json.dumps({"messages": TALK})[:-20])
     assert (lengths(events), unparsed(events)) == ([4], ["truncated or damaged"])
 
@@ -305,7 +305,7 @@ SAMPLE = (
 @SLOW
 @given(st.lists(DOCUMENT, max_size=4), st.booleans())
 def test_any_shape_of_list_is_kept(documents, one_array):
-    """C28."""
+    """C-28."""
     read(json.dumps(documents) if one_array else lines(*documents))
 
 

@@ -72,7 +72,7 @@ def test_a_conversation_can_begin_anywhere_in_a_text():
 
 @pytest.mark.parametrize("tail", ["", ",", ',{"role":', ",{]", " tea", "]]"[:0] + "}"])
 def test_a_conversation_that_breaks_off_is_read_up_to_there(tail):
-    """C21."""
+    """C-21."""
     found = read_message_list(f"[{HI}{tail}")
     assert ([element.value for element in found.elements], found.complete) == (
         [{"role": "user", "content": "Hi"}],
@@ -94,7 +94,7 @@ def test_an_object_that_breaks_off_behind_its_list_is_not_complete(tail):
     ],
 )
 def test_an_element_that_cannot_be_read_has_a_place_and_a_problem(element, problem):
-    """C23, C24, C27."""
+    """C-23, C-24, C-27."""
     found = read_message_list(f"[{HI},{element},{YES}]")
     assert [item.problem for item in found.elements] == [None, problem, None]
     assert places(f"[{HI},{element},{YES}]")[1] == element
