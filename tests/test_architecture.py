@@ -87,3 +87,35 @@ def test_a_name_that_is_loaded_at_run_time_exists_in_a_lower_layer(package, modu
     target = module.split(".")[1]
     rank = {member: number for number, layer in enumerate(list_layers()) for member in layer}
     assert target == package or rank[target] > rank[package]
+
+
+def list_retired_words():
+    """Return the words that the glossary of CONTRIBUTING.md retires as names."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    (line,) = re.findall(r"^Retired as names: (.+)\.$", text, re.MULTILINE)
+    return set(line.replace("`", "").split(", "))
+
+
+def walk_names(tree):
+    """Yield every name that a module gives: classes, functions, parameters, variables and fields, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+
+
+def split_name(name):
+    """Return the lower-case words of `snake_case` and `CamelCase` names."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_retired_word_does_not_come_back_as_a_name(source):
+    retired = list_retired_words()
+    names = [*walk_names(ast.parse(source.read_text())), (source.stem, 0)]
+    assert [f"{name} (line {line})" for name, line in names if split_name(name) & retired] == []

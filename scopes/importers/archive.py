@@ -16,7 +16,7 @@ from scopes.ids import MessageId, Oid
 from scopes.importers.commits import Segment
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Span
-from scopes.importers.identity import ESSENCE_VERSION
+from scopes.importers.identity import CONTENT_VERSION
 from scopes.model import canonical_json
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
@@ -114,7 +114,7 @@ def _description(record: SourceRecord) -> dict[str, Any]:
         known["sessions"] = [[key, root] for key, root in record.sessions]
     return {
         "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
-        "parser": record.parser, "essence": ESSENCE_VERSION, "path": record.path, "root": record.root, **known,
+        "parser": record.parser, "essence": CONTENT_VERSION, "path": record.path, "root": record.root, **known,
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Find where a session continues another one: the commit that its first messages follow, and messages it shares.
 
-`number_families` groups sessions that continue each other, so that memory can be freed group by group.
+`number_groups` groups sessions that continue each other, so that memory can be freed group by group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scopes.store.repository import Objects
 class ParentSession:
     """A session that others may continue, from this run or from the store.
 
-    `imported` is set until its family is done, in this run only; `record` is the commit of its source's record.
+    `imported` is set until its group is done, in this run only; `record` is the commit of its source's record.
     """
 
     tips: Sequence[Oid]
@@ -61,7 +61,7 @@ def find_start(
     return (None, root) if oid is None else (last, oid)
 
 
-def number_families(sessions: Sequence[Session], roots_of: Callable[[str], Iterable[Oid]]) -> list[int]:
+def number_groups(sessions: Sequence[Session], roots_of: Callable[[str], Iterable[Oid]]) -> list[int]:
     """Give sessions that continue each other, or share a conversation, one number (union-find).
 
     `roots_of` returns the root commits of the conversations that a source went to at its last import.

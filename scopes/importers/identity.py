@@ -15,7 +15,7 @@ from scopes.importers.formats.events import Draft, Session
 from scopes.model import canonical_json
 from scopes.model.message import FOREIGN_FIELDS, Part
 
-ESSENCE_VERSION = "h1"
+CONTENT_VERSION = "h1"
 PARSER_VERSION = 1
 _CONTENT_FIELDS = (
     "text", "name", "input", "input_text", "output", "output_text", "media_type", "data", "path", "json", "json_text",
@@ -28,7 +28,7 @@ def content_bytes(draft: Draft) -> bytes:
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
     parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
-    return canonical_json.dump([ESSENCE_VERSION, draft.author.kind, parts])
+    return canonical_json.dump([CONTENT_VERSION, draft.author.kind, parts])
 
 
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:

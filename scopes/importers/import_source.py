@@ -57,9 +57,9 @@ class ImportRun:
         """Return True if another process has imported one of the sources since this run read it."""
         return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
 
-    def release(self, family: int) -> None:
-        """Free the memory that only the sources of a family needed."""
-        for target in self.targets.take_family(family):
+    def release(self, group: int) -> None:
+        """Free the memory that only the sources of a group needed."""
+        for target in self.targets.take_group(group):
             imported: dict[str, ImportedSession] = {}
             for session in target.sessions:
                 parent = self.parents[session.key]
@@ -91,7 +91,7 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
     stored = status.stored
     if stored is not None and _is_unchanged(run, status, stored.record):
         for key, root in [(status.key, stored.record.root), *stored.record.sessions]:
-            run.targets.keep_unchanged(run.targets.at(root, queued.family), key)
+            run.targets.keep_unchanged(run.targets.at(root, queued.group), key)
         run.versions[status.key] = stored.record.version
         segments = list(walk_segments(run.repository, stored.commit))
     else:
@@ -148,7 +148,7 @@ def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
 
 def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
-    match = _match_target(run, queued.session, queued.family)
+    match = _match_target(run, queued.session, queued.group)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
@@ -160,8 +160,8 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     return SourceStatus(queued, key, match, stored, digest, base, grown)
 
 
-def _match_target(run: ImportRun, session: Session, family: int) -> TargetMatch:
-    match = run.targets.match(session, family)
+def _match_target(run: ImportRun, session: Session, group: int) -> TargetMatch:
+    match = run.targets.match(session, group)
     if match.missing_base is not None:
         hinted = any(note.hint == _IMPORT_PARENT for note in run.notes)
         text = f"session {session.native_id} continues {match.missing_base}, which is not imported"
@@ -178,7 +178,7 @@ def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) ->
     same = (record.digest, record.parser, record.base) == (status.digest, PARSER_VERSION, status.base)
     if not same or record.root != status.match.target.root:
         return False
-    targets = [run.targets.at(root, status.queued.family) for root in (record.root, *record.more_roots)]
+    targets = [run.targets.at(root, status.queued.group) for root in (record.root, *record.more_roots)]
     if any(target.sessions for target in targets):
         return False
     return not (run.again and any(target.conversation is None for target in targets))
@@ -219,7 +219,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
 
 def _import_session(run: ImportRun, status: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
     key, queued = source_key_of(session), status.queued
-    match = status.match if key == status.key else _match_target(run, session, queued.family)
+    match = status.match if key == status.key else _match_target(run, session, queued.group)
     target, record = match.target, None if status.stored is None else status.stored.record
     other_parser = record is not None and record.parser != PARSER_VERSION
     sub_agent_fields = queued.format.sub_agent_fields

@@ -15,7 +15,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
-from scopes.importers.fork_points import number_families
+from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_source import ImportRun, import_source, refuse_unparsed
@@ -139,17 +139,17 @@ def _import_all(
     notes: Sequence[Note],
     on_progress: OnProgress,
 ) -> ImportRun:
-    """Write the objects of all sources; the memory of a family is freed after its last source."""
+    """Write the objects of all sources; the memory of a group is freed after its last source."""
     targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue])
     run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
     sizes = [queued.source.size for queued in queue]
     queue = [use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued) for queued in queue]
-    families = number_families([queued.session for queued in queue], targets.roots_of)
-    last = {family: position for position, family in enumerate(families)}
-    for position, (queued, family, size) in enumerate(zip(queue, families, sizes, strict=True)):
-        import_source(run, replace(queued, family=family))
-        if last[family] == position:
-            run.release(family)
+    groups = number_groups([queued.session for queued in queue], targets.roots_of)
+    last = {group: position for position, group in enumerate(groups)}
+    for position, (queued, group, size) in enumerate(zip(queue, groups, sizes, strict=True)):
+        import_source(run, replace(queued, group=group))
+        if last[group] == position:
+            run.release(group)
         on_progress(size)
     if options.strict:
         refuse_unparsed(run.sources)

@@ -102,7 +102,7 @@ class ImportTargets:
         self._roots: dict[str, Oid] = {}
         self._conversations: dict[Oid, ConversationId] | None = None
         self._stored: dict[str, StoredRecord | None] = {}
-        self._families: dict[int, dict[Oid, ImportTarget]] = {}
+        self._groups: dict[int, dict[Oid, ImportTarget]] = {}
         self._previous_roots: dict[str, Oid] = {}
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
@@ -113,20 +113,20 @@ class ImportTargets:
         """Iterate over the conversations in the order of their first use."""
         return iter(self._targets.values())
 
-    def match(self, session: Session, family: int) -> TargetMatch:
+    def match(self, session: Session, group: int) -> TargetMatch:
         """Find or create the conversation of a session."""
         for key in parent_source_keys(session):
             root = self._find_root(key)
             if root is not None:
                 self._roots[source_key_of(session)] = root
-                return TargetMatch(self.at(root, family), False, key)
-        root = self._find_own_root(session, family) or self._write_root(session)
+                return TargetMatch(self.at(root, group), False, key)
+        root = self._find_own_root(session, group) or self._write_root(session)
         self._roots[source_key_of(session)] = root
         missing = session.base if session.part is None else None
-        return TargetMatch(self.at(root, family), session.part is None, missing_base=missing)
+        return TargetMatch(self.at(root, group), session.part is None, missing_base=missing)
 
-    def at(self, root: Oid, family: int) -> ImportTarget:
-        """Return the conversation with this root; it is used by a family of sources from now on."""
+    def at(self, root: Oid, group: int) -> ImportTarget:
+        """Return the conversation with this root; it is used by a group of sources from now on."""
         if root not in self._targets:
             if self._conversations is None:
                 self._conversations = _list_roots(self._repository)
@@ -136,7 +136,7 @@ class ImportTargets:
             if target.conversation is not None:
                 target.tips = sorted(list_branch_tips(self._repository, target.conversation).values())
                 target.unread = [tip for tip in target.tips if tip not in self._reimported]
-        self._families.setdefault(family, {})[root] = self._targets[root]
+        self._groups.setdefault(group, {})[root] = self._targets[root]
         return self._targets[root]
 
     def stored(self, key: str) -> StoredRecord | None:
@@ -180,9 +180,9 @@ class ImportTargets:
         target.read += tips
         target.unread = []
 
-    def take_family(self, family: int) -> list[ImportTarget]:
-        """Return the conversations that a family of sources has used, and forget the family."""
-        return list(self._families.pop(family, {}).values())
+    def take_group(self, group: int) -> list[ImportTarget]:
+        """Return the conversations that a group of sources has used, and forget the group."""
+        return list(self._groups.pop(group, {}).values())
 
     def finish(self, target: ImportTarget, imported: Mapping[str, ImportedSession]) -> None:
         """Count the messages of a conversation and free what only further sources of it would need.
@@ -219,13 +219,13 @@ class ImportTargets:
         stored = self.stored(key)
         return None if stored is None else stored.record.root
 
-    def _find_own_root(self, session: Session, family: int) -> Oid | None:
+    def _find_own_root(self, session: Session, group: int) -> Oid | None:
         """Return the root of the session's own conversation at its last import, even if its header has changed."""
         root = self._previous_roots.get(source_key_of(session))
         if root is None or not self._repository.has(root):
             return None
         own = session_uuid(session.format, session.native_id)
-        return root if self.at(root, family).document.uuid == own else None
+        return root if self.at(root, group).document.uuid == own else None
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(

@@ -20,14 +20,14 @@ from scopes.result import Note
 class QueuedSource:
     """A source to import: its format, its first session, and the shorter copies that it contains.
 
-    Sources that continue each other have the same `family` number.
+    Sources that continue each other have the same `group` number.
     """
 
     source: Source
     format: Format
     session: Session
     copies: tuple[Source, ...] = ()
-    family: int = 0
+    group: int = 0
 
 
 def open_sources(

@@ -19,7 +19,7 @@ READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damag
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
 )
-_STANDING: Final = "CREATE TABLE standing (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID"
+_PROPERTIES: Final = "CREATE TABLE standing (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID"
 
 
 class Layout(NamedTuple):
@@ -63,7 +63,7 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
 
 def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
     """Create the tables in the current transaction; `store` is the result of `identity_of`."""
-    for statement in (_STANDING, *layout.tables.split(";")):
+    for statement in (_PROPERTIES, *layout.tables.split(";")):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {layout.version}")

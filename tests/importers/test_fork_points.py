@@ -1,4 +1,4 @@
-"""Families of sources, and the memory that is freed after the last source of a family."""
+"""Families of sources, and the memory that is freed after the last source of a group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import pytest
 
 from scopes.importers.commits import ImportedSession
-from scopes.importers.fork_points import number_families
+from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.events import Session
 from scopes.importers.run import import_sources
 from scopes.importers.targets import ImportTargets
@@ -16,23 +16,23 @@ from tests.importers.stores import import_toy
 from tests.importers.toy import Toy, session_records, write_transcript
 
 
-def families(repository, *sessions):
+def groups(repository, *sessions):
     """Number sessions, each given by its name, its part and its base."""
     found = [Session(format="toy", native_id=name, part=part, base=base) for name, part, base in sessions]
-    return number_families(found, ImportTargets(repository, repository, []).roots_of)
+    return number_groups(found, ImportTargets(repository, repository, []).roots_of)
 
 
-def test_unrelated_sessions_are_separate_families(repository):
-    assert families(repository, ("a", None, None), ("b", None, None), ("c", None, None)) == [0, 1, 2]
+def test_unrelated_sessions_are_separate_groups(repository):
+    assert groups(repository, ("a", None, None), ("b", None, None), ("c", None, None)) == [0, 1, 2]
 
 
 def test_parts_and_forks_are_in_the_family_of_their_session(repository):
     sessions = ("a", None, None), ("b", None, None), ("a", "helper", None), ("c", None, "a"), ("d", None, "c")
-    assert families(repository, *sessions) == [0, 1, 0, 0, 0]
+    assert groups(repository, *sessions) == [0, 1, 0, 0, 0]
 
 
 def test_two_forks_of_a_session_outside_the_run_are_one_family(repository):
-    assert families(repository, ("b", None, "a"), ("c", None, "a")) == [0, 0]
+    assert groups(repository, ("b", None, "a"), ("c", None, "a")) == [0, 0]
 
 
 def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(repository, tmp_path):
@@ -41,7 +41,7 @@ def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(r
         write_transcript(tmp_path / "a", *session_records("a", "a b")),
         write_transcript(tmp_path / "b", *session_records("b", "a c", base="a")),
     )
-    assert families(repository, ("c", None, "a"), ("d", None, "b"), ("e", None, None)) == [0, 0, 1]
+    assert groups(repository, ("c", None, "a"), ("d", None, "b"), ("e", None, None)) == [0, 0, 1]
 
 
 class Watching(Toy):

@@ -39,7 +39,7 @@ def import_and_list_read(repository, *sources, **options):
     return done, sorted(form.read)
 
 
-def family(tmp_path, words="a b c"):
+def group(tmp_path, words="a b c"):
     """Draw a session, one of its parts, and another session."""
     path = tmp_path / "a.jsonl"
     write_transcript(path, *session_records("s1", words), {"title": "Shop"})
@@ -57,13 +57,13 @@ def account(done):
 
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
-    sources = family(tmp_path)
+    sources = group(tmp_path)
     assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
     assert import_and_list_read(repository, *sources)[1] == []
 
 
 def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
-    sources = family(tmp_path)
+    sources = group(tmp_path)
     first = import_toy(repository, *sources)
     second = import_toy(repository, *sources)
     third = import_toy(repository, *sources, dry_run=True)
@@ -75,12 +75,12 @@ def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
 
 
 def test_only_changed_sources_and_their_continuations_are_read(repository, tmp_path):
-    import_toy(repository, *family(tmp_path))
-    assert import_and_list_read(repository, *family(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
+    import_toy(repository, *group(tmp_path))
+    assert import_and_list_read(repository, *group(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
 def test_a_changed_part_does_not_make_its_session_be_read(repository, tmp_path):
-    sources = family(tmp_path)
+    sources = group(tmp_path)
     import_toy(repository, *sources)
     sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))
     done, read = import_and_list_read(repository, *sources)
@@ -115,7 +115,7 @@ def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
 
 
 def test_strict_refuses_unchanged_sources_with_problems(repository, tmp_path):
-    sources = family(tmp_path)
+    sources = group(tmp_path)
     import_toy(repository, *sources)
     with pytest.raises(CannotImport, match="not valid JSON"):
         import_toy(repository, *sources, strict=True)

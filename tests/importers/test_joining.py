@@ -246,7 +246,7 @@ STEPS = st.lists(
 )
 
 
-def family(tmp_path, lengths):
+def group(tmp_path, lengths):
     """Write a base, a fork after its third message, a fork that copied those three, and a part, each of the given length."""
     end = size(session_records("s1", "a b c"))
     records = [
@@ -267,14 +267,14 @@ def family(tmp_path, lengths):
 @given(STEPS)
 def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
     """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
-    tmp_path = tmp_path_factory.mktemp("family")
+    tmp_path = tmp_path_factory.mktemp("group")
     store = make_store(tmp_path / "store.git")
     longest = [3, 0, 3, 0]
     for *lengths, places in steps:
         longest = [max(before, now) for before, now in zip(longest, lengths, strict=True)]
-        sources = family(tmp_path, longest)
+        sources = group(tmp_path, longest)
         import_toy(store, *(sources[place] for place in sorted({0, *places})))
-    sources = family(tmp_path, [6, 4, 5, 4])
+    sources = group(tmp_path, [6, 4, 5, 4])
     import_toy(store, *sources)
     assert imported_refs(store) == at_once(tmp_path, *sources)
     assert import_toy(store, *sources).operation is None

@@ -179,7 +179,7 @@ def test_a_file_that_changes_in_any_way_is_imported_again(name, examples):
     try_many(examples, states.map(lambda drawn: [begin + rest for rest in drawn]))
 
 
-def family():
+def group():
     """A thread, a fork of it with its history, a sub-agent; a session and its sub-agent: by file name."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": "Ada"}}}
     helper = Log("s1")
@@ -201,9 +201,9 @@ def family():
 @each_depth
 def test_related_files_survive_damage_to_one_of_them(examples):
     """C-28, C-29, C-31: what others began from, or were called by, may be gone or odd."""
-    whole = {name: lines(records) for name, records in family().items()}
+    whole = {name: lines(records) for name, records in group().items()}
     changed = st.sampled_from(list(whole)).flatmap(
-        lambda name: st.tuples(st.just(name), damaged(whole[name]) | odd_records(family()[name]).map(lines))
+        lambda name: st.tuples(st.just(name), damaged(whole[name]) | odd_records(group()[name]).map(lines))
     )
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
