@@ -13,8 +13,9 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
 from scopes.store.trees import find_entry
 from tests.benchmarks.measuring import Row, by_turns, run, wall
-from tests.benchmarks.stores import Speech, open_store
+from tests.benchmarks.stores import Speech
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FAST, FULL, open_store
 
 _REF = "refs/heads/conv-001/main"
 _CONVERSATION = "conv-001"
@@ -60,7 +61,7 @@ class Race:
 
     def run_ours(self) -> float:
         turn = next(self._ours_turns)
-        repository = open_store(self._ours, self._durability)
+        repository = open_store(self._ours, FULL if self._durability == "full" else FAST)
         seconds = wall(lambda: [append(repository, _CONVERSATION, message) for message in self._messages[turn]])
         self._check(turn, repository.find_ref(_REF))
         return seconds
@@ -80,7 +81,7 @@ class Race:
 
     def _write_payloads(self, store: str) -> Iterator[Oid]:
         """Append everything once and write down what that wrote, for the other side; yield the tip of each turn."""
-        repository = open_store(store, "fast")
+        repository = open_store(store)
         tip = Oid(repository.find_ref(_REF) or "")
         for messages, path in zip(self._messages, self._payloads, strict=True):
             before, tip = tip, [append(repository, _CONVERSATION, message) for message in messages][-1].oid
@@ -94,7 +95,7 @@ class Race:
 
 
 def _last_author(store: str) -> str:
-    repository = open_store(store)
+    repository = open_store(store, FULL)
     return read_commit(repository, Oid(repository.find_ref(_REF) or "")).author.name
 
 

@@ -12,8 +12,9 @@ from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.packs.bulk import bulk_objects
 from tests.benchmarks.measuring import Row, by_turns, run, wall
-from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech, open_store
+from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _AUTHOR = Identity("planner", "planner@agents.scopes")
 
@@ -48,7 +49,7 @@ class Race:
         path = self._work.new_path("bulk")
         self._work.settle()
         create_store(path)
-        repository = open_store(path)
+        repository = open_store(path, FULL)
 
         def write() -> None:
             tip: tuple[Oid, ...] = ()

@@ -18,8 +18,8 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.count_cache import FILE
 from scopes.tokens.rank_files import RankFilePaths
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, wall
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _BAR = Samples((0.200,))
 _AGAINST = "200 ms (S1-30)"
@@ -42,7 +42,7 @@ def measure(work: Workplace) -> Iterator[Row]:
             yield _row(work, f"  the whole command, {state}", act, prepare, None, timed=True)
     store, amount = work.store_of(1000, 30, 1000), work.amount(1000)
     name = f"conversations for a work item, of {amount:,}"
-    yield _row(work, name, lambda: len(find_work_item(open_store(store), "SHOP-12")), lambda: None, None)
+    yield _row(work, name, lambda: len(find_work_item(open_store(store, FULL), "SHOP-12")), lambda: None, None)
 
 
 def _states(cache: str) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -80,5 +80,5 @@ def _row(
 
 def _build(store: str, cache: str, packages: tuple[str, ...]) -> int:
     chosen = choose_tokenizer(RankFilePaths(cache, None, packages))
-    made = context(open_store(store), Request(where="conv-001", max_tokens=8000, project=cache), chosen, cache)
+    made = context(open_store(store, FULL), Request(where="conv-001", max_tokens=8000, project=cache), chosen, cache)
     return made.tokens_used

@@ -12,9 +12,10 @@ from functools import partial
 
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_cpu, process_wall, run, wall
 from tests.benchmarks.reading import read_log, read_show, row_beside_git
-from tests.benchmarks.stores import open_store, size_bytes
+from tests.benchmarks.stores import size_bytes
 from tests.benchmarks.transcripts import Material, make_material, real_size
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
 _FAST_IMPORT = "git fast-import"
@@ -226,7 +227,7 @@ def _reading(work: Workplace, store: str) -> Iterator[Row]:
 
 
 def _conversations(store: str) -> list[str]:
-    refs = open_store(store).list_refs("refs/heads/")
+    refs = open_store(store, FULL).list_refs("refs/heads/")
     return sorted({ref.removeprefix("refs/heads/").partition("/")[0] for ref in refs})
 
 

@@ -11,8 +11,8 @@ from scopes.index.database import index_directory
 from tests.benchmarks.bare import read_tips
 from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _FORMAT = "--format=%(refname) %(committerdate) %(subject)"
 _AGAINST = "git for-each-ref with date and subject"
@@ -23,12 +23,12 @@ def measure(work: Workplace) -> Iterator[Row]:
     for conversations in (1000, 10_000):
         store = work.store_of(conversations, 3, 300)
         amount = f"{work.amount(conversations):,}"
-        tips = list(open_store(store).list_refs("refs/heads/").values())
-        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s)), budget=1.2)
+        tips = list(open_store(store, FULL).list_refs("refs/heads/").values())
+        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s, FULL)), budget=1.2)
         yield _row(
             work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
         )
-        yield _row(work, "  with counts", store, lambda s=store: list_conversations(open_store(s), complete=True))
+        yield _row(work, "  with counts", store, lambda s=store: list_conversations(open_store(s, FULL), complete=True))
         yield from _from_index(work, store)
         for name, begin in entries(work):
             ours, theirs = by_turns(
@@ -42,7 +42,7 @@ def measure(work: Workplace) -> Iterator[Row]:
 def _from_index(work: Workplace, store: str) -> Iterator[Row]:
     """Yield the lists that the index answers alone."""
     directory = index_directory(os.path.join(work.directory, "cache"), store)
-    list_conversations(open_store(store), directory, complete=True)
+    list_conversations(open_store(store, FULL), directory, complete=True)
     yield _row(
         work, "  from the index", store, lambda: _known(find_cached_list(store, directory, complete=False)), budget=0.2
     )

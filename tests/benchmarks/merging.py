@@ -23,8 +23,9 @@ from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.transaction import exclusive_write
 from tests.benchmarks.measuring import Row, by_turns, wall
-from tests.benchmarks.stores import Determined, open_store, write_message, write_refs
+from tests.benchmarks.stores import Determined, write_message, write_refs
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _FILES = 2000
 
@@ -59,7 +60,7 @@ class Fork:
         self.apart = apart
         self._work = work
         self._store = work.copy(work.store_of(1, 1000))
-        repository = open_store(self._store, "fast")
+        repository = open_store(self._store)
         with Determined(f"fork {apart}"), exclusive_write(repository):
             base = Oid(repository.find_ref("refs/heads/conv-001/main") or "")
             with bulk_objects(repository) as objects:
@@ -76,11 +77,11 @@ class Fork:
 
     def find_base(self) -> float:
         """Open the store and find the merge bases."""
-        return wall(lambda: list_merge_bases(open_store(self._store), *self._tips))
+        return wall(lambda: list_merge_bases(open_store(self._store, FULL), *self._tips))
 
     def merge_states(self) -> float:
         """Find what both sides changed, where they disagree, and the state at the end; nothing is kept."""
-        repository = open_store(self._store)
+        repository = open_store(self._store, FULL)
 
         def act() -> None:
             with bulk_objects(repository, keep=False) as objects:
@@ -92,7 +93,7 @@ class Fork:
 
     def merge(self) -> float:
         """Merge for good, in a copy."""
-        repository = open_store(self._work.copy(self._store))
+        repository = open_store(self._work.copy(self._store), FULL)
         self._work.settle()
         done = []
         seconds = wall(lambda: done.append(merge(repository, "conv-001", "idea", target="main")))

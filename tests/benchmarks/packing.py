@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import read_message_bytes
 from tests.benchmarks.measuring import Row, Samples
-from tests.benchmarks.stores import open_store, size_bytes
+from tests.benchmarks.stores import size_bytes
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
 
@@ -39,7 +40,7 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 def _count(store: str) -> tuple[int, int]:
     """Return the bytes of a conversation's texts, and of the JSON lines that hold them."""
-    repository = open_store(store)
+    repository = open_store(store, FULL)
     _, messages = walk_all_messages(repository, "conv-001")
     sizes = [(len(m.text.encode()), len(read_message_bytes(repository, head.oid))) for head, m in messages]
     return sum(text for text, _ in sizes), sum(line for _, line in sizes)

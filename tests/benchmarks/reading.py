@@ -9,8 +9,8 @@ from scopes.conversation.log import log
 from scopes.conversation.show import show
 from tests.benchmarks.bare import read_chain
 from tests.benchmarks.measuring import Row, by_turns, wall
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _REF = "refs/heads/conv-001/main"
 
@@ -22,7 +22,7 @@ def measure(work: Workplace) -> Iterator[Row]:
         blobs = ["log", "--format=%H:message.json", _REF]
         commits = ["rev-list", _REF]
         amount = work.amount(messages)
-        tip = open_store(store).find_ref(_REF) or ""
+        tip = open_store(store, FULL).find_ref(_REF) or ""
         yield row_beside_git(
             work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0
         )
@@ -69,12 +69,12 @@ def _last(work: Workplace) -> Row:
 
 def read_log(store: str, name: str = "conv-001", *, limit: int | None = None, bodies: bool = True) -> int:
     """Open the store and read a log to its end; return the number of its messages."""
-    return sum(1 for _ in log(open_store(store), name, limit=limit, bodies=bodies).items)
+    return sum(1 for _ in log(open_store(store, FULL), name, limit=limit, bodies=bodies).items)
 
 
 def read_show(store: str, name: str = "conv-001") -> int:
     """Open the store and describe the conversation; return the number of its messages."""
-    return show(open_store(store), name).messages
+    return show(open_store(store, FULL), name).messages
 
 
 def _print_objects(work: Workplace, store: str, names: list[str]) -> None:

@@ -8,8 +8,8 @@ from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.rebase import rebase
 from tests.benchmarks.measuring import Row, by_turns, wall
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _CONVERSATION = "conv-001"
 _AGENTS = 40
@@ -38,17 +38,17 @@ class Race:
         self.moved = work.amount(1000) // 2
 
     def run_ours(self, new: int) -> float:
-        repository = open_store(self._work.copy(self._base), "fast")
+        repository = open_store(self._work.copy(self._base))
         branch(repository, _CONVERSATION, name="idea", start=f"main~{self.moved}", switch=False)
         for number in range(new):
             message = plain_message(f"agent-{number % _AGENTS}", f"message {number}")
             append(repository, _CONVERSATION, message, branch="idea")
-        repository = open_store(repository.path)
+        repository = open_store(repository.path, FULL)
         self._work.settle()
         seconds = wall(lambda: rebase(repository, _CONVERSATION, branch="main", onto="idea"))
         return seconds / self.moved
 
     def run_reference(self) -> float:
-        repository = open_store(self._work.copy(self._base))
+        repository = open_store(self._work.copy(self._base), FULL)
         messages = [plain_message("carol", f"message {number}") for number in range(20)]
         return wall(lambda: [append(repository, _CONVERSATION, message) for message in messages]) / len(messages)

@@ -24,9 +24,9 @@ from scopes.ids import ConversationId
 from scopes.search.search import search
 from scopes.store.repository import Repository
 from tests.benchmarks.measuring import Row, Samples, run
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.transcripts import FOLDER
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 AGENTS = ("claude-code", "codex")
 SHOWN = 10
@@ -76,7 +76,7 @@ def measure(work: Workplace) -> Iterator[Row]:
     store = work.new_path("asked-store")
     folders = [str(FOLDER / agent) for agent in AGENTS]
     run([sys.executable, "-m", "scopes", f"--store={store}", "conv", "import", *folders], work.environment)
-    yield from rows(prepare(open_store(store), work.new_path("asked-index")))
+    yield from rows(prepare(open_store(store, FULL), work.new_path("asked-index")))
 
 
 def rows(asking: Asking) -> Iterator[Row]:

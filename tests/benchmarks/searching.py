@@ -18,9 +18,9 @@ from scopes.store.repository import Repository
 from tests.benchmarks.agentsview import Agentsview, agentsview, find_program
 from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.transcripts import make_material, write_sessions
 from tests.benchmarks.workplace import Workplace, python
+from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
 _MANY = 500_000  # messages: so many that one repetition takes minutes
@@ -40,7 +40,7 @@ def measure(work: Workplace) -> Iterator[Row]:
         yield from _index(work, drawn)
         folder = work.new_path("drawn")
         if find_program() is not None:
-            write_sessions(open_store(drawn), folder)
+            write_sessions(open_store(drawn, FULL), folder)
         with agentsview(work, folder) as peer:
             for kind, word in _words(work, drawn):
                 yield from _answer(work, drawn, kind, word, peer)
@@ -48,7 +48,7 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 def _words(work: Workplace, store: str) -> list[tuple[str, str]]:
     """Choose a word that few messages say and the one that most do."""
-    repository = open_store(store)
+    repository = open_store(store, FULL)
     with open_index(_directory(work, store), repository, describe_from(repository)) as index:
         index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, col)")
         said = "SELECT term FROM terms WHERE col = 'text' AND length(term) > 2 AND term GLOB '[a-z]*' AND term NOT GLOB '*[^a-z]*' "
@@ -63,7 +63,7 @@ def _directory(work: Workplace, store: str) -> str:
 
 def _index(work: Workplace, store: str) -> Iterator[Row]:
     """Yield how long an index takes, how large it is, and what one message more costs."""
-    repository = open_store(store, "fast")
+    repository = open_store(store)
     directory = _directory(work, store)
     messages, text, reading = _read_all(repository)
 

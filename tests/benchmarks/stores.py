@@ -16,12 +16,12 @@ from scopes.ids import BranchName, Oid
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
-from scopes.store.config import Setting
 from scopes.store.init import create_store
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Objects, Repository, open_repository
+from scopes.store.repository import Objects
 from scopes.store.transaction import exclusive_write
+from tests.support.store import open_store
 
 START_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 AGENTS = ("planner", "coder", "reviewer", "tester", "researcher", "writer", "lead", "carol")
@@ -87,17 +87,11 @@ class Determined:
         clock.read_clock, clock.random_bytes = self._before
 
 
-def open_store(path: str, durability: str = "full") -> Repository:
-    """Open a store as a new process does: nothing of it is in memory."""
-    setting = Setting("scopes.durability", durability, "flag")
-    return open_repository(path, {"scopes.durability": setting})
-
-
 def make_conversations(path: str, count: int, messages: int, mean_text_bytes: int) -> str:
     """Make a store of conversations, packed as maintenance leaves it; every tenth has a second branch."""
     seed = f"{count} {messages}"
     create_store(path)
-    repository = open_store(path, "fast")
+    repository = open_store(path)
     speech = Speech(seed, mean_text_bytes)
     with Determined(seed), exclusive_write(repository):
         with bulk_objects(repository) as objects:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.log import log
 from tests.benchmarks.measuring import Row, Samples, by_turns, wall
-from tests.benchmarks.stores import open_store
 from tests.benchmarks.workplace import Workplace
+from tests.support.store import FULL, open_store
 
 _WRITERS = 8
 
@@ -68,12 +68,12 @@ class Race:
 
 
 def _message_ids(store: str) -> set[str]:
-    return {entry.head.id for entry in log(open_store(store), "conv-001", bodies=False).items}
+    return {entry.head.id for entry in log(open_store(store, FULL), "conv-001", bodies=False).items}
 
 
 def write(store: str, name: str, count: int) -> None:
     """Append so many messages and print the id of each once it is on the disk."""
-    repository = open_store(store)
+    repository = open_store(store, FULL)
     for number in range(count):
         print(append(repository, "conv-001", plain_message(name, f"message {number}")).id, flush=True)
 

@@ -40,10 +40,10 @@ def terminal(tmp_path):
         ).stdout
 
     def run(columns, rows):
-        program = (
-            f"{sys.executable} {tmp_path}/show.py {rows} 2>&1; echo exit $?; {' '.join(tmux)} wait-for -S done; cat"
-        )
-        talk("new-session", "-d", "-x", str(columns), "-y", "12", program)
+        show = f"{sys.executable} {tmp_path}/show.py {rows} 2>&1"
+        # sh with a trap survives Ctrl-C; the user's own shell may not
+        program = f"trap : INT; {show}; echo exit $?; {' '.join(tmux)} wait-for -S done; cat"
+        talk("new-session", "-d", "-x", str(columns), "-y", "12", "sh", "-c", program)
         return talk
 
     yield run
