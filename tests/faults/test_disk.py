@@ -248,7 +248,7 @@ def test_a_store_that_may_only_be_read_is_read_and_not_written(store):
 def test_a_waiting_command_can_be_interrupted(store):
     """P12: nobody waits for the lock against his will."""
     holder = start(
-        "import sys, time; from scopes.store.lock import StoreLock\n"
+        "import sys, time; from scopes.store.locks import StoreLock\n"
         "with StoreLock(sys.argv[1]).exclusive():\n    print('held', flush=True); time.sleep(60)",
         store,
     )
