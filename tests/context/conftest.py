@@ -1,5 +1,5 @@
 """Fixtures for tests of contexts: the store and the tokenizers of `tests/tokens`."""
 
-from tests.tokens.conftest import estimate, exact, nowhere, repository, spread_ids
+from tests.tokens.conftest import estimate, exact, nowhere, spread_ids
 
-__all__ = ["estimate", "exact", "nowhere", "repository", "spread_ids"]
+__all__ = ["estimate", "exact", "nowhere", "spread_ids"]

@@ -123,7 +123,7 @@ def test_a_search_without_words_or_of_an_unknown_kind_is_refused(filled):
         search(filled, "  ")
     with pytest.raises(Invalid, match="kind"):
         search(filled, "x", MemoryFilter(kind="mood"))
-    with pytest.raises(Invalid, match="moment"):
+    with pytest.raises(Invalid, match="is not a time"):
         search(filled, "x", MemoryFilter(since="whenever"))
 
 

@@ -239,7 +239,12 @@ def test_the_lock_file_of_a_running_git_is_not_removed(repository, monkeypatch, 
     write_bytes(path, b"")
     removed = []
     unlink = os.unlink
-    monkeypatch.setattr(recovery.os, "unlink", lambda victim: removed.append(victim) or unlink(victim))
+
+    def recorded_unlink(victim, **options):
+        removed.append(victim)
+        unlink(victim, **options)
+
+    monkeypatch.setattr(recovery.os, "unlink", recorded_unlink)
     git_is_done = threading.Timer(0.4, unlink, [path])
     git_is_done.start()
     say(repository, "two")
