@@ -42,7 +42,7 @@ class RefTransaction:
         return new_operation_id()
 
     def move_ref(self, ref: str, old: str | None, new: str | None) -> None:
-        """Move a ref; None stands for a ref that does not exist."""
+        """Move a ref; None means that the ref does not exist."""
         self._changes[ref] = self._changes.get(ref, RefChange(ref, old, new))._replace(new=new)
 
     def rename_ref(self, ref: str, new_ref: str, value: str | None) -> None:
@@ -85,7 +85,7 @@ class Transaction(RefTransaction):
         self.move_branch(branch, None, tip)
 
     def move_branch(self, branch: BranchName, old: str | None, new: str | None) -> None:
-        """Move a branch; None stands for a branch that does not exist."""
+        """Move a branch; None means that the branch does not exist."""
         self.move_ref(refs.branch_ref(self.conversation, branch), old, new)
 
     def delete_branch(self, branch: BranchName, tip: Oid) -> None:

@@ -26,7 +26,7 @@ def drawn(repository):
     return history(repository, "main: alpha beta gamma", "fix@beta: delta")
 
 
-def test_it_is_built_once_and_then_fresh(repository, directory, drawn):
+def test_the_index_is_built_once_and_then_fresh(repository, directory, drawn):
     first, second = standing(repository, directory)[0], standing(repository, directory)[0]
     assert (first.state, first.read, second.state, second.read) == ("built", 5, "fresh", 0)
     assert (second.messages, second.branches, second.conversations) == (4, 2, 1)

@@ -37,12 +37,12 @@ EXACT = st.recursive(
 
 
 def has_split_pair(text):
-    """Tell whether two halves of a surrogate pair stand side by side."""
+    """Return True if two halves of a surrogate pair are adjacent."""
     return any("\ud800" <= a <= "\udbff" and "\udc00" <= b <= "\udfff" for a, b in itertools.pairwise(text))
 
 
 def with_fields_from_outside(value):
-    """Replace each key `@name` by what becomes of the JSON text below it."""
+    """Replace each key `@name` by the decoded JSON text below it."""
     if isinstance(value, list):
         return [with_fields_from_outside(item) for item in value]
     if not isinstance(value, dict):
@@ -77,7 +77,7 @@ def test_each_vector_is_decoded_as_by_any_json_parser(case):
 
 @pytest.mark.parametrize("case", cases("unreadable"))
 def test_each_invalid_vector_is_refused_with_a_one_line_message(case):
-    """C-25, C-27 and D-37, on the side of the store."""
+    """C-25, C-27 and D-37, for stored documents."""
     with pytest.raises(Corrupt, match=r"\Astored data cannot be read: [^\n]+\Z"):
         load(bytes.fromhex(case["hex"]))
 
@@ -147,7 +147,7 @@ def test_only_blanks_of_foreign_json_are_lost(value, indent):
 
 @given(st.text(st.sampled_from('{}[]":,-+.eE019 aN\\u\ud83d\ude00\n')) | st.text())
 def test_any_foreign_text_can_be_stored(text):
-    """C-28: what comes from outside never raises."""
+    """C-28: foreign input never raises."""
     assume(not has_split_pair(text))
     document = load(dump(exact_or_text("input", text)))
     assert document in ({"input_text": text}, {"input": document.get("input")})
@@ -270,7 +270,7 @@ def test_encoding_does_not_modify_the_value():
 
 
 def test_decoding_keeps_the_stored_key_order():
-    """A foreign subtree can be wrapped again and written as it was."""
+    """A foreign subtree can be wrapped and written back unchanged."""
     data = b'{"a":1,"input":{"z":1,"b":2}}\n'
     document = load(data)
     assert dump(document | {"input": Foreign(document["input"])}) == data

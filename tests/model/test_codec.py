@@ -50,7 +50,7 @@ def test_encoding_a_decoded_message_gives_the_same_bytes(message):
 
 
 def test_the_document_of_a_message_has_this_form():
-    """The format, once, by eye."""
+    """The complete format, written out once."""
     message = plain(
         kind="decision",
         parts=(*text_parts("hi"), Part("tool_call", {"name": "Edit", "input": {"z": 1, "a": 2}})),
@@ -105,7 +105,7 @@ def test_unknown_fields_are_absent_and_not_null():
     )
 )
 def test_fields_of_another_version_are_written_back(fields):
-    """Unknown kinds, fields, parts and shapes; only what is absent may be filled in, and an empty list says nothing."""
+    """Unknown kinds, fields, parts and shapes; only absent fields get defaults, and an empty list is left out."""
     document = canonical_json.load(canonical_json.dump({"id": ID, **fields}))
     again = canonical_json.load(encode(decode(canonical_json.dump(document))))
     document = {key: value for key, value in document.items() if key not in {"to", "files"} or value != []}

@@ -67,7 +67,7 @@ def test_a_record_with_a_missing_field_is_corrupt(missing):
      ("id", 5), ("kind", None), ("summary", []), ("time", 5), ("actor", {}), ("command", 5), ("undoes", 5), ("details", []), ("details", "x")],
 )  # fmt: skip
 def test_a_record_with_a_field_of_another_type_is_corrupt(field, value):
-    """A writer acts on what it says, so nothing is guessed."""
+    """Writers act on the record, so nothing is guessed."""
     with pytest.raises(Corrupt):
         decode_operation(canonical_json.dump(SOUND | {field: value}))
 

@@ -23,7 +23,7 @@ _MOST_LINES = 20
 def up_to_date(result: ReplayOutcome, view: View) -> None:
     """Say that nothing was to be done."""
     if result.kind == "rebase":
-        write_outcome(view, result.moved_branch, _branch(result), " stands on ", _base(result), " already")
+        write_outcome(view, result.moved_branch, _branch(result), " is already based on ", _base(result))
     else:
         write_outcome(view, result.moved_branch, _branch(result), " has that already")
 

@@ -1,4 +1,4 @@
-"""What the tests of rebase and cherry-pick draw beside plain messages: decisions that other lines contradict."""
+"""Decisions for the tests of rebase and cherry-pick: append one to a branch, and read those of a branch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.support.history import say
 def decide(
     repository: Repository, where: str, choice: str, *, author: str = "carol", topic: str = "auth"
 ) -> MessageAppended:
-    """Say a decision on a branch."""
+    """Append a decision to a branch."""
     document = {"topic": topic, "decision": choice}
     return say(repository, where, f"we use {choice}", author=author, kind="decision", decision=document)
 
 
 def decided(repository: Repository, where: str) -> list[str]:
-    """Return what stands on a branch, by topic."""
+    """Return the decisions of a branch, sorted by topic."""
     state = state_of(repository, resolve_revision(repository, where).oid)
     blobs = [] if state is None else sorted(walk_blobs(repository, state))
     return [
