@@ -10,7 +10,7 @@ from typing import Any
 from scopes.importers.formats.codex.items import with_exit_code
 from scopes.importers.formats.codex.patches import touched_by_call, touched_by_changes
 from scopes.importers.formats.codex.record import RolloutRecord, object_field, text_field
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part
 
@@ -69,7 +69,7 @@ class ToolReport:
     call_id: str
     key: str
     fields: Mapping[str, Any]
-    span: Span
+    span: ByteRange
     touches: tuple[FileTouch, ...] | None = None
 
 

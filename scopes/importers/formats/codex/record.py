@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.clock import parse_time
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.json_lines import Record
 
 NAME = "codex"
@@ -32,7 +32,7 @@ class RolloutRecord:
 
     kind: str
     payload: Mapping[str, Any]
-    span: Span
+    span: ByteRange
     time: str | None = None
     metadata: Mapping[str, Any] | None = None
 
