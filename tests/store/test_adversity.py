@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.store.transaction import append
+from scopes.store.transactions import append
 from tests.store.conftest import AS_A_MERE_USER
 from tests.support.store import (
     FAST,

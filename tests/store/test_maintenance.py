@@ -14,7 +14,7 @@ from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_com
 from scopes.store.operation_log import walk_operations
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import read_tree
-from scopes.store.transaction import append, exclusive_write
+from scopes.store.transactions import append, exclusive_write
 from scopes.store.trees import update_tree
 from tests.support.store import (
     FAST,

@@ -15,7 +15,7 @@ from scopes.store import recovery, refs
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
-from scopes.store.transaction import append, commit_operation, exclusive_write
+from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
     MAIN,

@@ -17,7 +17,7 @@ from scopes.importers.formats.lossless_json import (
     decode_first,
     lossless_field,
 )
-from scopes.model import canonical_json
+from scopes.model import encoding
 
 EXACT_FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(
     lambda number: not number.is_integer() and "e" not in repr(number)
@@ -60,10 +60,8 @@ def test_whitespace_is_removed_from_the_text_of_an_inexact_value(token):
 
 @given(EXACT)
 def test_plain_values_can_be_stored(value):
-    stored = canonical_json.dump(
-        {"input": canonical_json.Foreign(lossless_field("input", decode(json.dumps(value)))["input"])}
-    )
-    assert canonical_json.load(stored) == {"input": value}
+    stored = encoding.dump({"input": encoding.Foreign(lossless_field("input", decode(json.dumps(value)))["input"])})
+    assert encoding.load(stored) == {"input": value}
 
 
 def test_an_inexact_number_still_counts_as_a_number():
@@ -98,7 +96,7 @@ def test_invalid_json_is_refused(text):
 
 def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
     assert decode(nested(MAX_DEPTH)) is not None
-    assert canonical_json.dump(canonical_json.Foreign(decode(nested(MAX_DEPTH))))
+    assert encoding.dump(encoding.Foreign(decode(nested(MAX_DEPTH))))
     with pytest.raises(RecursionError):
         decode(nested(MAX_DEPTH + 1))
 

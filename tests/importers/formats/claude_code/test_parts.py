@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.claude_code.records import read_part
+from scopes.importers.formats.claude_code.record import read_part
 from scopes.importers.formats.lossless_json import decode
 from tests.importers.formats.claude_code.logs import call, text, thinking
 

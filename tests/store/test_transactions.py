@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
 from scopes.model.operation import RefChange
-from scopes.store import recovery, refs, transaction
+from scopes.store import recovery, refs, transactions
 from scopes.store.operation_log import walk_operations
 from scopes.store.reflog import walk_moves
 from scopes.store.repository import read_commit
-from scopes.store.transaction import append, commit_operation, exclusive_write
+from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -146,7 +146,7 @@ def test_a_ref_is_never_moved_to_a_missing_commit(repository):
     """Storage, write path: what libgit2's create_commit did on a full disk."""
     make_branch(repository, "one")
     before = state_of(repository)
-    with pytest.raises((Inaccessible, transaction.ScopesError)):
+    with pytest.raises((Inaccessible, transactions.ScopesError)):
         append(repository, MAIN, lambda tip: "1" * 40, "append")
     assert state_of(repository) == before
 
@@ -343,14 +343,14 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
     """A plain git command set it meanwhile: the operation has not happened and must not report success."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one))
-    write = transaction.write_operation
+    write = transactions.write_operation
 
     def write_and_interfere(*arguments):
         commit = write(*arguments)
         git(repository, "update-ref", refs.PENDING, repository.raw_ref(refs.OPERATIONS))
         return commit
 
-    monkeypatch.setattr(transaction, "write_operation", write_and_interfere)
+    monkeypatch.setattr(transactions, "write_operation", write_and_interfere)
     with pytest.raises(Busy, match="refs/scopes/pending"):
         move(repository, (MAIN, one, two))
     monkeypatch.undo()
@@ -364,21 +364,21 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
 def test_a_failure_after_the_move_is_a_success_if_the_sync_succeeds(repository, monkeypatch):
     """F-57: the ref stands there, but the sync of its directory failed."""
     (tip,) = make_branch(repository, "one")
-    transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
+    transactions._check_failed_move(repository, MAIN, tip, OSError("sync"))
 
     def fail(path):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(transaction, "sync", fail)
+    monkeypatch.setattr(transactions, "sync", fail)
     with pytest.raises(Inaccessible, match=f"conv-001/main was recorded as {tip}, but") as caught:
-        transaction._check_failed_move(repository, MAIN, tip, OSError("sync"))
+        transactions._check_failed_move(repository, MAIN, tip, OSError("sync"))
     assert "do not repeat" in caught.value.hint
 
 
 def test_a_failure_before_the_move_is_reported(repository):
     make_branch(repository, "one")
     with pytest.raises(Inaccessible, match="cannot move conv-001/main: Input/output error"):
-        transaction._check_failed_move(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))
+        transactions._check_failed_move(repository, MAIN, "1" * 40, OSError(5, "Input/output error"))
 
 
 # The model: a dictionary of refs
