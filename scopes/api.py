@@ -15,7 +15,7 @@ from typing import Any
 
 from scopes.clock import new_id, now
 from scopes.context.context import context as build_context
-from scopes.context.request import Request
+from scopes.context.request import Request, with_settings
 from scopes.context.result import Context
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.append import append as append_message
@@ -37,7 +37,7 @@ from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import undo as undo_operation
 from scopes.history import handles
-from scopes.history.revisions import find_conversation
+from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
@@ -108,7 +108,7 @@ class Store(handles.Store):
 
     def conversations(self) -> Sequence[Conversation]:
         """Return all conversations, sorted by id."""
-        return [self._conversation(conversation.id) for conversation in handles.Store.conversations(self)]
+        return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
         """Return a conversation by its id or a unique prefix.
@@ -116,9 +116,10 @@ class Store(handles.Store):
         Raises:
             NotFound, Ambiguous: no conversation, or several, have this name.
         """
-        return self._conversation(find_conversation(self.repository, text))
+        return self.open(find_conversation(self.repository, text))
 
-    def _conversation(self, conversation_id: ConversationId) -> Conversation:
+    def open(self, conversation_id: ConversationId) -> Conversation:
+        """Return a conversation that is known to exist."""
         return Conversation(self.repository, conversation_id, self.author)
 
     @property
@@ -132,10 +133,10 @@ class Store(handles.Store):
             Invalid, Refused: the id is not valid, or a conversation has it.
         """
         created = new(self.repository, conversation_id=id, title=title, participants=participants)
-        return self._conversation(created.id)
+        return self.open(created.id)
 
     def message(self, name: str) -> MessageView:
-        """Return a message by id, unique prefix, tag or place (`conv-001/main~2`).
+        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`).
 
         Raises:
             NotFound, Ambiguous: no message, or several, have this name.
@@ -279,10 +280,7 @@ class Conversation(handles.Conversation):
         cache = os.path.join(cache_home(os.environ), "scopes")
         paths = RankFilePaths(cache, os.environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path)))
         row = None if model is None else find_model(model, repository.config.walk())
-        request = Request(
-            where=self.id if branch is None else f"{self.id}/{branch}",
-            max_tokens=max_tokens,
-            task=task,
-            project=project,
-        )
+        where = self.id if branch is None else f"{self.id}/{branch}"
+        request = Request(where=where, max_tokens=max_tokens, task=task, project=project)
+        request = with_settings(request, repository.config)
         return build_context(repository, request, choose_tokenizer(paths, row), cache)

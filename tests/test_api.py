@@ -81,6 +81,19 @@ def test_conversations_are_listed_and_found_by_prefix(store, talk):
     assert talk.show().title == "Login fails on Safari"
 
 
+def test_a_branch_leads_back_to_its_conversation(store, talk):
+    assert store.branch("conv-001/main").conversation == talk
+    assert [message.text for message in talk.branch().messages()] == texts(talk.log())
+
+
+def test_the_settings_of_contexts_apply(tmp_path):
+    """A context has the limits of the settings, as that of the command line."""
+    settings = {"scopes.durability": "fast", "scopes.tightBudget": "600"}
+    conversation = scopes.open_store(tmp_path / "store.git", create=True, settings=settings).new()
+    conversation.append("hello")
+    assert any("600" in warning for warning in conversation.context(max_tokens=500).warnings)
+
+
 def test_the_default_author_is_that_of_the_store(store):
     conversation = store.new()
     conversation.append("hello")

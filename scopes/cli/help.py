@@ -6,7 +6,7 @@ import os
 
 from scopes.cli.command_line import split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
+from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.suggestion import unknown_word
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
@@ -98,7 +98,10 @@ def format_group(table: Table, path: tuple[str, ...], width: int) -> str:
 def format_reference(width: int) -> str:
     """Return the list of exit codes, environment variables and files."""
     lines: list[str] = []
-    for title, rows in (("exit codes", EXIT_CODES), ("environment variables", ENVIRONMENT), ("files", FILES)):
+    sections = (
+        ("exit codes", EXIT_CODES), ("environment variables", ENVIRONMENT), ("files", FILES), ("refs of a store", REFS),
+    )  # fmt: skip
+    for title, rows in sections:
         lines += ["", f"{title}:", *columns(rows, width)]
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from scopes import __version__
 from scopes.cli.command_docs import CommandDocs
 from scopes.cli.help import parameter_text
 from scopes.cli.inspect_command import inspect_global_options
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
+from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
 
@@ -55,6 +55,7 @@ def root_page(table: Table, settings: Rows) -> str:
         ("EXIT STATUS", EXIT_CODES),
         ("ENVIRONMENT", ENVIRONMENT),
         ("FILES", FILES),
+        ("REFS", REFS),
     )
     for title, terms in chapters:
         lines += [f".SH {title}", *_definitions(terms)]

@@ -1,4 +1,4 @@
-"""Exit codes, environment variables and files: the texts that `scopes help --all` and the manual page print."""
+"""Exit codes, environment variables, files and refs: the texts that `scopes help --all` and the manual page print."""
 
 from __future__ import annotations
 
@@ -34,4 +34,13 @@ FILES = (
     ("~/.local/state/scopes", "Crash files."),
     ("~/.cache/scopes", "Caches that may be deleted at any time: search index, token data, contexts."),
     ("~/.gitconfig, ~/.config/git/config", "User settings: the keys scopes.*."),
+)
+
+REFS = (
+    ("refs/heads/CONVERSATION/BRANCH", "The branches. message.json in a commit is the message, state/ its claims."),
+    ("refs/scopes/meta/CONVERSATION", "Title, tags and branch entries."),
+    ("refs/scopes/sources/KEY", "The bytes of an imported transcript."),
+    ("refs/scopes/memory", "Memory entries, one JSON file each."),
+    ("refs/scopes/operations", "The operation log, for undo."),
+    ("refs/scopes/trash/...", "What was deleted, until gc --expire."),
 )

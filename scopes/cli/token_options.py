@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.context.budget import Shares, parse_shares, plan_budget
-from scopes.context.request import CACHE_SECONDS, TIGHT_BELOW, Request
 from scopes.tokens.choose import TokenizerChoice, choose_tokenizer
 from scopes.tokens.models import Model, find_model
 from scopes.tokens.rank_files import RankFilePaths
@@ -61,19 +59,6 @@ def budget_shares(invocation: Invocation) -> Shares:
     """Return the default division of a window as configured."""
     config = invocation.config()
     return parse_shares(config.find("scopes.budgetWindow"), config.find("scopes.budgetContent"))
-
-
-def with_settings(invocation: Invocation, request: Request) -> Request:
-    """Return the request for a context with the limits from the settings."""
-    config = invocation.config()
-    return replace(
-        request,
-        file_share=budget_shares(invocation).content["files"] if config.find("scopes.budgetContent") else None,
-        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
-        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
-        tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
-        cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
-    )
 
 
 def project_directory(invocation: Invocation) -> str:

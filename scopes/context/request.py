@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from scopes.context.budget import parse_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
+from scopes.store.config import Config
 
 MODES = ("history", "relevance", "files")
 TIGHT_BELOW = 500
@@ -77,3 +79,21 @@ def check_request(request: Request) -> Request:
     if request.task is not None:
         words_of(request.task)
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
+
+
+def with_settings(request: Request, config: Config) -> Request:
+    """Return the request with the limits of the settings `scopes.budgetContent`, `maxTurns` and so on.
+
+    Raises:
+        Invalid: a setting is not valid.
+    """
+    content = config.find("scopes.budgetContent")
+    shares = parse_shares(config.find("scopes.budgetWindow"), content)
+    return replace(
+        request,
+        file_share=shares.content["files"] if content else None,
+        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
+        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
+        tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
+        cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
+    )

@@ -118,7 +118,7 @@ def _require_pickable(repository: Repository, commit: Commit) -> None:
     if not commit.parents:
         raise NotFound(f"{name} is the root of a conversation", hint="name a message: scopes conv log")
     if len(commit.parents) > 1:
-        raise Refused(f"{name} is a merge", hint="pick the messages that it brought in, or merge: scopes conv merge")
+        raise Refused(f"{name} is a merge", hint="pick the messages that it merged, or merge: scopes conv merge")
     if open_conflicts_at(repository, commit.oid):
         raise Conflicted(
             f"{name} has open conflicts, and a later message resolves them",

@@ -10,7 +10,7 @@ from scopes.history.messages import MessageHead, message_id_of, read_message, wa
 from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
-from scopes.model.conflict import STATUSES, Conflict
+from scopes.model.conflicts import STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository

@@ -17,7 +17,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import content_of
 from scopes.model.message import Message
 from scopes.result import Result
@@ -159,4 +159,4 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[Chang
 
 
 def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
-    return None if blob is None else claim_value(key, canonical_json.load(read_blob(repository, blob)))
+    return None if blob is None else claim_value(key, encoding.load(read_blob(repository, blob)))

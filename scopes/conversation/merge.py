@@ -39,13 +39,13 @@ from scopes.merge.in_progress import (
     resolution_branch,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
-from scopes.model.conflict import Conflict
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
 _Outcome = TypeVar("_Outcome", bound="MergeOutcome")

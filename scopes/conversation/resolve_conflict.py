@@ -22,13 +22,13 @@ from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
 from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes
 from scopes.merge.plan import conflict_path
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import participant_claim
-from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import Change, update_tree
 
 TAKES = ("source", "target", "base", "both")
@@ -138,7 +138,7 @@ def _describe(conflict: Conflict) -> str:
         return conflict.status
     if conflict.resolution.choice == "value":
         value = conflict.resolution.value
-        return value if isinstance(value, str) else canonical_json.dump(value).decode().rstrip()
+        return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
     return f"took {conflict.resolution.choice}"
 
 

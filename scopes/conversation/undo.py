@@ -18,7 +18,7 @@ from scopes.store import refs
 from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 UNDO, REDO = "undo", "redo"
 

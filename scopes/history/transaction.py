@@ -1,7 +1,7 @@
 """Build and commit an operation: ref changes, metadata edits, and the record that `undo` reads.
 
 A verb opens a transaction inside `exclusive_write`, adds its changes, and commits once. How refs move atomically is
-decided below, in `store.transaction`.
+decided below, in `store.transactions`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import commit_operation
+from scopes.store.transactions import commit_operation
 from scopes.store.trees import Change
 
 _LONGEST_COMMAND = 2000
@@ -42,7 +42,7 @@ class RefTransaction:
         return new_operation_id()
 
     def move_ref(self, ref: str, old: str | None, new: str | None) -> None:
-        """Move a ref; None stands for a ref that does not exist."""
+        """Move a ref; None means that the ref does not exist."""
         self._changes[ref] = self._changes.get(ref, RefChange(ref, old, new))._replace(new=new)
 
     def rename_ref(self, ref: str, new_ref: str, value: str | None) -> None:
@@ -85,7 +85,7 @@ class Transaction(RefTransaction):
         self.move_branch(branch, None, tip)
 
     def move_branch(self, branch: BranchName, old: str | None, new: str | None) -> None:
-        """Move a branch; None stands for a branch that does not exist."""
+        """Move a branch; None means that the branch does not exist."""
         self.move_ref(refs.branch_ref(self.conversation, branch), old, new)
 
     def delete_branch(self, branch: BranchName, tip: Oid) -> None:

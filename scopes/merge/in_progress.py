@@ -16,7 +16,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, is_name, parse_branch_name
 from scopes.merge.divergence import state_of
-from scopes.model.conflict import Conflict, decode_conflict
+from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation
 from scopes.store.repository import Objects, Repository, read_tree

@@ -26,12 +26,12 @@ from scopes.merge.replay_state import (
     write_end,
     write_stop,
 )
-from scopes.model.conflict import Conflict
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 _Outcome = TypeVar("_Outcome", bound="ReplayOutcome")
 

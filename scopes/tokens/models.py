@@ -1,6 +1,6 @@
 """Table of models: context window, encoding and token factor of each; settings extend it.
 
-A name in the table stands for every model whose name begins with it; the longest match wins. The settings
+A name in the table matches every model whose name begins with it; the longest match wins. The settings
 `scopes.model.<name>.window`, `.encoding` and `.factor` change a row or add one. Windows are as published by providers.
 """
 

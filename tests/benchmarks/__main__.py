@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [NAME...] [--json FILE] [--quick]`: one table of everything, measured beside its reference."""
+"""`python -m tests.benchmarks [NAME...] [--json FILE] [--quick]`: a table of all measurements with their references."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from tests.benchmarks import (
     startup,
     writers,
 )
-from tests.benchmarks.measuring import Row
-from tests.benchmarks.workplace import ROOT, Workplace
+from tests.benchmarks.timing import Row
+from tests.benchmarks.workspace import ROOT, Workspace
 
-GROUPS: dict[str, Callable[[Workplace], Iterator[Row]]] = {
+GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "startup": startup.measure,
     "library": startup.measure_library,
     "append": appending.measure,
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"there is no {unknown[0]!r}; there are {', '.join(GROUPS)}")
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="scopes-benchmarks-") as directory:
-        work = Workplace(directory, quick=options.quick, megabytes=options.megabytes, messages=options.messages)
+        work = Workspace(directory, quick=options.quick, megabytes=options.megabytes, messages=options.messages)
         header = _header()
         print(*(f"{name}: {value}" for name, value in header.items()), sep="\n", end="\n\n", flush=True)
         rows = list(_measured(work, options.names or list(GROUPS)))
@@ -82,8 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _measured(work: Workplace, names: Iterable[str]) -> Iterator[Row]:
-    """Yield every row, and print it as soon as it is known."""
+def _measured(work: Workspace, names: Iterable[str]) -> Iterator[Row]:
+    """Yield every row, and print it as soon as it is measured."""
     print(_line(_TITLES), flush=True)
     for name in names:
         for row in GROUPS[name](work):
@@ -122,7 +122,7 @@ def _document(row: Row) -> dict[str, object]:
 
 
 def _header() -> dict[str, str]:
-    """Describe what decides over the absolute numbers."""
+    """Describe the machine and versions, on which the absolute numbers depend."""
     return {
         "scopes": f"{scopes.__version__} at {_output('git', '-C', str(ROOT), 'rev-parse', '--short', 'HEAD')}",
         "python": f"{platform.python_version()} ({sys.executable})",

@@ -1,4 +1,4 @@
-"""A reader of the same transcripts to measure beside: agentsview, where it is installed."""
+"""agentsview, another reader of the same transcripts, as a reference where it is installed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from tests.benchmarks.measuring import run
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import run
+from tests.benchmarks.workspace import Workspace
 
 FIND = "SCOPES_TEST_AGENTSVIEW"
 
 
 class Agentsview(NamedTuple):
-    """How it is called, with its data in a directory of its own."""
+    """The program and its environment, with its own data directory."""
 
     program: str
     environment: dict[str, str]
 
 
 def find_program() -> str | None:
-    """Return where it is installed; None where it is not."""
+    """Return the path of the program; None if it is not installed."""
     return os.environ.get(FIND) or shutil.which("agentsview")
 
 
 @contextmanager
-def agentsview(work: Workplace, folder: str) -> Iterator[Agentsview | None]:
-    """Let it read a folder of transcripts, and run its daemon, without which it does not search; None where it is not."""
+def agentsview(work: Workspace, folder: str) -> Iterator[Agentsview | None]:
+    """Sync a folder of transcripts and run the daemon, which searches need; None if it is not installed."""
     program = find_program()
     if program is None:
         work.notes.append(f"beside agentsview: not installed ({FIND} names the program)")

@@ -1,4 +1,4 @@
-"""Appends in one process, against the same four calls in C on the very libgit2 that is loaded here."""
+"""Appends in one process, compared with the same four calls in C on the libgit2 that pygit2 loads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
 from scopes.store.trees import find_entry
-from tests.benchmarks.measuring import Row, by_turns, run, wall
 from tests.benchmarks.stores import Speech
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, by_turns, run, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FAST, FULL, open_store
 
 _REF = "refs/heads/conv-001/main"
 _CONVERSATION = "conv-001"
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield the pair that syncs every append, and the pair that does not."""
     compiler = shutil.which("gcc")
     if compiler is None:
@@ -40,9 +40,9 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 class Race:
-    """The same messages appended by both sides to a copy each of one store, a batch a turn."""
+    """Both sides append the same messages to a copy of one store, a batch per turn."""
 
-    def __init__(self, work: Workplace, compiler: str, durability: str) -> None:
+    def __init__(self, work: Workspace, compiler: str, durability: str) -> None:
         self._environment = work.environment
         self._durability = durability
         self.turns = 1 + work.repetitions(12)
@@ -75,12 +75,12 @@ class Race:
         return float(seconds)
 
     def _check(self, turn: int, tip: str | None) -> None:
-        """Both sides must have written the very same bytes: the tip's id says so."""
+        """Assert that both sides wrote the same bytes, by comparing the tips."""
         if tip != self._tips[turn]:
             raise RuntimeError(f"an append wrote something else: {tip}, not {self._tips[turn]}")
 
     def _write_payloads(self, store: str) -> Iterator[Oid]:
-        """Append everything once and write down what that wrote, for the other side; yield the tip of each turn."""
+        """Append all messages once and save the payloads for the other side; yield the tip of each turn."""
         repository = open_store(store)
         tip = Oid(repository.find_ref(_REF) or "")
         for messages, path in zip(self._messages, self._payloads, strict=True):
@@ -100,6 +100,6 @@ def _last_author(store: str) -> str:
 
 
 def _loaded_libgit2() -> str:
-    """Return the file of the libgit2 in this process: pygit2's wheel brings its own."""
+    """Return the path of the libgit2 in this process; pygit2's wheel contains its own."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     return next(line.split(maxsplit=5)[5] for line in lines if "/libgit2" in line)

@@ -1,4 +1,4 @@
-"""Writing very many objects, against `git fast-import` making the same ones."""
+"""Writing very many objects, compared with `git fast-import` writing the same ones."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from scopes.model.codec import encode
 from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.packs.bulk import bulk_objects
-from tests.benchmarks.measuring import Row, by_turns, run, wall
 from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, by_turns, run, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _AUTHOR = Identity("planner", "planner@agents.scopes")
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield the time of three objects a message, synced, until they can be read."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield the time to write and sync three objects per message."""
     race = Race(work)
     ours, reference = by_turns(work.repetitions(3), race.run_ours, race.run_reference)
     yield Row(
@@ -33,9 +33,9 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 class Race:
-    """The same chain of messages, each time into a new store; `bodies` are the lines that the messages are."""
+    """Write the same chain of messages into a new store each time; `bodies` are the encoded messages."""
 
-    def __init__(self, work: Workplace) -> None:
+    def __init__(self, work: Workspace) -> None:
         self._work = work
         speech = Speech("bulk", 2000)
         people = itertools.cycle(AGENTS)
@@ -47,7 +47,7 @@ class Race:
 
     def run_ours(self) -> float:
         path = self._work.new_path("bulk")
-        self._work.settle()
+        self._work.sync()
         create_store(path)
         repository = open_store(path, FULL)
 
@@ -73,7 +73,7 @@ class Race:
 
     def run_reference(self) -> float:
         path = self._work.new_path("bulk")
-        self._work.settle()
+        self._work.sync()
         run(["git", "init", "--quiet", "--bare", path], self._work.environment)
         seconds = wall(
             lambda: run(self._work.git(path, "fast-import", "--quiet"), self._work.environment, self._stream)

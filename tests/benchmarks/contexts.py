@@ -1,4 +1,4 @@
-"""Contexts of 8,000 tokens from a short and a long conversation: whole processes, and the operation by itself.
+"""Contexts of 8,000 tokens from a short and a long conversation: the whole process and the operation alone.
 
 The budget is a fixed time: 200 ms for a hundred turns, cold (S1-30). Cold is without any cache; where the encoding is
 kept, its tokens were decoded by an earlier process, and nothing was counted yet.
@@ -17,15 +17,15 @@ from scopes.context.request import Request
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.count_cache import FILE
 from scopes.tokens.rank_files import RankFilePaths
-from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, wall
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _BAR = Samples((0.200,))
 _AGAINST = "200 ms (S1-30)"
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield an estimated and an exact context, cold, with the counts known, and from the cache, of both lengths."""
     for messages in (100, 10_000):
         store, amount = work.store_of(1, messages), work.amount(messages)
@@ -62,7 +62,7 @@ def _forget(cache: str, *names: str) -> None:
 
 
 def _row(
-    work: Workplace,
+    work: Workspace,
     name: str,
     act: Callable[[], float],
     prepare: Callable[[], None],

@@ -1,4 +1,4 @@
-"""Bringing transcripts in, each time in a process of its own: speed, memory, size, and reading what came in."""
+"""Importing transcripts, each time in a new process: speed, memory, size, and reading the imported conversations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tests.benchmarks.measuring import Row, Samples, by_turns, process_cpu, process_wall, run, wall
 from tests.benchmarks.reading import read_log, read_show, row_beside_git
 from tests.benchmarks.stores import size_bytes
+from tests.benchmarks.timing import Row, Samples, by_turns, process_cpu, process_wall, run, wall
 from tests.benchmarks.transcripts import Material, make_material, real_size
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
@@ -32,7 +32,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @dataclass(frozen=True)
 class Imported:
-    """A store that transcripts were brought into; memory is the peak of the process, in megabytes."""
+    """A store with imported transcripts; memory is the peak of the process in megabytes."""
 
     store: str
     seconds: float
@@ -40,7 +40,7 @@ class Imported:
     memory: float
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield speed, repetition, memory, size, and the reading of the longest session."""
     material = make_material(work.path("transcripts"), work.megabytes * _MEGABYTE)
     if not material.real:
@@ -54,17 +54,17 @@ def measure(work: Workplace) -> Iterator[Row]:
     yield from _reading(work, whole.store)
 
 
-def _import(work: Workplace, paths: Sequence[str], store: str | None = None) -> Imported:
-    """Import into a new store, or into one that is there."""
+def _import(work: Workspace, paths: Sequence[str], store: str | None = None) -> Imported:
+    """Import into a new or an existing store."""
     store = store or work.new_path("imported")
-    work.settle()
+    work.sync()
     command = [sys.executable, "-m", "scopes", f"--store={store}", "conv", "import", *paths]
     seconds, cpu, kilobytes = run([sys.executable, "-S", "-c", _MEASURED, *command], work.environment).split()
     return Imported(store, float(seconds), float(cpu), int(kilobytes) / 1024)
 
 
-def _speed(work: Workplace, material: Material, first: Imported) -> Iterator[Row]:
-    """Yield the import beside git making the same objects from a stream: it has no transcript to read."""
+def _speed(work: Workspace, material: Material, first: Imported) -> Iterator[Row]:
+    """Yield the import compared with `git fast-import` of the same objects, which reads no transcript."""
     repetitions = work.repetitions(2)
     messages = int(_git(work, first.store, "rev-list", "--branches", "--min-parents=1", "--count")[0])
     stream = work.path("imported.stream")
@@ -106,11 +106,11 @@ def _speed(work: Workplace, material: Material, first: Imported) -> Iterator[Row
     )
 
 
-def _fast_import(work: Workplace, stream: str, store: str) -> tuple[float, float]:
+def _fast_import(work: Workspace, stream: str, store: str) -> tuple[float, float]:
     """Return the seconds and the processor seconds that git takes."""
     path = work.new_path("fast-import")
     run(["git", "init", "--quiet", "--bare", path], work.environment)
-    work.settle()
+    work.sync()
     cpu = 0.0
 
     def write() -> None:
@@ -125,8 +125,8 @@ def _fast_import(work: Workplace, stream: str, store: str) -> tuple[float, float
     return seconds, cpu
 
 
-def _beside_agentsview(work: Workplace, material: Material, first: Imported) -> Iterator[Row]:
-    """Yield the import beside a reader of the same transcripts that keeps no original."""
+def _beside_agentsview(work: Workspace, material: Material, first: Imported) -> Iterator[Row]:
+    """Yield the import compared with agentsview, which does not keep the originals."""
     program = os.environ.get("SCOPES_TEST_AGENTSVIEW") or shutil.which("agentsview")
     if program is None:
         work.notes.append("import beside agentsview: not installed (SCOPES_TEST_AGENTSVIEW names the program)")
@@ -149,7 +149,7 @@ def _beside_agentsview(work: Workplace, material: Material, first: Imported) -> 
 
 
 def _without_network() -> list[str]:
-    """Return what gives a process no network but its own, where the system can do that."""
+    """Return the command prefix that runs a process without network, if the system has one."""
     words = ["unshare", "--map-root-user", "--net"]
     found = (
         shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
@@ -157,8 +157,8 @@ def _without_network() -> list[str]:
     return words if found else []
 
 
-def _memory(work: Workplace, material: Material, whole: Imported) -> Iterator[Row]:
-    """Yield the peaks of a half and of all beside that of a quarter."""
+def _memory(work: Workspace, material: Material, whole: Imported) -> Iterator[Row]:
+    """Yield the peak memory of half and of all transcripts, compared with a quarter."""
     quarter = _import(work, material.first(material.size // 4))
     half = _import(work, material.first(material.size // 2))
     for what, imported in (("half of it", half), ("all of it", whole)):
@@ -172,8 +172,8 @@ def _memory(work: Workplace, material: Material, whole: Imported) -> Iterator[Ro
         )
 
 
-def _size(work: Workplace) -> Iterator[Row]:
-    """Yield what the transcripts take when each is there once: copies that resemble each other would flatter."""
+def _size(work: Workspace) -> Iterator[Row]:
+    """Yield the size of the store with each transcript once; similar copies would compress too well."""
     material = make_material(
         work.path("transcripts-once"), min(real_size() or 20 * _MEGABYTE, work.megabytes * _MEGABYTE)
     )
@@ -203,13 +203,13 @@ def _size(work: Workplace) -> Iterator[Row]:
         )
 
 
-def _maintenance(work: Workplace, whole: Imported) -> Iterator[Row]:
+def _maintenance(work: Workspace, whole: Imported) -> Iterator[Row]:
     for what in ("gc after the import", "gc once more"):
         seconds = process_wall([sys.executable, "-m", "scopes", f"--store={whole.store}", "gc"], work.environment)
         yield Row(operation=what, ours=Samples((seconds,)), reference=Samples((whole.seconds,)), against="the import")
 
 
-def _reading(work: Workplace, store: str) -> Iterator[Row]:
+def _reading(work: Workspace, store: str) -> Iterator[Row]:
     """Yield `show` and `log` of the longest session."""
     counts = {name: read_show(store, name) for name in _conversations(store)}
     longest = max(counts, key=lambda name: counts[name])
@@ -231,7 +231,7 @@ def _conversations(store: str) -> list[str]:
     return sorted({ref.removeprefix("refs/heads/").partition("/")[0] for ref in refs})
 
 
-def _git(work: Workplace, store: str, *words: str) -> list[str]:
+def _git(work: Workspace, store: str, *words: str) -> list[str]:
     return run(work.git(store, *words), work.environment).decode(errors="replace").splitlines()
 
 

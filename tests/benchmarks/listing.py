@@ -1,4 +1,4 @@
-"""Listing very many conversations, against `git for-each-ref` reading the same commits: from the store and the index."""
+"""Listing very many conversations from the store and from the index, compared with `git for-each-ref`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.index.database import index_directory
-from tests.benchmarks.bare import read_tips
-from tests.benchmarks.measuring import Row, by_turns, process_wall, run, wall
+from tests.benchmarks.libgit2_reads import read_tips
 from tests.benchmarks.startup import entries
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, by_turns, process_wall, run, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _FORMAT = "--format=%(refname) %(committerdate) %(subject)"
 _AGAINST = "git for-each-ref with date and subject"
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield the operation and the whole process, for few and for many conversations, all in packs."""
     for conversations in (1000, 10_000):
         store = work.store_of(conversations, 3, 300)
@@ -39,8 +39,8 @@ def measure(work: Workplace) -> Iterator[Row]:
             yield Row(operation=f"{name} conv list, {amount}, piped", ours=ours, reference=theirs, against=_AGAINST)
 
 
-def _from_index(work: Workplace, store: str) -> Iterator[Row]:
-    """Yield the lists that the index answers alone."""
+def _from_index(work: Workspace, store: str) -> Iterator[Row]:
+    """Yield the lists that need the index alone."""
     directory = index_directory(os.path.join(work.directory, "cache"), store)
     list_conversations(open_store(store, FULL), directory, complete=True)
     yield _row(
@@ -53,10 +53,10 @@ def _known(found: object) -> None:
     assert found is not None, "the index does not know the store"
 
 
-def _row(work: Workplace, operation: str, store: str, ours: Callable[[], object], budget: float | None = None) -> Row:
+def _row(work: Workspace, operation: str, store: str, ours: Callable[[], object], budget: float | None = None) -> Row:
     mine, theirs = by_turns(work.repetitions(5), lambda: wall(ours), lambda: _list_refs(work, store))
     return Row(operation=operation, ours=mine, reference=theirs, against=_AGAINST, budget=budget)
 
 
-def _list_refs(work: Workplace, store: str) -> float:
+def _list_refs(work: Workspace, store: str) -> float:
     return wall(lambda: run(work.git(store, "for-each-ref", _FORMAT, "refs/heads/"), work.environment))

@@ -1,6 +1,6 @@
-"""Merging branches that are 10, 1,000 and 10,000 messages apart, beside git on the same commits.
+"""Merging branches that are 10, 1,000 and 10,000 messages apart, compared with git on the same commits.
 
-git's own merge also writes nothing but trees; it is a new process each time, as `git merge-tree` is used. Ours opens the
+`git merge-tree` also writes only trees, in a new process each time. Ours opens the
 store anew each time and reads what it needs.
 """
 
@@ -21,22 +21,22 @@ from scopes.model.message import FileTouch, Message
 from scopes.store.graph import list_merge_bases
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.transaction import exclusive_write
-from tests.benchmarks.measuring import Row, by_turns, wall
+from scopes.store.transactions import exclusive_write
 from tests.benchmarks.stores import Determined, write_message, write_refs
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, by_turns, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _FILES = 2000
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield merge base, state merge and the whole merge for each distance."""
     for apart in (10, 1000, 10_000):
         yield from _measure_apart(work, Fork(work, work.amount(apart)))
 
 
-def _measure_apart(work: Workplace, fork: Fork) -> Iterator[Row]:
+def _measure_apart(work: Workspace, fork: Fork) -> Iterator[Row]:
     rows = (
         ("merge base of", fork.find_base, ["merge-base", "--all"], 1.0),
         ("state merge of", fork.merge_states, ["merge-tree", "--write-tree"], 1.0),
@@ -54,9 +54,9 @@ def _measure_apart(work: Workplace, fork: Fork) -> Iterator[Row]:
 
 
 class Fork:
-    """One conversation with two branches of so many messages each, which edit files of their own; packed."""
+    """A packed conversation with two branches of that many messages each, which edit different files."""
 
-    def __init__(self, work: Workplace, apart: int) -> None:
+    def __init__(self, work: Workspace, apart: int) -> None:
         self.apart = apart
         self._work = work
         self._store = work.copy(work.store_of(1, 1000))
@@ -80,7 +80,7 @@ class Fork:
         return wall(lambda: list_merge_bases(open_store(self._store, FULL), *self._tips))
 
     def merge_states(self) -> float:
-        """Find what both sides changed, where they disagree, and the state at the end; nothing is kept."""
+        """Compute the changes of both sides, the conflicts and the merged state, without writing."""
         repository = open_store(self._store, FULL)
 
         def act() -> None:
@@ -92,16 +92,16 @@ class Fork:
         return wall(act)
 
     def merge(self) -> float:
-        """Merge for good, in a copy."""
+        """Run the whole merge in a copy."""
         repository = open_store(self._work.copy(self._store), FULL)
-        self._work.settle()
+        self._work.sync()
         done = []
         seconds = wall(lambda: done.append(merge(repository, "conv-001", "idea", target="main")))
         assert not isinstance(done[0], MergeConflicted)
         return seconds
 
     def run_git(self, words: list[str]) -> float:
-        """Let git do its part on the same tips; it may find conflicts, since it also merges the messages."""
+        """Run `git merge-tree` on the same tips; it may report conflicts, since it also merges the messages."""
         command = self._work.git(self._store, *words, *self._tips)
         return wall(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False))
 

@@ -1,4 +1,4 @@
-"""What conversations take on the disk after maintenance."""
+"""Disk usage of conversations after maintenance."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from scopes.conversation.log import walk_all_messages
 from scopes.history.messages import read_message_bytes
-from tests.benchmarks.measuring import Row, Samples
 from tests.benchmarks.stores import size_bytes
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, Samples
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield the fixed bar of a thousand messages, and many messages beside their own lines."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield a thousand messages against a fixed limit, and many messages compared with their JSON lines."""
     store = work.store_of(1, 1000, 700)
     text_bytes, _ = _count(store)
     yield Row(

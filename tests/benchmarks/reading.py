@@ -1,4 +1,4 @@
-"""Reading a whole conversation and the end of a long one, against git printing the same objects."""
+"""Reading a whole conversation and the end of a long one, compared with git printing the same objects."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 
 from scopes.conversation.log import log
 from scopes.conversation.show import show
-from tests.benchmarks.bare import read_chain
-from tests.benchmarks.measuring import Row, by_turns, wall
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.libgit2_reads import read_chain
+from tests.benchmarks.timing import Row, by_turns, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _REF = "refs/heads/conv-001/main"
 
 
-def measure(work: Workplace) -> Iterator[Row]:
+def measure(work: Workspace) -> Iterator[Row]:
     """Yield bodies and commits of a shorter and a longer conversation, then the last 50 messages of both."""
     for messages in (1000, 10_000):
         store = work.store_of(1, messages)
@@ -37,21 +37,21 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 def row_beside_git(
-    work: Workplace,
+    work: Workspace,
     operation: str,
     ours: Callable[[], object],
     store: str,
     names: list[str],
     budget: float | None = None,
 ) -> Row:
-    """Measure an action beside git printing the objects that a command of it names."""
+    """Measure an action, compared with git printing the same objects."""
     repetitions = work.repetitions(5)
     measured = by_turns(repetitions, lambda: wall(ours), lambda: wall(lambda: _print_objects(work, store, names)))
     against = f"git {' '.join(names[:-1])} | git cat-file --batch"
     return Row(operation=operation, ours=measured[0], reference=measured[1], against=against, budget=budget)
 
 
-def _last(work: Workplace) -> Row:
+def _last(work: Workspace) -> Row:
     long, short = work.store_of(1, 10_000), work.store_of(1, 1000)
     ours, reference = by_turns(
         work.repetitions(15),
@@ -77,7 +77,7 @@ def read_show(store: str, name: str = "conv-001") -> int:
     return show(open_store(store, FULL), name).messages
 
 
-def _print_objects(work: Workplace, store: str, names: list[str]) -> None:
+def _print_objects(work: Workspace, store: str, names: list[str]) -> None:
     environment = work.environment
     with subprocess.Popen(work.git(store, *names), env=environment, stdout=subprocess.PIPE) as first:
         last = work.git(store, "cat-file", "--batch", "--buffer")

@@ -1,4 +1,4 @@
-"""A rebase by the message, against one append: many messages share a pack and a single move of refs."""
+"""The time of a rebase per message, compared with one append: a rebase writes one pack and moves its refs once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.branch import branch
 from scopes.conversation.rebase import rebase
-from tests.benchmarks.measuring import Row, by_turns, wall
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, by_turns, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _CONVERSATION = "conv-001"
 _AGENTS = 40
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield one message's share of a rebase over few and over as many new messages."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield the time per message of a rebase onto few and onto as many new messages."""
     race = Race(work)
     for new in (3, race.moved):
         ours, reference = by_turns(work.repetitions(5), lambda n=new: race.run_ours(n), race.run_reference)
@@ -30,9 +30,9 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 class Race:
-    """The newer half of main is moved onto a branch that begins at its middle; each time in a copy of one store."""
+    """Rebase the newer half of main onto a branch that starts at its middle, each time in a copy of one store."""
 
-    def __init__(self, work: Workplace) -> None:
+    def __init__(self, work: Workspace) -> None:
         self._work = work
         self._base = work.store_of(1, 1000)
         self.moved = work.amount(1000) // 2
@@ -44,7 +44,7 @@ class Race:
             message = plain_message(f"agent-{number % _AGENTS}", f"message {number}")
             append(repository, _CONVERSATION, message, branch="idea")
         repository = open_store(repository.path, FULL)
-        self._work.settle()
+        self._work.sync()
         seconds = wall(lambda: rebase(repository, _CONVERSATION, branch="main", onto="idea"))
         return seconds / self.moved
 

@@ -1,4 +1,4 @@
-"""Whether the answer is among the first ten: questions about real transcripts, their answers known beforehand.
+"""Search quality: are the known answers to questions about real transcripts among the first ten hits?
 
 The questions and the words that somebody would search by (`retrieval.json`) were written from the transcripts before any
 ranking was looked at, and no sentence is from there. Answers are ids of messages: an id is a hash of what was said and
@@ -23,9 +23,9 @@ from scopes.history.revisions import conversation_ids, list_branch_tips, resolve
 from scopes.ids import ConversationId
 from scopes.search.search import search
 from scopes.store.repository import Repository
-from tests.benchmarks.measuring import Row, Samples, run
+from tests.benchmarks.timing import Row, Samples, run
 from tests.benchmarks.transcripts import FOLDER
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 AGENTS = ("claude-code", "codex")
@@ -33,7 +33,7 @@ SHOWN = 10
 
 
 class Question(NamedTuple):
-    """What somebody wants to know, the words to search by, and the messages that tell."""
+    """A question, the words to search for, and the messages that answer it."""
 
     kind: str
     question: str
@@ -46,7 +46,7 @@ Ask = Callable[[Question], Sequence[str]]
 
 
 class Way(NamedTuple):
-    """One way to ask, best first, beside the same from the newest on."""
+    """One kind of search, ranked, and the same search with the newest first."""
 
     name: str
     best: Ask
@@ -55,21 +55,21 @@ class Way(NamedTuple):
 
 
 class Asking(NamedTuple):
-    """The ways to ask, and the ids of all messages that there are to be found."""
+    """The kinds of search, and the ids of all indexed messages."""
 
     ways: tuple[Way, ...]
     known: frozenset[str]
 
 
 class Grade(NamedTuple):
-    """What of the answers is among the first ten, and one by the place of the first of them; means over questions."""
+    """Mean recall among the first ten hits, and mean reciprocal rank of the first answer."""
 
     recall: float
     reciprocal_rank: float
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Import the transcripts and yield what `rows` does; nothing where there are none."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Import the transcripts and yield the rows; nothing if there are no transcripts."""
     if not FOLDER.is_dir():
         work.notes.append("retrieval: no transcripts here (SCOPES_TEST_TRANSCRIPTS names their folder)")
         return
@@ -80,7 +80,7 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 def rows(asking: Asking) -> Iterator[Row]:
-    """Yield recall and rank of every way to ask."""
+    """Yield recall and rank of every kind of search."""
     questions = read_questions()
     for way in asking.ways:
         grades = grade(way.best, questions), grade(way.newest, questions)
@@ -107,7 +107,7 @@ def grade(ask: Ask, questions: Sequence[Question]) -> Grade:
 
 
 def prepare(repository: Repository, directory: str) -> Asking:
-    """Return the ways: words that must all be there, one of them, one of a whole question's, and a context's."""
+    """Return the kinds of search: all words, any word, any word of the whole question, and the ranking of a context."""
 
     def found(query: str, *, newest_first: bool) -> list[str]:
         answer = search(repository, query, index_directory=directory, limit=SHOWN, newest_first=newest_first)
@@ -150,7 +150,7 @@ def _relevant(turns: Sequence[Turn], task: str) -> list[str]:
 
 
 def _places(repository: Repository) -> dict[str, ConversationId]:
-    """Tell for each message which conversation has it."""
+    """Map each message to its conversation."""
     return {
         head.id: conversation
         for conversation in conversation_ids(repository)

@@ -1,4 +1,4 @@
-"""Searching: what the index costs to make and to keep, and answers, each in a process of its own as a person has them."""
+"""Searching: building and updating the index, and queries, each in a new process as on the command line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from collections.abc import Iterator
 from scopes.conversation.append import append, plain_message
 from scopes.ids import Oid
 from scopes.index.database import index_directory
-from scopes.index.index import open_index
+from scopes.index.full_text import open_index
 from scopes.index.schema import LAYOUT
 from scopes.search.index_document import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from tests.benchmarks.agentsview import Agentsview, agentsview, find_program
-from tests.benchmarks.measuring import Row, Samples, by_turns, process_wall, run, wall
 from tests.benchmarks.startup import entries
+from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, run, wall
 from tests.benchmarks.transcripts import make_material, write_sessions
-from tests.benchmarks.workplace import Workplace, python
+from tests.benchmarks.workspace import Workspace, python
 from tests.support.store import FULL, open_store
 
 _MEGABYTE = 1_000_000
 _MANY = 500_000  # messages: so many that one repetition takes minutes
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield the index and the answers over imported transcripts and, where so many are asked for, drawn messages."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield index and queries over imported transcripts and, if requested, generated messages."""
     material = make_material(work.path("searched"), work.megabytes * _MEGABYTE)
     store = work.new_path("searched-store")
     run([sys.executable, "-m", "scopes", f"--store={store}", "conv", "import", material.folder], work.environment)
@@ -46,8 +46,8 @@ def measure(work: Workplace) -> Iterator[Row]:
                 yield from _answer(work, drawn, kind, word, peer)
 
 
-def _words(work: Workplace, store: str) -> list[tuple[str, str]]:
-    """Choose a word that few messages say and the one that most do."""
+def _words(work: Workspace, store: str) -> list[tuple[str, str]]:
+    """Choose a rare word and the most frequent one."""
     repository = open_store(store, FULL)
     with open_index(_directory(work, store), repository, describe_from(repository)) as index:
         index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, col)")
@@ -57,12 +57,12 @@ def _words(work: Workplace, store: str) -> list[tuple[str, str]]:
     return [("rare", rare[0][0]), ("common", common[0][0])]
 
 
-def _directory(work: Workplace, store: str) -> str:
+def _directory(work: Workspace, store: str) -> str:
     return index_directory(os.path.join(work.environment["HOME"], ".cache"), store)
 
 
-def _index(work: Workplace, store: str) -> Iterator[Row]:
-    """Yield how long an index takes, how large it is, and what one message more costs."""
+def _index(work: Workspace, store: str) -> Iterator[Row]:
+    """Yield the time to build an index, its size, and the time to add one message."""
     repository = open_store(store)
     directory = _directory(work, store)
     messages, text, reading = _read_all(repository)
@@ -92,7 +92,7 @@ def _index(work: Workplace, store: str) -> Iterator[Row]:
 
 
 def _read_all(repository: Repository) -> tuple[int, int, float]:
-    """Return how many messages there are, the bytes of their text, and how long it takes to read them."""
+    """Return the number of messages, the bytes of their text, and the seconds to read them."""
     tips = [Oid(tip) for tip in repository.list_refs("refs/heads/").values()]
     commits = list(walk_oldest_first(repository, tips))
     describe = describe_from(repository)
@@ -119,8 +119,8 @@ def _add_one(repository: Repository, directory: str) -> float:
     return wall(lambda: _open(repository, directory))
 
 
-def _answer(work: Workplace, store: str, kind: str, word: str, peer: Agentsview | None) -> Iterator[Row]:
-    """Yield a search beside the peer's, and beside the interpreter alone."""
+def _answer(work: Workspace, store: str, kind: str, word: str, peer: Agentsview | None) -> Iterator[Row]:
+    """Yield a search compared with agentsview and with the bare interpreter."""
     *_, (_, begin) = entries(work)
     ours = [*begin, "conv", "search", word, "--json"]
     theirs, environment, against = python("pass"), work.environment, "python -c pass"

@@ -1,4 +1,4 @@
-"""What a process costs before and beside its work, in processor time, against the interpreter alone."""
+"""The processor time of start-up, compared with the bare interpreter."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from tests.benchmarks.measuring import Row, by_turns, process_cpu, process_wall
-from tests.benchmarks.workplace import Workplace, python
+from tests.benchmarks.timing import Row, by_turns, process_cpu, process_wall
+from tests.benchmarks.workspace import Workspace, python
 
 _NOTHING = "python -c pass"
 _IMPORT = "python -c 'import pygit2'"
@@ -26,8 +26,8 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
 )
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield every start-up row for each way in that is there."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield every start-up row for each installed entry point."""
     store = work.store_of(500, 3, 300)
     environment = work.using(store)
     without = {**environment, "XDG_CACHE_HOME": os.devnull}
@@ -45,7 +45,7 @@ def measure(work: Workplace) -> Iterator[Row]:
         yield from _append(work, name, begin, environment)
 
 
-def _append(work: Workplace, name: str, begin: list[str], environment: dict[str, str]) -> Iterator[Row]:
+def _append(work: Workspace, name: str, begin: list[str], environment: dict[str, str]) -> Iterator[Row]:
     command = [*begin, "conv", "append", "conv-001", "--as", "planner", "A sentence as agents write them."]
     ours, library = by_turns(
         work.repetitions(15),
@@ -61,8 +61,8 @@ def _append(work: Workplace, name: str, begin: list[str], environment: dict[str,
     yield Row(operation=f"{name} conv append, wall, synced", ours=ours, reference=library, against=_IMPORT)
 
 
-def entries(work: Workplace) -> Iterator[tuple[str, list[str]]]:
-    """Yield the installed script, which belongs to pip and is not ours to change, and our own function without it."""
+def entries(work: Workspace) -> Iterator[tuple[str, list[str]]]:
+    """Yield the script that pip installed, and our entry function without it."""
     script = os.path.join(os.path.dirname(sys.executable), "scopes")
     if os.path.exists(script):
         yield "scopes", [script]
@@ -71,8 +71,8 @@ def entries(work: Workplace) -> Iterator[tuple[str, list[str]]]:
     yield "main()", python("from scopes.cli.main import main; main()")
 
 
-def measure_library(work: Workplace) -> Iterator[Row]:
-    """Yield what imports cost: the libraries' own, ours, and that of `re`, which the script of an older pip begins with."""
+def measure_library(work: Workspace) -> Iterator[Row]:
+    """Yield the time of imports: the libraries, our modules, and `re`, which the script of an older pip imports."""
     for code in (
         "import re",
         "import pygit2",

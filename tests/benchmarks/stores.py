@@ -1,4 +1,4 @@
-"""Stores to measure on, the same at every run: words drawn with a fixed seed, ids counted, times a minute apart."""
+"""Reproducible stores to measure on: words drawn with a fixed seed, counted ids, times a minute apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scopes.store.init import create_store
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.store import open_store
 
 START_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -51,7 +51,7 @@ _SYLLABLES = (
 
 
 class Speech:
-    """Messages as agents write them: many short ones, a few very long, words as uneven as in a language."""
+    """Generates messages like those of agents: many short ones, a few very long, words with uneven frequencies."""
 
     def __init__(self, seed: str, mean_text_bytes: int) -> None:
         self._dice = random.Random(seed)
@@ -72,7 +72,7 @@ class Speech:
 
 
 class Determined:
-    """While it lasts, each reading of the clock is a minute later and random bytes are hashes of a counter."""
+    """While active, each reading of the clock is a minute later and random bytes are hashes of a counter."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -130,7 +130,7 @@ def write_message(objects: Objects, tip: Oid, message: Message) -> Oid:
 
 
 def write_refs(path: str, refs: dict[str, str]) -> None:
-    """Write refs the way `git pack-refs` leaves them: one file, and one more for each symbolic ref."""
+    """Write refs as `git pack-refs` does: one file, and one more for each symbolic ref."""
     symbolic = {ref: value for ref, value in refs.items() if value.startswith(names.SYMBOLIC)}
     lines = [f"{oid} {ref}\n" for ref, oid in sorted(refs.items()) if ref not in symbolic]
     _write(os.path.join(path, "packed-refs"), ["# pack-refs with: peeled fully-peeled sorted \n", *lines])

@@ -14,7 +14,7 @@ from tests.benchmarks import transcripts
 from tests.benchmarks.__main__ import main
 
 
-def test_a_row_stands_beside_its_reference_and_all_samples_are_written(tmp_path, capsys):
+def test_a_row_has_its_reference_and_all_samples(tmp_path, capsys):
     samples = tmp_path / "samples.json"
     assert main(["read", "--quick", "--json", str(samples)]) == 0
     shown = capsys.readouterr().out
@@ -27,7 +27,7 @@ def test_a_row_stands_beside_its_reference_and_all_samples_are_written(tmp_path,
 
 
 @pytest.mark.sweep
-def test_an_import_stands_beside_git_with_its_size_and_memory(tmp_path, capsys):
+def test_an_import_is_compared_with_git_in_time_size_and_memory(tmp_path, capsys):
     samples = tmp_path / "samples.json"
     assert main(["import", "--quick", "--megabytes", "1", "--json", str(samples)]) == 0
     shown = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Search finds what was asked for on real transcripts, better than the newest messages would; skipped without them."""
+"""On real transcripts, search finds more answers than the newest messages contain; skipped without transcripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scopes.importers.run import import_sources
 from tests.benchmarks import retrieval
 from tests.benchmarks.retrieval import AGENTS, Question, grade, prepare, read_questions, rows
 from tests.benchmarks.transcripts import FOLDER
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import make_store
 
 QUESTIONS = read_questions()
@@ -20,7 +20,7 @@ QUESTIONS = read_questions()
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory):
-    """Import the transcripts that the questions are about, once, and prepare for asking."""
+    """Import the transcripts that the questions are about, once, and prepare the searches."""
     if not FOLDER.is_dir():
         pytest.skip("no transcripts of real agents here")
     home = tmp_path_factory.mktemp("retrieval")
@@ -35,14 +35,14 @@ def measured(asking):
     return list(rows(asking))
 
 
-def test_questions_are_of_every_kind_and_each_has_its_answers():
+def test_there_are_questions_of_every_kind_and_each_has_answers():
     assert 25 <= len(QUESTIONS) <= 60
     assert all(question.answers and question.question.endswith("?") for question in QUESTIONS)
     assert min(Counter(question.kind for question in QUESTIONS).values()) >= 5
     assert {question.kind for question in QUESTIONS} == {"exact", "paraphrase", "tool-file", "decision"}
 
 
-def test_a_grade_counts_answers_and_the_place_of_the_first():
+def test_a_grade_counts_answers_and_has_the_rank_of_the_first():
     one, two = (Question("exact", "?", word, frozenset(answers)) for word, answers in (("a", "xy"), ("b", "z")))
     grades = grade({one: ["q", "x"], two: []}.__getitem__, [one, two])
     assert grades == (0.25, 0.25)
@@ -55,20 +55,20 @@ def test_every_answer_is_a_message_of_the_transcripts(asking):
 
 
 @pytest.mark.sweep
-def test_the_best_ten_hold_more_answers_than_the_newest_ten_and_earlier(measured):
+def test_the_top_ten_have_more_answers_at_better_ranks_than_the_newest_ten(measured):
     assert len(measured) == 8
     assert [row.operation for row in measured if row.ours.best <= row.reference.best] == []
 
 
 @pytest.mark.sweep
-def test_words_to_search_by_find_three_answers_of_four(measured):
+def test_search_words_find_three_quarters_of_the_answers(measured):
     recall = {row.operation: row.ours.best for row in measured}
     assert recall["recall@10 of search, all words"] >= 0.75
     assert recall["recall@10 of search, any word"] >= 0.85
 
 
-def test_without_transcripts_nothing_is_measured_and_it_is_said(tmp_path, monkeypatch):
+def test_without_transcripts_nothing_is_measured_and_a_note_is_given(tmp_path, monkeypatch):
     monkeypatch.setattr(retrieval, "FOLDER", tmp_path / "none")
-    work = Workplace(str(tmp_path), quick=True)
+    work = Workspace(str(tmp_path), quick=True)
     assert list(retrieval.measure(work)) == []
     assert "no transcripts" in work.notes[0]

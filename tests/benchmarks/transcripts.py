@@ -1,4 +1,4 @@
-"""Transcripts to import, as many as wanted: the real ones over and over, each time as other sessions.
+"""Transcripts of any total size: copies of the real ones, each as another session.
 
 Every copy has session ids, message ids and call ids of its own, and a word that differs, so that no message of one is a
 message of another. Without the real ones, sessions are drawn.
@@ -33,7 +33,7 @@ _COMMON_WORD = b" the "
 
 @dataclass(frozen=True)
 class Original:
-    """One session of an agent; `place` is where it keeps it, below its folder."""
+    """One session of an agent; `place` is its path below the agent's folder."""
 
     agent: str
     place: str
@@ -53,13 +53,13 @@ class Material:
         return sum(self.files.values())
 
     def first(self, size: int) -> list[str]:
-        """Return the first files, as many as have that size together."""
+        """Return as many of the first files as have that size together."""
         sums = itertools.accumulate(self.files.values())
         return [path for path, total in zip(self.files, sums, strict=True) if total <= size] or list(self.files)[:1]
 
 
 def make_material(folder: str, size: int) -> Material:
-    """Write transcripts of about so many bytes."""
+    """Write transcripts of about the given number of bytes."""
     originals = list(_real_sessions()) if FOLDER.is_dir() else [drawn_session(number) for number in range(20)]
     material = Material(folder, {}, real=FOLDER.is_dir())
     total = 0
@@ -110,7 +110,7 @@ def _renew(copy: int, text: bytes) -> bytes:
 
 
 def _other_id(copy: int, match: re.Match[bytes]) -> bytes:
-    """Draw an id of the same form: what stands before the first mark, or a uuid's version, stays."""
+    """Draw an id of the same form; the part before the first separator, or the version of a uuid, stays."""
     old = match.group()
     digits = blake2b(b"%d " % copy + old, digest_size=32).hexdigest()
     if old.startswith(b"agent-") or b"_" in old:
@@ -120,7 +120,7 @@ def _other_id(copy: int, match: re.Match[bytes]) -> bytes:
 
 
 def write_sessions(repository: Repository, folder: str) -> None:
-    """Write every conversation as a session of Claude Code, below `claude-code`: what each message says, and when."""
+    """Write every conversation as a session of Claude Code below `claude-code`, with the text and time of each message."""
     place = os.path.join(folder, "claude-code", "-home-carol-shop")
     os.makedirs(place)
     for number, conversation in enumerate(conversation_ids(repository)):

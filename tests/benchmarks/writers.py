@@ -1,6 +1,6 @@
-"""Eight processes that append to one branch at once: none of their messages may be missing, and how long they take.
+"""Eight processes append to one branch at once: the time they take, and that no message is lost.
 
-`python -m tests.benchmarks.writers STORE NAME COUNT` is one of them.
+`python -m tests.benchmarks.writers STORE NAME COUNT` is one of these processes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Iterator
 
 from scopes.conversation.append import append, plain_message
 from scopes.conversation.log import log
-from tests.benchmarks.measuring import Row, Samples, by_turns, wall
-from tests.benchmarks.workplace import Workplace
+from tests.benchmarks.timing import Row, Samples, by_turns, wall
+from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
 _WRITERS = 8
 
 
-def measure(work: Workplace) -> Iterator[Row]:
-    """Yield the seconds of eight beside one, and the messages that are there beside those that were reported."""
+def measure(work: Workspace) -> Iterator[Row]:
+    """Yield the seconds of eight writers compared with one, and the stored messages compared with the reported ones."""
     race = Race(work)
     each, total = work.amount(100), _WRITERS * work.amount(100)
     ours, alone = by_turns(work.repetitions(3), lambda: race.run(_WRITERS, each), lambda: race.run(1, total))
@@ -41,9 +41,9 @@ def measure(work: Workplace) -> Iterator[Row]:
 
 
 class Race:
-    """Writers in processes of their own; `fewest` counts the kept messages of the worst run so far."""
+    """Writers in separate processes; `fewest` counts the kept messages of the worst run so far."""
 
-    def __init__(self, work: Workplace) -> None:
+    def __init__(self, work: Workspace) -> None:
         self._work = work
         self._base = work.store_of(1, 1000)
         self.fewest = sys.maxsize
@@ -72,7 +72,7 @@ def _message_ids(store: str) -> set[str]:
 
 
 def write(store: str, name: str, count: int) -> None:
-    """Append so many messages and print the id of each once it is on the disk."""
+    """Append that many messages and print the id of each once it is on the disk."""
     repository = open_store(store, FULL)
     for number in range(count):
         print(append(repository, "conv-001", plain_message(name, f"message {number}")).id, flush=True)

@@ -1,4 +1,4 @@
-"""`cherry-pick`: single messages on top of a branch, with their ids, from anywhere in the store."""
+"""`cherry-pick`: messages from anywhere in the store are appended to a branch and keep their ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
-from tests.support.disagreeing import decide, decided
+from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
 
@@ -37,7 +37,7 @@ def test_several_are_picked_in_the_order_given(repository):
     assert texts(repository, "conv-001/main") == ["a", "e", "c"]
 
 
-def test_a_message_that_the_branch_has_by_its_id_is_not_doubled(repository):
+def test_a_message_already_on_the_branch_is_not_picked_twice(repository):
     history(repository, "main: a", "fix@a: c")
     cherry_pick(repository, "conv-001", ["fix"], branch="main")
     before = repository.list_refs()
@@ -47,7 +47,7 @@ def test_a_message_that_the_branch_has_by_its_id_is_not_doubled(repository):
     assert done.notes[0].text.startswith("on conv-001/main already: ")
 
 
-def test_messages_the_branch_has_already_are_left_out_and_the_others_picked(repository):
+def test_messages_already_on_the_branch_are_skipped_and_the_others_picked(repository):
     drawn = history(repository, "main: a", "fix@a: c d")
     cherry_pick(repository, "conv-001", ["fix"], branch="main")
     done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
@@ -111,7 +111,7 @@ def test_a_dry_run_writes_nothing(repository):
 
 @pytest.fixture
 def stopped(repository):
-    """Picking that waits: main decided jwt, fix says b, decides sessions, says c, and all three are wanted."""
+    """Stop a cherry-pick of b, a decision for sessions and c, because main decided jwt."""
     history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions", author="dave")

@@ -1,4 +1,4 @@
-"""`merge`: forward, with two parents, or stopped with the conflicts as data."""
+"""`merge`: fast-forwards, merge commits, and merges stopped by conflicts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.store import assert_sound, git, open_store
 
 
 def decide(repository, where, choice, *, author="carol", topic="auth"):
-    """Say a decision on a branch."""
+    """Append a decision to a branch."""
     return say(
         repository,
         where,
@@ -53,7 +53,7 @@ def test_a_target_without_messages_of_its_own_moves_forward(repository):
     assert list_branch_tips(repository, drawn.conversation)["main"] == drawn.oids["d"]
 
 
-def test_what_is_merged_already_is_up_to_date(repository):
+def test_a_merged_branch_is_up_to_date(repository):
     history(repository, "main: a b", "fix@b: c d")
     merge(repository, "conv-001", "fix", target="main")
     done = merge(repository, "conv-001", "fix", target="main")
@@ -61,7 +61,7 @@ def test_what_is_merged_already_is_up_to_date(repository):
     assert done.messages == ()
 
 
-def test_two_sides_that_merely_went_on_are_joined_by_a_commit_with_two_parents(repository):
+def test_diverged_branches_without_conflicts_get_a_merge_commit_with_two_parents(repository):
     drawn = history(repository, "main: a b", "fix@a: c d")
     done = merge(repository, "conv-001", "fix", target="main")
     assert isinstance(done, Merged)
@@ -93,7 +93,7 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
         merge(repository, "conv-001", done.branch, target="main")
 
 
-def test_equal_decisions_are_no_conflict(repository):
+def test_equal_decisions_do_not_conflict(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "jwt", author="dave")
@@ -130,7 +130,7 @@ def test_histories_without_a_common_message_are_refused(repository):
 
 @pytest.fixture
 def stopped(repository):
-    """A merge that waits: carol decided jwt on main, dave sessions on fix."""
+    """Stop a merge: carol decided jwt on main, dave sessions on fix."""
     drawn = history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions", author="dave")
@@ -138,12 +138,12 @@ def stopped(repository):
 
 
 def decided(repository):
-    """Return what stands on main."""
+    """Return the decision on main."""
     return [row.decision for row in decisions(repository, "conv-001").decisions if row.current]
 
 
 @pytest.mark.parametrize(("take", "value", "expected"), [("source", None, ["sessions"]), ("target", None, ["jwt"])])
-def test_a_resolved_merge_goes_on_to_its_target(repository, stopped, take, value, expected):
+def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, expected):
     """S4-16, S4-57."""
     drawn, waiting = stopped
     with pytest.raises(Conflicted, match="1 conflict is still open"):
@@ -162,7 +162,7 @@ def test_a_resolved_merge_goes_on_to_its_target(repository, stopped, take, value
     assert_sound(repository)
 
 
-def test_a_target_that_moved_meanwhile_is_merged_anew(repository, stopped):
+def test_a_target_that_moved_meanwhile_is_merged_again(repository, stopped):
     say(repository, "conv-001/main", "meanwhile")
     resolve_conflict(repository, "conv-001", "1", value="as both said", author="erin")
     finished = continue_merge(repository, "conv-001")
@@ -170,7 +170,7 @@ def test_a_target_that_moved_meanwhile_is_merged_anew(repository, stopped):
     assert "meanwhile" in texts(repository, "conv-001/main")
 
 
-def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
+def test_an_aborted_merge_restores_the_state_before(repository, stopped):
     drawn, waiting = stopped
     say(repository, f"conv-001/{waiting.branch}", "I think so")
     assert [row.conflict.status for row in list_conflicts(repository, "conv-001").conflicts] == ["debate"]
@@ -182,7 +182,7 @@ def test_an_aborted_merge_leaves_what_was_before(repository, stopped):
 
 
 @pytest.mark.parametrize("keys", [500, pytest.param(10_000, marks=pytest.mark.sweep)])
-def test_many_keys_are_merged_and_the_conflicting_ones_found(repository, keys):
+def test_conflicting_keys_are_found_among_many(repository, keys):
     history(repository, "main: a", "fix@a:")
     for name, others in (("main", "m"), ("fix", "f")):
         mine = [
@@ -197,8 +197,8 @@ def test_many_keys_are_merged_and_the_conflicting_ones_found(repository, keys):
     assert sum(1 for path, _ in walk_blobs(repository, state) if path.startswith("files/")) == 2 * keys + 3
 
 
-def test_the_same_merge_is_the_same_commit_whoever_makes_it(repository, tmp_path):
-    """P11: who did it and when is in the operation."""
+def test_the_same_merge_by_different_users_has_the_same_commit_id(repository, tmp_path):
+    """P11: user and time are in the operation, not in the commit."""
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions", author="dave")
@@ -229,13 +229,13 @@ def test_a_topic_has_one_decision(repository, stopped):
         resolve_conflict(repository, "conv-001", "1", take="both", author="erin")
 
 
-def test_what_waits_already_is_not_begun_again(repository, stopped):
+def test_a_merge_in_progress_is_not_started_again(repository, stopped):
     with pytest.raises(Refused, match="is in progress on conflict-resolution/fix-into-main"):
         merge(repository, "conv-001", "fix", target="main")
 
 
 def test_a_waiting_merge_is_finished_in_a_clone(repository, stopped, tmp_path):
-    """Git's mirror clone makes the active branch's symbolic ref a direct one, and leaves our settings out."""
+    """Git's mirror clone turns the symbolic ref of the active branch into a direct one and omits the settings of scopes."""
     path = str(tmp_path / "clone.git")
     git(repository, "clone", "-q", "--mirror", repository.path, path)
     assert create_store(path)

@@ -1,4 +1,4 @@
-"""`rebase`: a branch's own messages on top of another place, with the same ids and new commits."""
+"""`rebase`: the messages of a branch are replayed on a new base, with the same ids and new commits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from scopes.history.revisions import list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
-from tests.support.disagreeing import decide, decided
+from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
 
 
-def test_the_own_messages_stand_on_the_new_base_with_the_same_ids(repository):
+def test_the_messages_of_the_branch_keep_their_ids_on_the_new_base(repository):
     """S4-20."""
     drawn = history(repository, "main: a b", "fix@a: c d")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
@@ -48,14 +48,14 @@ def test_a_moved_message_keeps_its_bytes_and_its_time(repository):
     assert read_tree(repository, old.tree)["message.json"] == read_tree(repository, new.tree)["message.json"]
 
 
-def test_the_operation_remembers_the_new_commit_of_every_old_one(repository):
+def test_the_operation_records_the_new_commit_of_every_old_one(repository):
     history(repository, "main: a b", "fix@a: c d")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     details = show_operation(repository, done.operation).operation.details
     assert details["map"] == {moved.old: moved.new for moved in done.moved}
 
 
-def test_undo_takes_a_rebase_back_exactly(repository):
+def test_undo_reverts_a_rebase_exactly(repository):
     history(repository, "main: a b", "fix@a: c d")
     before = refs(repository)
     rebase(repository, "conv-001", branch="fix", onto="main")
@@ -64,7 +64,7 @@ def test_undo_takes_a_rebase_back_exactly(repository):
 
 
 @pytest.mark.parametrize("onto", ["main", "fix", "fix~1", "main~0"])
-def test_onto_its_own_base_nothing_is_written(repository, onto):
+def test_a_rebase_onto_the_present_base_writes_nothing(repository, onto):
     history(repository, "main: a b", "fix@b: c d")
     before = repository.list_refs()
     done = rebase(repository, "conv-001", branch="fix", onto=onto)
@@ -72,7 +72,7 @@ def test_onto_its_own_base_nothing_is_written(repository, onto):
     assert (done.moved, done.operation, repository.list_refs()) == ((), None, before)
 
 
-def test_only_what_was_said_since_the_fork_is_the_branchs_own(repository):
+def test_only_messages_after_the_fork_point_are_rebased(repository):
     history(repository, "main: a b c", "fix@a: d", "idea@d: e")
     rebase(repository, "conv-001", branch="idea", onto="main~1")
     assert texts(repository, "conv-001/idea") == ["a", "b", "e"]
@@ -84,14 +84,14 @@ def test_a_branch_without_own_messages_moves_to_the_new_base(repository):
     assert (done.messages, done.tip) == ((), drawn.oids["c"])
 
 
-def test_fork_and_parent_follow_so_that_show_counts_right(repository):
+def test_fork_point_and_parent_branch_are_updated_for_show(repository):
     drawn = history(repository, "main: a b", "fix@a: c d", "idea@a: e")
     rebase(repository, "conv-001", branch="idea", onto="fix")
     row = next(row for row in show(repository, "conv-001").branches if row.name == "idea")
     assert (row.messages, row.total, row.parent, row.fork) == (1, 4, "fix", drawn.oids["d"])
 
 
-def test_main_can_be_moved_and_still_begins_where_the_conversation_begins(repository):
+def test_main_can_be_rebased_and_still_starts_at_the_root(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     rebase(repository, "conv-001", branch="main", onto="fix")
     assert texts(repository, "conv-001/main") == ["a", "c", "b"]
@@ -108,7 +108,7 @@ def test_state_is_merged_message_by_message(repository):
     assert show(repository, "conv-001").participants == ("carol", "dave")
 
 
-def test_who_joined_below_the_former_base_is_a_participant_at_the_new_one(repository):
+def test_participants_from_before_the_former_base_are_kept(repository):
     history(repository, "main: a")
     say(repository, "conv-001/main", "b", author="dave")
     branch(repository, "conv-001", name="fix", start="main", switch=False)
@@ -118,7 +118,7 @@ def test_who_joined_below_the_former_base_is_a_participant_at_the_new_one(reposi
     assert show(repository, "conv-001").participants == ("carol", "dave")
 
 
-def test_a_message_that_the_new_base_has_already_is_left_out(repository):
+def test_a_message_already_on_the_new_base_is_skipped(repository):
     drawn = history(repository, "main: a b", "fix@a: c d")
     cherry_pick(repository, "conv-001", [drawn.ids["c"]], branch="main")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
@@ -136,7 +136,7 @@ def test_a_merge_whose_sides_are_both_replayed_is_dropped(repository):
     assert done.notes[0].text == "left out 1 merge: both sides are in one line now"
 
 
-def test_a_branch_that_had_merged_its_new_base_stands_on_it_in_one_line(repository):
+def test_a_branch_that_had_merged_its_new_base_becomes_linear(repository):
     history(repository, "main: a b", "fix@a: c")
     merge(repository, "conv-001", "main", target="fix")
     say(repository, "conv-001/fix", "e")
@@ -144,7 +144,7 @@ def test_a_branch_that_had_merged_its_new_base_stands_on_it_in_one_line(reposito
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "e"]
 
 
-def test_a_merge_that_settled_something_must_stay(repository):
+def test_a_merge_with_resolutions_cannot_be_rebased(repository):
     history(repository, "main: a b", "fix@a:", "idea@a:")
     decide(repository, "conv-001/fix", "jwt")
     decide(repository, "conv-001/idea", "sessions")
@@ -198,7 +198,7 @@ def test_a_conflict_names_the_messages_of_both_sides(repository):
     assert [(p.value, p.message) for p in conflict.source] == [("sessions", theirs.id)]
 
 
-def test_what_stood_before_the_former_base_is_named_too(repository):
+def test_a_conflict_names_messages_from_before_the_former_base(repository):
     history(repository, "main: a")
     first = decide(repository, "conv-001/main", "cookies")
     decide(repository, "conv-001/main", "jwt")
@@ -208,7 +208,7 @@ def test_what_stood_before_the_former_base_is_named_too(repository):
     assert [(p.value, p.message) for p in conflict.target] == [("cookies", first.id)]
 
 
-def test_an_answer_to_what_the_new_base_took_back_is_a_conflict(repository):
+def test_a_reply_to_a_message_retracted_on_the_new_base_is_a_conflict(repository):
     drawn = history(repository, "main: a b", "fix@b:")
     say(repository, "conv-001/fix", "why?", reply_to=drawn.ids["a"])
     retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="main")
@@ -216,7 +216,7 @@ def test_an_answer_to_what_the_new_base_took_back_is_a_conflict(repository):
     assert (conflict.type, conflict.key) == ("delete-edit", f"messages/{drawn.ids['a']}")
 
 
-def test_taking_back_what_the_new_base_answers_is_a_conflict(repository):
+def test_retracting_a_message_answered_on_the_new_base_is_a_conflict(repository):
     drawn = history(repository, "main: a b", "fix@b:")
     say(repository, "conv-001/main", "why?", reply_to=drawn.ids["a"])
     retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="fix")
@@ -224,7 +224,7 @@ def test_taking_back_what_the_new_base_answers_is_a_conflict(repository):
     assert conflict.type == "delete-edit"
 
 
-def test_a_rule_settles_what_would_stop(repository):
+def test_a_low_severity_conflict_is_resolved_without_stopping(repository):
     history(repository, "main: a", "fix@a:")
     say(repository, "conv-001/main", "x", files=[{"path": "a.py", "op": "edit"}])
     say(repository, "conv-001/fix", "y", files=[{"path": "a.py", "op": "edit"}])
@@ -233,7 +233,7 @@ def test_a_rule_settles_what_would_stop(repository):
     assert [(c.type, c.status) for c in done.conflicts] == [("resource-contention", "resolved")]
 
 
-def test_a_base_with_open_conflicts_is_refused_and_so_is_the_branch_that_something_waits_on(repository):
+def test_a_base_with_open_conflicts_and_the_target_of_a_waiting_merge_are_refused(repository):
     history(repository, "main: a", "fix@a:", "idea@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
@@ -244,7 +244,7 @@ def test_a_base_with_open_conflicts_is_refused_and_so_is_the_branch_that_somethi
         rebase(repository, "conv-001", branch=waiting, onto="main")
 
 
-def test_what_does_not_exist_is_not_found(repository):
+def test_an_unknown_branch_or_base_is_not_found(repository):
     history(repository, "main: a", "fix@a: b")
     with pytest.raises(NotFound):
         rebase(repository, "conv-001", branch="fix", onto="nowhere")
@@ -268,7 +268,7 @@ def test_a_moved_message_is_still_found_by_its_id(repository):
     assert is_ancestor(repository, drawn.oids["b"], done.tip)
 
 
-def test_what_a_message_says_holds_at_the_new_place_also_where_the_old_one_had_it_before(repository):
+def test_a_claim_is_written_at_the_new_base_even_if_the_old_base_had_it(repository):
     history(repository, "main: a")
     decide(repository, "conv-001/main", "jwt")
     branch(repository, "conv-001", name="fix", start="main", switch=False)

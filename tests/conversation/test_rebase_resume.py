@@ -15,14 +15,14 @@ from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
 from scopes.merge.sequencer import ReplayConflicted, Replayed
-from tests.support.disagreeing import decide, decided
+from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
 
 
 @pytest.fixture
 def stopped(repository):
-    """A rebase that waits: main decided jwt; fix says b, decides sessions, says c."""
+    """Stop a rebase: main decided jwt; fix has b, a decision for sessions, and c."""
     history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions", author="dave")

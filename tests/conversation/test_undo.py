@@ -1,4 +1,4 @@
-"""`undo` and `redo`: every operation can be taken back, and done again (P9)."""
+"""`undo` and `redo`: every operation can be undone and redone (P9)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OPERATIONS = {
 
 @pytest.fixture
 def busy(repository):
-    """Make a conversation in which every operation can be done."""
+    """Make a conversation in which every operation is possible."""
     history(repository, "main: a b", "fix: c", "old: d")
     tag(repository, "conv-001", "v1")
     abandon(repository, "conv-001", "old")
@@ -212,7 +212,7 @@ def test_redo_after_an_append_is_refused_and_the_message_is_kept(busy):
 
 
 def follow(repository, hint):
-    """Do what a hint tells people to type: rewind, then undo."""
+    """Run the commands of a hint: rewind, then undo."""
     command = re.search(r"scopes conv rewind (?P<words>[^;]+); then: scopes undo (?P<operation>\w+)$", hint)
     where, flag, message = shlex.split(command["words"])
     assert flag == "--to"
@@ -232,7 +232,7 @@ APPENDED = {
 
 @pytest.mark.parametrize(("operate", "where"), APPENDED.values(), ids=APPENDED)
 def test_undo_after_an_append_is_refused_and_the_hint_does_it(busy, operate, where):
-    """Operation log: the message is not lost silently; the commands in the hint work as they are written."""
+    """Operation log: the message is not lost silently; the commands in the hint work as written."""
     before = refs(busy)
     operate(busy)
     for text in ("one", "two"):

@@ -1,4 +1,4 @@
-"""What the fault tests share; what this machine cannot do is left out, or fails where it must not be."""
+"""Fixtures of the fault tests; tests that this machine cannot run are skipped, or fail if they are required."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS = {
 
 
 def pytest_runtest_setup(item):
-    """Leave out what this machine cannot do; SCOPES_TEST_REQUIRES names what it must be able to do."""
+    """Skip tests that this machine cannot run; SCOPES_TEST_REQUIRES names what it must be able to run."""
     required = os.environ.get("SCOPES_TEST_REQUIRES", "").split()
     for marker, able in NEEDS.items():
         if item.get_closest_marker(marker) and not able():
@@ -34,7 +34,7 @@ def shim(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fast_directory():
-    """Make a directory in memory where there is such a file system."""
+    """Make a directory in memory if there is such a file system."""
     directory = tempfile.mkdtemp(prefix="scopes-faults-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
     yield directory
     shutil.rmtree(directory)

@@ -1,4 +1,4 @@
-"""The fault shim from Python: compiling it, saying what is to break, and reading what it counted."""
+"""Control of the fault shim: compile it, choose the call to break, and read its counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT, SIGNAL_GROUP, SIGNAL_ALONE, FAIL_ONCE, FAIL_FROM_THEN_ON, SHORT_WRITE = r
 
 
 class Mode(NamedTuple):
-    """One way to break a call; `number` is the signal or the errno."""
+    """A way to break a call; `number` is the signal or the errno."""
 
     how: int
     number: int = 0
@@ -54,7 +54,7 @@ def compile_shim(directory: str) -> str:
 
 
 class Injector:
-    """The state that the shim shares with every process that was started with `environment`."""
+    """The state that the shim shares with every process started with `environment`."""
 
     def __init__(self, library: str, directory: str, name: str = "injector") -> None:
         self.log_path = os.path.join(directory, f"{name}.log")
@@ -80,12 +80,12 @@ class Injector:
 
     @property
     def count(self) -> int:
-        """How many calls were counted since it was armed last."""
+        """Return the number of calls counted since the shim was last armed."""
         return LAYOUT.unpack(self._state[:])[5]
 
     @property
     def fired(self) -> int:
-        """How many of them were broken."""
+        """Return how many of these calls were broken."""
         return LAYOUT.unpack(self._state[:])[6]
 
     def calls(self, prefix: str) -> list[Call]:

@@ -1,6 +1,6 @@
-"""Cutting the power: what an ext4 file system holds at a moment, as if the machine had stopped there.
+"""Simulated power cuts: the content of an ext4 file system as if the machine had stopped at this moment.
 
-The image behind a mounted file system has what was written through to the disk and nothing else. A copy of it, mounted,
+The image behind a mounted file system contains only what was written to the disk. A copy of it, mounted,
 is what the next boot finds, the journal's replay included.
 
     python -m tests.faults.power_cut [SECONDS ...]      the whole table, also with scopes.durability=fast
@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.faults.sandbox import Sandbox, copy_store
 from tests.faults.sweep import COMMAND_SEED
 from tests.faults.verbs import VERBS, Verb, build_templates
-from tests.faults.world import World, copy_store
 
 IMAGE_BYTES = 48 << 20
 WAITS_SECONDS = (0, 6, 12)
@@ -40,13 +40,13 @@ class Disk:
         _run("mkfs.ext4", "-q", "-F", self._image)
         _run("mount", "-o", "loop", self._image, self.path)
 
-    def settle(self) -> None:
-        """Write everything through, and so begin anew."""
+    def sync(self) -> None:
+        """Write everything to the disk."""
         _run("sync", "-f", self.path)
 
     @contextmanager
     def cut(self) -> Iterator[str]:
-        """Stop the machine, as it were: yield where the disk of that moment is mounted."""
+        """Simulate a power cut: yield the mount point of a copy of the disk at this moment."""
         _run("cp", "--sparse=always", self._image, self._copy)
         _run("mount", "-o", "loop", self._copy, self._copy_path)
         try:
@@ -63,7 +63,7 @@ def _run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def cut_after(world: World, disk: Disk, verb: Verb, template: str | None, wait: float, *settings: str) -> list[str]:
+def cut_after(sandbox: Sandbox, disk: Disk, verb: Verb, template: str | None, wait: float, *settings: str) -> list[str]:
     """Run a command, cut the power so many seconds after it returned, and return what was lost."""
     home = os.path.join(disk.path, "home")
     shutil.rmtree(home, ignore_errors=True)
@@ -71,19 +71,19 @@ def cut_after(world: World, disk: Disk, verb: Verb, template: str | None, wait: 
     store = os.path.join(home, "store.git")
     if template is not None:
         copy_store(template, store, share=False)
-    disk.settle()
+    disk.sync()
     options = [word for setting in settings for word in ("-c", setting)]
-    outcome = world.run(["--store", store, *options, *verb.arguments], seed=COMMAND_SEED, stdin=verb.stdin)
+    outcome = sandbox.run(["--store", store, *options, *verb.arguments], seed=COMMAND_SEED, stdin=verb.stdin)
     if outcome.code != verb.code:
         return [f"exit {outcome.code}: {outcome.stderr}"]
-    promised = world.describe(store)
+    promised = sandbox.describe(store)
     time.sleep(wait)
     with disk.cut() as after:
-        return list(_walk_losses(world, promised, os.path.join(after, "home", "store.git")))
+        return list(_walk_losses(sandbox, promised, os.path.join(after, "home", "store.git")))
 
 
-def _walk_losses(world: World, promised: dict, store: str) -> Iterator[str]:
-    found = world.describe(store)
+def _walk_losses(sandbox: Sandbox, promised: dict, store: str) -> Iterator[str]:
+    found = sandbox.describe(store)
     if found["refused"]:
         yield f"unreadable: {found['refused']}"
         return
@@ -93,26 +93,26 @@ def _walk_losses(world: World, promised: dict, store: str) -> Iterator[str]:
         yield f"settings or messages: {found['settings']} {found['messages']}"
     yield from found["problems"]
     yield from (finding for finding in found["verify"] if finding.startswith("error"))
-    yield from world.fsck(store)
+    yield from sandbox.fsck(store)
 
 
 def main(waits: list[float]) -> None:
     """Print a table of what every command loses, with either durability."""
     directory = tempfile.mkdtemp()
-    world, disk = World(os.path.join(directory, "world")), Disk(directory)
+    sandbox, disk = Sandbox(os.path.join(directory, "sandbox")), Disk(directory)
     try:
-        templates = build_templates(world, directory)
+        templates = build_templates(sandbox, directory)
         for verb in VERBS:
             for setting in ("scopes.durability=full", "scopes.durability=fast"):
                 for wait in waits:
-                    losses = cut_after(world, disk, verb, templates[verb.template], wait, setting)
+                    losses = cut_after(sandbox, disk, verb, templates[verb.template], wait, setting)
                     print(
                         f"{verb.name:20} {setting:24} {wait:4} s  {losses[:1] if losses else 'nothing lost'}",
                         flush=True,
                     )
     finally:
         disk.close()
-        world.close()
+        sandbox.close()
         shutil.rmtree(directory)
 
 

@@ -1,4 +1,4 @@
-"""What a fresh reader sees of a store: every ref by value, every message read, and what `verify` says."""
+"""The content of a store as a new process reads it: refs, messages, and the findings of `verify`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scopes.store.repository import Repository, open_repository
 
 
 def describe_store(path: str) -> dict:
-    """Return refs by value, messages and settings, every problem that a reader meets; `refused` when he cannot begin."""
+    """Return refs, messages, settings and every error of a reader; `refused` if the store cannot be opened."""
     seen = {"refused": "", "refs": {}, "settings": {}, "messages": 0, "texts": "", "problems": [], "verify": []}
     if not is_store(path):
         return seen | {"refused": "no store"}
@@ -36,12 +36,12 @@ def describe_store(path: str) -> dict:
 
 
 def describe_findings(path: str) -> list[str]:
-    """Return what `verify` finds, a line each."""
+    """Return the findings of `verify`, one per line."""
     return [f"{f.severity}: {f.where}: {f.problem}" for f in verify(open_repository(path)).findings]
 
 
 def read_everything(repository: Repository, refs: dict[str, str], problems: list[str]) -> list[tuple[str, str]]:
-    """Return author and text of every message, the trash included, having read conversations and operations too."""
+    """Return author and text of every message, including the trash; conversations and operations are read too."""
     seen: set[Oid] = set()
     texts: list[tuple[str, str]] = []
     for ref, value in refs.items():

@@ -1,4 +1,4 @@
-"""A program that has everything imported and forks a child for each request: a whole command in a few milliseconds.
+"""A fork server with all modules imported: it runs each command in a forked child in a few milliseconds.
 
 Each line of standard input is a JSON request, each line of standard output the child's status. A child is a process
 like any other: a session of its own, its own streams, a fresh libgit2. Only clock and random bytes are ours, so that the same
@@ -64,7 +64,7 @@ def _become(request: dict) -> None:
     _redirect(0, request["stdin"] or os.devnull, os.O_RDONLY)
     _redirect(1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     _redirect(2, request["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    seed_world(request["seed"])
+    seed_clock_and_random(request["seed"])
     recovery._ORPHAN_AFTER_SECONDS = request["orphan_after"]
     if request["kind"] in READERS:
         json.dump(READERS[request["kind"]](request["arguments"][0]), sys.stdout)
@@ -79,8 +79,8 @@ def _redirect(descriptor: int, path: str, flags: int) -> None:
     os.close(opened)
 
 
-def seed_world(seed: int) -> None:
-    """Make clock and random bytes repeat themselves for equal seeds, and differ for different ones."""
+def seed_clock_and_random(seed: int) -> None:
+    """Make clock and random bytes depend only on the seed."""
     moments = itertools.count(START_NANOSECONDS + seed * 1000 * 1_000_000_000, 1_000_000_000)
     numbers: Counter[int] = Counter()  # by size: names of temporary files must not shift the ids
 

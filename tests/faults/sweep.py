@@ -1,4 +1,4 @@
-"""Breaking a command at each of its calls in each way, and what must hold afterwards, whichever call it was."""
+"""Break a command at each of its calls in each way, and check the state afterwards."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tests.faults.injection import MODES, MODES_OF_CHILDREN, Call
+from tests.faults.sandbox import Outcome, Sandbox
 from tests.faults.verbs import Verb
-from tests.faults.world import Outcome, World
 
 COMMAND_SEED, AGAIN_SEED, GC_SEED = 5000, 6000, 7000
 KILLED = -9
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a point: a row of the outcome table, and everything that should not be."""
+    """The result of a point: a row of the outcome table, and the failures."""
 
     point: Point
     code: int
@@ -38,27 +38,27 @@ class Verdict(NamedTuple):
 
 @dataclass
 class Expectation:
-    """The states that a reader may see, oldest first, each with the state that `again` leads to from there."""
+    """The states that a reader may see, oldest first, each with the state after running `again` from there."""
 
     calls: list[Call] = field(default_factory=list)
     states: list[dict] = field(default_factory=list)
     states_after_again: list[dict] = field(default_factory=list)
 
 
-def learn(world: World, verb: Verb, template: str | None) -> Expectation:
-    """Run a verb unbroken to learn its calls and the states before, on the way and after."""
+def learn(sandbox: Sandbox, verb: Verb, template: str | None) -> Expectation:
+    """Run a command unbroken and record its calls and the states before, during and after."""
     expectation = Expectation()
     inputs = [(verb.arguments, text) for text in verb.steps or ("",)]
     for arguments, text in [((), ""), *([(verb.through, "")] if verb.through else []), *inputs]:
-        world.restore(template)
-        with world.injector.armed(world.data, log=True):
-            outcome = world.run(list(arguments), seed=COMMAND_SEED, stdin=text, injected=True) if arguments else None
+        sandbox.restore(template)
+        with sandbox.injector.armed(sandbox.data, log=True):
+            outcome = sandbox.run(list(arguments), seed=COMMAND_SEED, stdin=text, injected=True) if arguments else None
         assert outcome is None or outcome.code == verb.code, (verb.name, outcome)
-        expectation.calls = world.injector.calls(world.data)
-        expectation.states.append(world.describe())
-        again = world.run(list(verb.again), seed=AGAIN_SEED)
+        expectation.calls = sandbox.injector.calls(sandbox.data)
+        expectation.states.append(sandbox.describe())
+        again = sandbox.run(list(verb.again), seed=AGAIN_SEED)
         assert again.code == verb.code, (verb.name, "again", again)
-        expectation.states_after_again.append(world.describe())
+        expectation.states_after_again.append(sandbox.describe())
     return expectation
 
 
@@ -72,23 +72,23 @@ def list_points(verb: Verb, expectation: Expectation) -> list[Point]:
     ]
 
 
-def check(world: World, point: Point, template: str | None, expectation: Expectation) -> Verdict:
-    """Break one call and look at everything that is promised."""
-    world.restore(template)
+def check(sandbox: Sandbox, point: Point, template: str | None, expectation: Expectation) -> Verdict:
+    """Break one call and check every guarantee."""
+    sandbox.restore(template)
     mode = (MODES | MODES_OF_CHILDREN)[point.mode]
-    with world.injector.armed(world.data, mode, point.at):
-        outcome = world.run(list(point.verb.arguments), seed=COMMAND_SEED, stdin=point.verb.stdin, injected=True)
-    complaints = [] if world.injector.fired else ["the injection did not fire"]
-    index = find_state(world.describe(), expectation, complaints)
+    with sandbox.injector.armed(sandbox.data, mode, point.at):
+        outcome = sandbox.run(list(point.verb.arguments), seed=COMMAND_SEED, stdin=point.verb.stdin, injected=True)
+    complaints = [] if sandbox.injector.fired else ["the injection did not fire"]
+    index = find_state(sandbox.describe(), expectation, complaints)
     complaints += judge_outcome(outcome, point, index, expectation)
-    complaints += judge_structure(world)
-    complaints += judge_again(world, point.verb, index, expectation)
-    complaints += judge_leftovers(world)
+    complaints += judge_structure(sandbox)
+    complaints += judge_again(sandbox, point.verb, index, expectation)
+    complaints += judge_leftovers(sandbox)
     return Verdict(point, outcome.code, _name_state(index, expectation), complaints)
 
 
 def find_state(seen: dict, expectation: Expectation, complaints: list[str]) -> int | None:
-    """Return which of the expected states a reader sees, the last that fits; None where it is another one."""
+    """Return the last expected state equal to what a reader sees; None if there is none."""
     complaints += [f"reader: {problem}" for problem in seen.get("problems", [])]
     complaints += [f"verify: {finding}" for finding in seen.get("verify", []) if finding.startswith("error")]
     for index in reversed(range(len(expectation.states))):
@@ -99,7 +99,7 @@ def find_state(seen: dict, expectation: Expectation, complaints: list[str]) -> i
 
 
 def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation: Expectation) -> Iterator[str]:
-    """Compare exit code and standard error with what really happened."""
+    """Compare exit code and standard error with the state of the store."""
     code, lines = outcome.code, outcome.stderr.splitlines()
     if point.mode == "kill" and code != KILLED:
         yield f"it was not killed: exit {code}"
@@ -120,39 +120,39 @@ def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation
         yield f"{told} messages acknowledged, {recorded} are there"
 
 
-def judge_structure(world: World) -> Iterator[str]:
-    """Let git check the store; between two refs of a pending operation an active branch may be gone, and nothing else."""
-    pending = world.has_ref("refs/scopes/pending")
-    for line in world.fsck():
+def judge_structure(sandbox: Sandbox) -> Iterator[str]:
+    """Run `git fsck`; during a pending operation only the active branch may be missing."""
+    pending = sandbox.has_ref("refs/scopes/pending")
+    for line in sandbox.fsck():
         if not (pending and re.match("error: refs/scopes/active/[^:]*: invalid sha1 pointer 0{40}", line)):
             yield f"fsck: {line}"
 
 
-def judge_again(world: World, verb: Verb, index: int | None, expectation: Expectation) -> Iterator[str]:
-    """Run the second command of the kind: it works with no manual step and leads where it should."""
-    outcome = world.run(list(verb.again), seed=AGAIN_SEED)
+def judge_again(sandbox: Sandbox, verb: Verb, index: int | None, expectation: Expectation) -> Iterator[str]:
+    """Run the second command of the kind: it must succeed without a manual step and give the expected state."""
+    outcome = sandbox.run(list(verb.again), seed=AGAIN_SEED)
     if outcome.code != verb.code:
         yield f"the next command failed: exit {outcome.code}: {outcome.stderr.strip()!r}"
     elif index is not None:
-        seen = world.describe()
+        seen = sandbox.describe()
         if not _same(seen, expectation.states_after_again[index]):
             yield f"the next command led elsewhere: {_difference(expectation.states_after_again[index], seen)}"
         yield from (f"verify after the next command: {f}" for f in seen.get("verify", []) if f.startswith("error"))
-        yield from (f"fsck after the next command: {line}" for line in world.fsck())
+        yield from (f"fsck after the next command: {line}" for line in sandbox.fsck())
 
 
-def judge_leftovers(world: World) -> Iterator[str]:
-    """Let gc tidy up where there is something to tidy, and see whether it did."""
-    if not world.leftovers():
+def judge_leftovers(sandbox: Sandbox) -> Iterator[str]:
+    """Run gc if there are leftover files, and check that it removed them."""
+    if not sandbox.leftovers():
         return
-    before = world.describe()
-    outcome = world.run(["gc"], seed=GC_SEED)
+    before = sandbox.describe()
+    outcome = sandbox.run(["gc"], seed=GC_SEED)
     if outcome.code != 0:
         yield f"gc failed: exit {outcome.code}: {outcome.stderr.strip()!r}"
-    yield from (f"gc left {path}" for path in world.leftovers())
-    if not _same(world.describe(), before):
+    yield from (f"gc left {path}" for path in sandbox.leftovers())
+    if not _same(sandbox.describe(), before):
         yield "gc changed what a reader sees"
-    yield from (f"fsck after gc: {line}" for line in world.fsck())
+    yield from (f"fsck after gc: {line}" for line in sandbox.fsck())
 
 
 def tabulate(verdicts: Iterable[Verdict]) -> list[str]:

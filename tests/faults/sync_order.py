@@ -1,4 +1,4 @@
-"""P1 without a power cut: what was synced, and when, by the shim's log of calls."""
+"""P1 without a power cut: the order of syncs in the shim's log of calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EXPENDABLE = (
 )
 
 
-def walk_unsynced(calls: Iterable[Call], store: str, expendable: tuple[str, ...] = EXPENDABLE) -> Iterator[str]:
-    """Yield what a power cut could lose: files put in place unsynced, refs that move before their objects are safe."""
+def find_unsynced(calls: Iterable[Call], store: str, expendable: tuple[str, ...] = EXPENDABLE) -> Iterator[str]:
+    """Yield what a power cut could lose: files renamed unsynced, refs moved before their objects are synced."""
     files: set[str] = set()
     entries: set[str] = set()
     for call in calls:
@@ -39,7 +39,7 @@ def walk_unsynced(calls: Iterable[Call], store: str, expendable: tuple[str, ...]
 
 
 def _place(path: str, target: str, files: set[str], entries: set[str], expendable: tuple[str, ...]) -> Iterator[str]:
-    """Follow a rename or link, and say what it should have waited for."""
+    """Apply a rename or link, and yield the syncs that should have come before it."""
     if path in files:
         files.discard(path)
         files.add(target)
@@ -54,6 +54,6 @@ def _place(path: str, target: str, files: set[str], entries: set[str], expendabl
 
 
 def _below(path: str, store: str) -> str:
-    """Return a path inside the store; while it is made it has another name."""
+    """Return a path inside the store, which has another name during its creation."""
     head, _, rest = path.partition("/")
     return rest if head == store or head.startswith(f"{store}.new-") else path

@@ -15,7 +15,7 @@ import pytest
 from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.faults.crowd import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
+from tests.faults.processes import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
 
 AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--")
 FULL, INTERRUPTED, BROKEN_PIPE = 8, 130, 141
@@ -47,7 +47,7 @@ sys.exit(main(["conv", "import", "--sample"]))
 
 
 def run(store: str, *arguments: str, before=(), limit=None, **streams) -> subprocess.CompletedProcess:
-    """Run a command and return how it ended; `limit` is the largest file it may write, in bytes."""
+    """Run a command and return its outcome; `limit` is the largest file it may write, in bytes."""
 
     def narrow():
         if limit is not None:
@@ -98,7 +98,7 @@ def fill(store: str) -> tuple[list[str], str]:
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("size", ["size=400k", "size=4m,nr_inodes=120"])
-def test_a_full_disk_is_said_and_everything_acknowledged_stays(mount, size):
+def test_a_full_disk_is_reported_and_acknowledged_messages_are_kept(mount, size):
     """P2, F-55 and F-56: bytes and inodes."""
     disk = mount(size)
     store = f"{disk}/store.git"
@@ -121,7 +121,7 @@ def test_a_full_disk_is_said_and_everything_acknowledged_stays(mount, size):
     assert_sound(store)
 
 
-def test_a_limit_on_file_size_is_a_full_disk(store):
+def test_a_file_size_limit_is_reported_as_a_full_disk(store):
     """F-58: EFBIG from `ulimit -f`."""
     done = run(store, "conv", "append", "conv-001", "y" + os.urandom(40_000).hex(), limit=4096)
     assert (done.returncode, done.stdout) == (FULL, "")
@@ -133,7 +133,7 @@ def test_a_limit_on_file_size_is_a_full_disk(store):
 
 @pytest.mark.parametrize("words", [["conv", "log", "conv-001"], ["conv", "append", "conv-001", "hello"]])
 def test_output_to_a_full_device_is_an_error_without_a_traceback(store, words):
-    """P12: what was recorded before is said."""
+    """P12: the error reports what was recorded before."""
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = run(store, *words, stdout=full)
     assert done.returncode == FULL
@@ -141,7 +141,7 @@ def test_output_to_a_full_device_is_an_error_without_a_traceback(store, words):
     assert ("recorded" in done.stderr) == ("append" in words)
 
 
-def test_a_reader_that_leaves_early_ends_a_command_in_silence(store):
+def test_a_command_ends_silently_if_its_reader_closes_the_pipe(store):
     """P12: `| head -1`."""
     reading, writing = os.pipe()
     os.close(reading)
@@ -151,7 +151,7 @@ def test_a_reader_that_leaves_early_ends_a_command_in_silence(store):
     assert done.stderr == ""
 
 
-def test_head_takes_a_line_of_a_log_and_nobody_complains(store):
+def test_a_log_piped_into_head_prints_no_error(store):
     """P12: the same with a real `head`."""
     command = [sys.executable, "-c", COMMAND, "conv", "log", "conv-001"]
     environment = {**os.environ, "PYTHONPATH": ROOT, "SCOPES_STORE": store}
@@ -166,7 +166,7 @@ def test_head_takes_a_line_of_a_log_and_nobody_complains(store):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.sweep  # when a signal arrives depends on the load of the machine
-def test_a_signal_among_many_appends_leaves_every_acknowledged_message(store, number):
+def test_a_signal_during_many_appends_keeps_every_acknowledged_message(store, number):
     """P12: one at a time is read, recorded, acknowledged."""
     feeder = start(LINES)
     command = [sys.executable, "-c", COMMAND, "conv", "append", "conv-001", "--jsonl", "-", "--json"]
@@ -190,8 +190,8 @@ def test_a_signal_among_many_appends_leaves_every_acknowledged_message(store, nu
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_in_the_middle_of_an_import_leaves_nothing_of_it(store, number):
-    """P3, P12: the pack in the making goes, now or with the next gc."""
+def test_an_import_stopped_by_a_signal_leaves_nothing(store, number):
+    """P3, P12: the unfinished pack is removed, now or by the next gc."""
     importing = start(IMPORTER, environment={"SCOPES_STORE": store})
     for _ in range(20):
         assert importing.stdout.readline() == "writing\n"
@@ -209,7 +209,7 @@ def test_a_signal_in_the_middle_of_an_import_leaves_nothing_of_it(store, number)
 
 @pytest.mark.needs_root
 def test_a_read_only_file_system_can_be_read(mount, store):
-    """F-60: reading verbs work, writing ones say why not."""
+    """F-60: reading commands work, writing ones are refused with the reason."""
     disk = mount("size=4m")
     subprocess.run(["cp", "-a", store, f"{disk}/store.git"], check=True)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -232,8 +232,8 @@ def test_a_read_only_file_system_can_be_read(mount, store):
 
 
 @pytest.mark.needs_root
-def test_a_store_that_may_only_be_read_is_read_and_not_written(store):
-    """F-61: permissions, for a user whom they stop."""
+def test_a_store_without_write_permission_can_be_read_and_refuses_writes(store):
+    """F-61: file permissions, as a user other than root."""
     for top, directories, files in os.walk(store):
         for name in (*directories, *files):
             os.chmod(os.path.join(top, name), 0o500 if name in directories else 0o400)
@@ -246,9 +246,9 @@ def test_a_store_that_may_only_be_read_is_read_and_not_written(store):
 
 
 def test_a_waiting_command_can_be_interrupted(store):
-    """P12: nobody waits for the lock against his will."""
+    """P12: waiting for the lock can be interrupted."""
     holder = start(
-        "import sys, time; from scopes.store.lock import StoreLock\n"
+        "import sys, time; from scopes.store.locks import StoreLock\n"
         "with StoreLock(sys.argv[1]).exclusive():\n    print('held', flush=True); time.sleep(60)",
         store,
     )

@@ -1,4 +1,4 @@
-"""P10: one damaged bit, or a file cut short, in every kind of file that a store has.
+"""P10: one flipped bit, or a truncation, in every kind of file of a store.
 
 Whoever reads gets the right text or a refusal, and `verify` names the damage, unless everything there is to read is as
 it was. Every reader is a fresh process: libgit2 keeps packs open by their path.
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.faults.sandbox import CRASH, Sandbox, copy_store
 from tests.faults.seed import todays_seed
 from tests.faults.verbs import FULL, build_templates
-from tests.faults.world import CRASH, World, copy_store
 
 KINDS = {
     "loose object": r"objects/[0-9a-f]{2}/.*",
@@ -42,7 +42,7 @@ IN_EVERY_RUN, IN_A_SWEEP = 4, 300
 
 
 class Damage(NamedTuple):
-    """What is done to a file: a bit is turned over, or with -1 the file ends before that byte."""
+    """Damage to a file: a flipped bit, or with bit -1 a truncation at that byte."""
 
     path: str
     byte: int
@@ -53,9 +53,9 @@ class Damage(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def world(fast_directory):
-    """Make a world whose store is half packed, half loose."""
-    made = World(os.path.join(fast_directory, "flips"))
+def sandbox(fast_directory):
+    """Make a sandbox whose store is half packed, half loose."""
+    made = Sandbox(os.path.join(fast_directory, "flips"))
     templates = build_templates(made, os.path.join(fast_directory, "flips"))
     made.restore(None)
     copy_store(templates[FULL], made.store, share=False)
@@ -64,7 +64,7 @@ def world(fast_directory):
 
 
 def choose_damages(store: str, kind: str, count: int, seed: int) -> Iterator[Damage]:
-    """Choose so many different damages to files of a kind, every fourth a cut."""
+    """Choose that many different damages to files of a kind; every fourth is a truncation."""
     dice = random.Random(f"{seed}/{kind}")
     paths = [os.path.join(top, name) for top, _, files in os.walk(store) for name in files]
     names = sorted(os.path.relpath(path, store) for path in paths if os.path.getsize(path))
@@ -79,9 +79,9 @@ def choose_damages(store: str, kind: str, count: int, seed: int) -> Iterator[Dam
     yield from sorted(chosen)
 
 
-def judge(world: World, damage: Damage, whole: dict) -> str:
-    """Do the damage, read everything in a fresh process, undo it, and say what the reader got."""
-    path = os.path.join(world.store, damage.path)
+def judge(sandbox: Sandbox, damage: Damage, whole: dict) -> str:
+    """Apply the damage, read everything in a new process, undo the damage, and return the verdict."""
+    path = os.path.join(sandbox.store, damage.path)
     os.chmod(path, 0o600)
     with open(path, "rb") as file:
         original = file.read()
@@ -89,8 +89,8 @@ def judge(world: World, damage: Damage, whole: dict) -> str:
     if damage.bit >= 0:
         damaged[damage.byte] ^= 1 << damage.bit
     write(path, damaged)
-    seen = world.describe()
-    outcome = judge_crash(world, seen) if seen["refused"].startswith(CRASH) else verdict(seen, whole)
+    seen = sandbox.describe()
+    outcome = judge_crash(sandbox, seen) if seen["refused"].startswith(CRASH) else verdict(seen, whole)
     write(path, original)
     return outcome
 
@@ -100,14 +100,14 @@ def write(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def judge_crash(world: World, seen: dict) -> str:
-    """Let a reader be killed by libgit2, which follows a pack index anywhere, where `verify` names the damage."""
-    named = seen["refused"].startswith(f"{CRASH} {-signal.SIGSEGV}") and world.find_defects()
+def judge_crash(sandbox: Sandbox, seen: dict) -> str:
+    """Accept a crash of libgit2, which does not check pack indexes, if `verify` reports the damage."""
+    named = seen["refused"].startswith(f"{CRASH} {-signal.SIGSEGV}") and sandbox.find_defects()
     return "died in libgit2, reported" if named else seen["refused"].upper()
 
 
 def verdict(seen: dict, whole: dict) -> str:
-    """Name an outcome: refused and reported are as good as right; SILENT is a failure.
+    """Name an outcome: right, refused and reported are accepted; SILENT is a failure.
 
     Settings are not compared: a configuration has no checksum, and says nothing about what was said.
     """
@@ -120,40 +120,40 @@ def verdict(seen: dict, whole: dict) -> str:
 
 
 def difference(seen: dict, whole: dict) -> list[str]:
-    """Name the refs that a reader sees elsewhere."""
+    """Return the refs that a reader sees with other values."""
     return [ref for ref in {*seen["refs"], *whole["refs"]} if seen["refs"].get(ref) != whole["refs"].get(ref)][:3]
 
 
-def damage_all(world: World, kind: str, count: int, seed: int) -> Counter[str]:
-    """Try damages of one kind and return how often each outcome came, the failures by name."""
-    whole = world.describe()
+def damage_all(sandbox: Sandbox, kind: str, count: int, seed: int) -> Counter[str]:
+    """Try damages of one kind; return the number of each outcome, with failures by name."""
+    whole = sandbox.describe()
     assert whole["refs"]
     outcomes: Counter[str] = Counter()
-    for damage in choose_damages(world.store, kind, count, seed):
-        outcome = judge(world, damage, whole)
+    for damage in choose_damages(sandbox.store, kind, count, seed):
+        outcome = judge(sandbox, damage, whole)
         outcomes[f"{outcome}: {damage}" if outcome[0].isupper() else outcome] += 1
-    assert world.describe() == whole
+    assert sandbox.describe() == whole
     return outcomes
 
 
-def test_every_file_of_a_store_has_a_kind(world):
-    """A new kind of file must not be left out."""
-    paths = [os.path.join(top, name) for top, _, files in os.walk(world.store) for name in files]
-    names = [os.path.relpath(path, world.store) for path in paths]
+def test_every_file_of_a_store_has_a_kind(sandbox):
+    """A new kind of file must not be forgotten."""
+    paths = [os.path.join(top, name) for top, _, files in os.walk(sandbox.store) for name in files]
+    names = [os.path.relpath(path, sandbox.store) for path in paths]
     assert [name for name in names if not any(re.fullmatch(pattern, name) for pattern in KINDS.values())] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_few_damages_of_each_kind_are_survived(world, kind):
+def test_a_sample_of_damages_in_each_kind_of_file_is_refused_or_reported(sandbox, kind):
     """P10; other bits every day."""
-    outcomes = damage_all(world, kind, IN_EVERY_RUN, todays_seed())
+    outcomes = damage_all(sandbox, kind, IN_EVERY_RUN, todays_seed())
     assert [outcome for outcome in outcomes if outcome[0].isupper()] == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
-def test_hundreds_of_damages_of_each_kind_are_survived(world, kind):
+def test_hundreds_of_damages_in_each_kind_of_file_are_refused_or_reported(sandbox, kind):
     """P10."""
-    outcomes = damage_all(world, kind, IN_A_SWEEP, 0)
+    outcomes = damage_all(sandbox, kind, IN_A_SWEEP, 0)
     print(f"{kind}: {dict(outcomes)}")
     assert [outcome for outcome in outcomes if outcome[0].isupper()] == []

@@ -1,4 +1,4 @@
-"""P4: what a command that died at the worst moment leaves behind stops nobody, and goes."""
+"""P4: files left behind by a killed command block no other command and are removed."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def conversation(repository, monkeypatch):
     append(repository, "conv-001", plain_message("carol", "first"))
 
 
-def test_what_a_dead_maker_of_the_store_left_goes_with_gc(repository, tmp_path):
-    """It was killed before the store was in its place."""
+def test_gc_removes_the_files_of_a_process_that_died_creating_the_store(repository, tmp_path):
+    """It was killed before it renamed the store to its final path."""
     (tmp_path / "store.git.new-0123abcd" / "refs").mkdir(parents=True)
     (tmp_path / "store.git.new-backup").mkdir()
     gc(repository)
     assert sorted(os.listdir(tmp_path)) == ["store.git", "store.git.new-backup"]
 
 
-def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypatch):
-    """Somebody else was faster, and collected already."""
+def test_a_creator_whose_temporary_directory_was_removed_opens_the_existing_store(tmp_path, monkeypatch):
+    """Another process created the store first and has run gc since."""
     path = str(tmp_path / "lost.git")
     build = init._build
 
-    def lose(workplace):
+    def lose(temporary):
         monkeypatch.setattr(init, "_build", build)
         assert create_store(path)
-        raise FileNotFoundError(workplace)
+        raise FileNotFoundError(temporary)
 
     monkeypatch.setattr(init, "_build", lose)
     assert not create_store(path)
@@ -58,7 +58,7 @@ def test_a_maker_who_lost_his_workplace_finds_the_store_made(tmp_path, monkeypat
 
 
 def test_the_pid_file_of_a_killed_git_gc_does_not_stop_the_next_one(repository):
-    """Its number may be somebody else's by now; git itself would refuse for twelve hours."""
+    """Another process may have the same pid by now; git itself would refuse for twelve hours."""
     pid_file = os.path.join(repository.path, "gc.pid")
     with open(pid_file, "w", encoding="ascii") as file:
         file.write(f"{os.getpid()} {socket.gethostname()}")
@@ -66,7 +66,7 @@ def test_the_pid_file_of_a_killed_git_gc_does_not_stop_the_next_one(repository):
     assert not os.path.exists(pid_file)
 
 
-def test_packs_that_git_was_killed_over_go_with_gc(repository):
+def test_gc_removes_unfinished_packs_of_a_killed_git(repository):
     """Git removes only those of its own process."""
     left = os.path.join(repository.path, "objects", "pack", ".tmp-4711-pack-0123.pack")
     with open(left, "wb") as file:
@@ -75,8 +75,8 @@ def test_packs_that_git_was_killed_over_go_with_gc(repository):
     assert not os.path.exists(left)
 
 
-def test_a_reflog_one_move_ahead_of_its_branch_is_no_damage(repository):
-    """Git writes the reflog first, so this is how a kill between the two looks."""
+def test_a_reflog_one_move_ahead_of_its_branch_is_not_damage(repository):
+    """Git writes the reflog first, so a kill between both writes leaves this state."""
     ref = "refs/heads/conv-001/main"
     tip = repository.raw_ref(ref)
     with open(os.path.join(repository.path, "logs", ref), "a", encoding="ascii") as file:
@@ -86,15 +86,15 @@ def test_a_reflog_one_move_ahead_of_its_branch_is_no_damage(repository):
     assert [finding.where for finding in found.findings] == ["conv-001/main"]
 
 
-def test_a_reflog_that_tells_another_story_is_damage(repository):
+def test_a_reflog_that_disagrees_with_its_branch_is_damage(repository):
     """The branch stands neither where its last move began nor where it ended."""
     with open(os.path.join(repository.path, "logs", "refs/heads/conv-001/main"), "a", encoding="ascii") as file:
         file.write(f"{'2' * 40} {'1' * 40} scopes <scopes@systems.scopes> 1767225600 +0000\tappend: lost\n")
     assert not verify(repository).sound
 
 
-def test_the_refs_of_a_pending_expiry_have_not_vanished(repository, monkeypatch):
-    """P4: whoever died while it let the trash go has left a reflog whose operation nobody knows."""
+def test_the_refs_of_a_pending_expire_are_not_reported_missing(repository, monkeypatch):
+    """P4: a process killed during expire leaves a reflog whose operation is not in the log."""
     delete(repository, "conv-001")
     real = recovery._set
     monkeypatch.setattr(
@@ -108,13 +108,13 @@ def test_the_refs_of_a_pending_expiry_have_not_vanished(repository, monkeypatch)
     assert verify(repository).sound
 
 
-def test_an_active_branch_that_no_operation_chose_is_damage(repository):
+def test_an_active_branch_set_by_no_operation_is_damage(repository):
     """P10: a flipped bit in its name."""
     repository.git.references.get("refs/scopes/active/conv-001").set_target("refs/heads/conv-001/maim")
     assert [finding.where for finding in verify(repository).findings] == ["refs/scopes/active/conv-001"]
 
 
-def test_beside_a_damaged_pack_index_nothing_more_is_read(repository):
+def test_with_a_damaged_pack_index_nothing_else_is_read(repository):
     """P10: libgit2 1.9.7 dies of an offset behind the end of its pack."""
     gc(repository)
     packs = os.path.join(repository.path, "objects", "pack")
@@ -139,8 +139,8 @@ def test_beside_a_damaged_pack_index_nothing_more_is_read(repository):
     ]
 
 
-def test_a_directory_that_git_removes_meanwhile_is_made_again(repository, monkeypatch):
-    """P5: a plain `git repack` beside an append."""
+def test_a_directory_removed_by_git_meanwhile_is_created_again(repository, monkeypatch):
+    """P5: a plain `git repack` during an append."""
     real, left = repository.git.write, iter(range(2))
 
     def write(*arguments):
@@ -152,7 +152,7 @@ def test_a_directory_that_git_removes_meanwhile_is_made_again(repository, monkey
     assert repository.has(repository.write("blob", b"again"))
 
 
-def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monkeypatch):
+def test_a_failed_write_without_a_reason_is_a_disk_error(repository, monkeypatch):
     """F-58: libgit2 says `no error` where a file grows too large."""
 
     def write(*_arguments):
@@ -163,7 +163,7 @@ def test_a_write_that_fails_without_a_cause_is_the_disks_fault(repository, monke
         repository.write("blob", b"never")
 
 
-def test_a_branch_that_came_from_nowhere_is_named(repository):
+def test_a_branch_without_an_operation_is_reported(repository):
     """P10: packed-refs has no checksum, and a flipped bit in it makes another branch."""
     gc(repository)
     packed = os.path.join(repository.path, "packed-refs")

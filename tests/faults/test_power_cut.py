@@ -1,4 +1,4 @@
-"""P1: what a command has said to have stored survives the loss of power, and the check that needs no disk for it."""
+"""P1: what a command reported as stored survives a power cut; also checked by the order of syncs, without a disk."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from tests.faults.injection import Call
 from tests.faults.power_cut import WAITS_SECONDS, Disk, cut_after
+from tests.faults.sandbox import Sandbox
 from tests.faults.seed import todays_seed
 from tests.faults.sweep import COMMAND_SEED
-from tests.faults.sync_order import EXPENDABLE, walk_unsynced
+from tests.faults.sync_order import EXPENDABLE, find_unsynced
 from tests.faults.verbs import VERBS, build_templates
-from tests.faults.world import World
 
 VERBS_IN_A_SAMPLE = 4
 # What git moves out of its packs because nothing refers to it, and the reflogs that it cuts, may be lost.
@@ -28,17 +28,17 @@ UNSAFE = [
 
 
 @pytest.fixture(scope="module")
-def world(fast_directory, request):
-    """Make a world, with the shim where there is a compiler."""
-    made = World(os.path.join(fast_directory, "power"), request.getfixturevalue("shim"))
+def sandbox(fast_directory, request):
+    """Make a sandbox, with the shim where there is a compiler."""
+    made = Sandbox(os.path.join(fast_directory, "power"), request.getfixturevalue("shim"))
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def templates(world):
+def templates(sandbox):
     """Make the stores that the commands find."""
-    return build_templates(world, world.directory)
+    return build_templates(sandbox, sandbox.directory)
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +51,21 @@ def disk(tmp_path_factory):
 
 @pytest.mark.needs_gcc
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_everything_is_synced_before_it_counts(world, templates, verb):
+def test_everything_is_synced_before_it_is_referenced(sandbox, templates, verb):
     """P1: objects before the ref, packs before the refs, and all of it before the command returns."""
-    world.restore(templates[verb.template])
-    with world.injector.armed(world.data, log=True):
-        outcome = world.run(list(verb.arguments), seed=COMMAND_SEED, stdin=verb.stdin, injected=True)
+    sandbox.restore(templates[verb.template])
+    with sandbox.injector.armed(sandbox.data, log=True):
+        outcome = sandbox.run(list(verb.arguments), seed=COMMAND_SEED, stdin=verb.stdin, injected=True)
     assert outcome.code == verb.code, outcome
-    calls = world.injector.calls(world.data)
+    calls = sandbox.injector.calls(sandbox.data)
     assert any(call.name == "fsync" for call in calls)
     expendable = EXPENDABLE_IN_GC if verb.starts_git else EXPENDABLE
-    assert list(walk_unsynced(calls, "store.git", expendable)) == []
+    assert list(find_unsynced(calls, "store.git", expendable)) == []
 
 
-def test_a_file_that_counts_before_it_is_synced_is_noticed():
+def test_the_check_reports_a_file_referenced_before_it_is_synced():
     """The check itself."""
-    assert list(walk_unsynced(UNSAFE, "store.git")) == [
+    assert list(find_unsynced(UNSAFE, "store.git")) == [
         "objects/aa/bb is put in place before it is synced",
         "refs/heads/x moves before its objects are in place for good: ['objects/aa']",
         "objects/aa is not synced at the end",
@@ -76,10 +76,10 @@ def test_a_file_that_counts_before_it_is_synced_is_noticed():
 
 @pytest.mark.needs_gcc
 @pytest.mark.needs_root
-def test_a_sample_of_commands_survives_a_power_cut_at_their_return(world, templates, disk):
-    """P1; other commands every day."""
+def test_a_sample_of_commands_survives_a_power_cut_at_their_return(sandbox, templates, disk):
+    """P1; the sample changes every day."""
     for verb in random.Random(todays_seed()).sample(VERBS, VERBS_IN_A_SAMPLE):
-        assert cut_after(world, disk, verb, templates[verb.template], 0) == [], verb.name
+        assert cut_after(sandbox, disk, verb, templates[verb.template], 0) == [], verb.name
 
 
 @pytest.mark.sweep
@@ -87,6 +87,6 @@ def test_a_sample_of_commands_survives_a_power_cut_at_their_return(world, templa
 @pytest.mark.needs_root
 @pytest.mark.parametrize("wait", WAITS_SECONDS)
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_every_command_survives_a_power_cut(world, templates, disk, verb, wait):
-    """P1: at once, and 6 and 12 seconds later, when the kernel has written a part of what it was not told to write."""
-    assert cut_after(world, disk, verb, templates[verb.template], wait) == []
+def test_every_command_survives_a_power_cut(sandbox, templates, disk, verb, wait):
+    """P1: at once, and 6 and 12 seconds later, when the kernel has written a part of the unsynced data."""
+    assert cut_after(sandbox, disk, verb, templates[verb.template], wait) == []

@@ -12,10 +12,10 @@ import random
 import pytest
 
 from tests.faults.injection import MODES
+from tests.faults.sandbox import Sandbox
 from tests.faults.seed import todays_seed
 from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, check, find_state, learn, list_points, tabulate
 from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb, build_templates
-from tests.faults.world import World
 
 pytestmark = pytest.mark.needs_gcc
 
@@ -24,25 +24,25 @@ BY_NAME = {verb.name: verb for verb in VERBS}
 
 
 @pytest.fixture(scope="module")
-def world(fast_directory, shim):
-    """Make a world whose commands can be broken."""
-    made = World(os.path.join(fast_directory, "sweep"), shim)
+def sandbox(fast_directory, shim):
+    """Make a sandbox whose commands can be broken."""
+    made = Sandbox(os.path.join(fast_directory, "sweep"), shim)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def templates(world):
+def templates(sandbox):
     """Make the stores that the commands find."""
-    return build_templates(world, world.directory)
+    return build_templates(sandbox, sandbox.directory)
 
 
-def sweep(world, template, verb: Verb, count: int | None, dice: random.Random) -> list:
+def sweep(sandbox, template, verb: Verb, count: int | None, dice: random.Random) -> list:
     """Break a verb at so many points (None: at all), and return the verdicts."""
-    expectation = learn(world, verb, template)
+    expectation = learn(sandbox, verb, template)
     points = list_points(verb, expectation)
     chosen = points if count is None else dice.sample(points, min(count, len(points)))
-    return [check(world, point, template, expectation) for point in chosen]
+    return [check(sandbox, point, template, expectation) for point in chosen]
 
 
 def describe_failures(verdicts) -> list[str]:
@@ -53,30 +53,30 @@ def describe_failures(verdicts) -> list[str]:
     ]
 
 
-def test_a_sample_of_broken_commands_leaves_before_or_after(world, templates):
+def test_a_sample_of_broken_commands_leaves_the_state_before_or_after(sandbox, templates):
     """P2, P3, P4, P12."""
     dice = random.Random(todays_seed())
     verdicts = []
     for verb in dice.sample(VERBS, VERBS_IN_A_SAMPLE):
-        verdicts += sweep(world, templates[verb.template], verb, POINTS_OF_EACH, dice)
+        verdicts += sweep(sandbox, templates[verb.template], verb, POINTS_OF_EACH, dice)
     assert len(verdicts) == VERBS_IN_A_SAMPLE * POINTS_OF_EACH
     assert describe_failures(verdicts) == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_a_command_broken_anywhere_leaves_before_or_after(world, templates, verb):
+def test_a_command_broken_at_any_call_leaves_the_state_before_or_after(sandbox, templates, verb):
     """P2, P3, P4, P12."""
-    verdicts = sweep(world, templates[verb.template], verb, None, random.Random())
+    verdicts = sweep(sandbox, templates[verb.template], verb, None, random.Random())
     print(f"{verb.name}: {len(verdicts)} points", *tabulate(verdicts), sep="\n")
     assert describe_failures(verdicts) == []
 
 
-def test_every_verb_of_the_sweep_makes_calls_and_ends_elsewhere_or_says_so(world, templates):
-    """The sweep would pass over a command that does nothing."""
+def test_every_command_of_the_sweep_makes_calls_and_changes_the_state_or_is_marked_as_unchanging(sandbox, templates):
+    """The sweep would not notice a command that does nothing."""
     for name in ("append", "branch", "delete", "first-new", "import", "undo"):
         verb = BY_NAME[name]
-        expectation = learn(world, verb, templates[verb.template])
+        expectation = learn(sandbox, verb, templates[verb.template])
         assert len(expectation.calls) > 30
         assert expectation.states[0] != expectation.states[-1]
         assert expectation.states_after_again[0] != expectation.states_after_again[-1]
@@ -85,28 +85,28 @@ def test_every_verb_of_the_sweep_makes_calls_and_ends_elsewhere_or_says_so(world
 @pytest.mark.parametrize("mode", ["kill", "enospc-sticky", "interrupt"])
 @pytest.mark.parametrize("name", ["append", "branch"])
 @pytest.mark.sweep  # when a signal arrives depends on the load of the machine
-def test_a_forked_command_breaks_as_a_real_process_does(world, templates, name, mode):
-    """The server is only faster: exit code, complaint and state are the same."""
+def test_a_forked_command_fails_like_a_real_process(sandbox, templates, name, mode):
+    """The server is only faster: exit code, standard error and state are the same."""
     verb, template = BY_NAME[name], templates[FULL]
-    expectation = learn(world, verb, template)
+    expectation = learn(sandbox, verb, template)
     at = len(expectation.calls) * 2 // 3
     ends = []
-    for run in (world.run_for_real, lambda *a, **k: world.run(*a, **k, injected=True)):
-        world.restore(template)
-        with world.injector.armed(world.data, MODES[mode], at):
+    for run in (sandbox.run_for_real, lambda *a, **k: sandbox.run(*a, **k, injected=True)):
+        sandbox.restore(template)
+        with sandbox.injector.armed(sandbox.data, MODES[mode], at):
             outcome = run(list(verb.arguments), seed=COMMAND_SEED)
-        assert world.injector.fired
-        ends.append((outcome.code, outcome.stderr, find_state(world.describe(), expectation, [])))
-        assert world.run(list(verb.again), seed=AGAIN_SEED).code == 0
+        assert sandbox.injector.fired
+        ends.append((outcome.code, outcome.stderr, find_state(sandbox.describe(), expectation, [])))
+        assert sandbox.run(list(verb.again), seed=AGAIN_SEED).code == 0
     assert ends[0] == ends[1]
 
 
-def test_the_sweep_notices_a_command_that_lies(world):
-    """A judge that never complains would let everything pass."""
+def test_the_sweep_detects_a_command_that_reports_a_wrong_outcome(sandbox):
+    """Otherwise a check that never fails would go unnoticed."""
     verb = Verb("lies", ("init",), ("init",), NO_STORE)
-    expectation = learn(world, verb, None)
+    expectation = learn(sandbox, verb, None)
     expectation.states[1]["messages"] = 1
     short = [point for point in list_points(verb, expectation) if point.mode == "short-write"]
-    complaints = check(world, short[0], None, expectation).complaints
+    complaints = check(sandbox, short[0], None, expectation).complaints
     assert any(complaint.startswith("false success") for complaint in complaints)
     assert any(complaint.startswith("another state") for complaint in complaints)

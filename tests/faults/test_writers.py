@@ -11,7 +11,7 @@ import pytest
 from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.faults.crowd import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
+from tests.faults.processes import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
 
 MIXER = """
 import sys
@@ -35,7 +35,7 @@ import sys, time
 from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
-from tests.faults.crowd import read_texts
+from tests.faults.processes import read_texts
 store, least, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 repository, walks, end = open_repository(store), 0, time.monotonic() + seconds
 while time.monotonic() < end:
@@ -68,13 +68,13 @@ def store(tmp_path):
     return path
 
 
-def everybody_writes(store: str, writers: int, messages: int) -> None:
+def all_write(store: str, writers: int, messages: int) -> None:
     finish([start(WRITER, store, f"w{number}", messages) for number in range(writers)])
     assert_each_wrote(store, writers, messages)
 
 
 def assert_each_wrote(store: str, writers: int, messages: int) -> None:
-    """Insist that every message is there once, and every writer's in his order."""
+    """Assert that every message is stored once, and those of each writer in order."""
     texts = read_texts(open_repository(store), "conv-001/main")
     for number in range(writers):
         mine = [text for text in texts if text.startswith(f"w{number}/")]
@@ -85,22 +85,22 @@ def assert_each_wrote(store: str, writers: int, messages: int) -> None:
 
 def test_four_processes_lose_none_of_their_messages(store):
     """P5."""
-    everybody_writes(store, 4, 15)
+    all_write(store, 4, 15)
 
 
 @pytest.mark.sweep
 def test_eight_processes_lose_none_of_800_messages(store):
     """P5."""
-    everybody_writes(store, 8, 100)
+    all_write(store, 8, 100)
 
 
 @pytest.mark.sweep
-def test_a_hundred_processes_at_once_append_one_message_each(store):
+def test_a_hundred_concurrent_processes_append_one_message_each(store):
     """P5: as git's own test of many concurrent writers."""
-    everybody_writes(store, 100, 1)
+    all_write(store, 100, 1)
 
 
-def everybody_types(store: str, count: int) -> None:
+def all_run_commands(store: str, count: int) -> None:
     outputs = finish([start_scopes(store, "conv", "append", "conv-001", f"t{n}", "--json") for n in range(count)])
     texts = read_texts(open_repository(store), "conv-001/main")
     assert sorted(texts) == sorted(f"t{number}" for number in range(count))
@@ -108,37 +108,37 @@ def everybody_types(store: str, count: int) -> None:
     assert_sound(store)
 
 
-def test_six_append_commands_at_once_all_count(store):
+def test_six_concurrent_append_commands_are_all_recorded(store):
     """P5."""
-    everybody_types(store, 6)
+    all_run_commands(store, 6)
 
 
 @pytest.mark.sweep
-def test_twenty_append_commands_at_once_all_count(store):
+def test_twenty_concurrent_append_commands_are_all_recorded(store):
     """P5."""
-    everybody_types(store, 20)
+    all_run_commands(store, 20)
 
 
-def everything_at_once(store: str, writers: int, messages: int, rounds: int) -> None:
+def mixed_operations(store: str, writers: int, messages: int, rounds: int) -> None:
     writing = [start(WRITER, store, f"w{number}", messages) for number in range(writers)]
     finish([*writing, start(MIXER, store, rounds)])
     assert_each_wrote(store, writers, messages)
     assert len(json.loads(scopes(store, "conv", "branch", "conv-001", "--json"))["branches"]) == rounds + 1
 
 
-def test_appends_survive_branching_renaming_undoing_and_packing_beside_them(store):
+def test_appends_survive_concurrent_branching_renaming_undoing_and_packing(store):
     """P5, P7."""
-    everything_at_once(store, 2, 25, 4)
+    mixed_operations(store, 2, 25, 4)
 
 
 @pytest.mark.sweep
-def test_many_appends_survive_much_branching_renaming_undoing_and_packing(store):
+def test_many_appends_survive_much_concurrent_branching_renaming_undoing_and_packing(store):
     """P5, P7."""
-    everything_at_once(store, 6, 200, 40)
+    mixed_operations(store, 6, 200, 40)
 
 
 @pytest.mark.parametrize("makers", [2, pytest.param(12, marks=pytest.mark.sweep)])
-def test_imports_at_once_bring_the_sample_in_once(store, makers):
+def test_concurrent_imports_import_the_sample_once(store, makers):
     """P5: the same source imported by several at once."""
     outputs = finish([start_scopes(store, "conv", "import", "--sample", "--json") for _ in range(makers)])
     results = [json.loads(output) for output in outputs]
@@ -148,8 +148,8 @@ def test_imports_at_once_bring_the_sample_in_once(store, makers):
 
 
 @pytest.mark.parametrize("makers", [2, pytest.param(12, marks=pytest.mark.sweep)])
-def test_first_uses_at_once_make_one_store_and_a_conversation_each(tmp_path, makers):
-    """P5: the store is made by whoever comes first, and the others write into the same."""
+def test_concurrent_first_uses_create_one_store_and_a_conversation_each(tmp_path, makers):
+    """P5: the first process creates the store, and the others write into it."""
     store = str(tmp_path / "data" / "store.git")
     outputs = finish([start_scopes(store, "conv", "new", "--json") for _ in range(makers)])
     found = sorted(json.loads(output)["id"] for output in outputs)
@@ -159,7 +159,7 @@ def test_first_uses_at_once_make_one_store_and_a_conversation_each(tmp_path, mak
 
 
 def read_while_packing(store: str, readers: int, length: int, seconds: float) -> tuple[int, int]:
-    """Walk a branch over and over beside repack, pack-refs, gc and an appender; return walks and rounds of packing."""
+    """Walk a branch repeatedly during repack, pack-refs, gc and appends; return the numbers of walks and packing rounds."""
     finish([start(WRITER, store, "old", length)])
     crowd = [start(READER, store, length, seconds) for _ in range(readers)]
     crowd += [start(PACKER, store, seconds), start(WRITER, store, "new", int(seconds * 5))]
@@ -168,7 +168,7 @@ def read_while_packing(store: str, readers: int, length: int, seconds: float) ->
     return sum(map(int, outputs[:readers])), int(outputs[readers])
 
 
-def test_readers_never_fail_and_never_see_a_short_branch_while_it_is_packed(store):
+def test_readers_never_fail_or_see_a_short_branch_during_packing(store):
     """P6."""
     walks, rounds = read_while_packing(store, 2, 40, 2.5)
     assert walks > 0
@@ -184,10 +184,10 @@ def test_three_readers_of_300_messages_never_fail_during_a_minute_of_packing(sto
     assert rounds > 20
 
 
-def test_a_dead_holder_of_the_lock_stops_nobody(store):
-    """P4, E-49: the kernel lets go of a lock whose holder was killed."""
+def test_the_lock_of_a_killed_process_blocks_no_other(store):
+    """P4, E-49: the kernel releases the lock of a killed process."""
     holder = start(
-        "import sys, time; from scopes.store.lock import StoreLock\n"
+        "import sys, time; from scopes.store.locks import StoreLock\n"
         "with StoreLock(sys.argv[1]).exclusive():\n    print('held', flush=True); time.sleep(60)",
         store,
     )

@@ -1,4 +1,4 @@
-"""The commands that write, each with a second one of its kind, and the stores that they find."""
+"""The commands that write, each with a second one of its kind, and the stores that they run on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 
-from tests.faults.world import World
+from tests.faults.sandbox import Sandbox
 
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 DECISION = '{"topic": "db", "decision": "SQLite"}'
@@ -22,7 +22,7 @@ EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
 class Verb:
     """A command; `again` is one of the same kind that must work afterwards, whether or not the first one happened.
 
-    `steps` are the inputs that lead to each state on the way, for a command that records one thing after the other;
+    `steps` are the inputs that give each intermediate state, for a command that records several things in turn;
     `through` is a command that leads to a state on the way in which nothing is recorded yet. Of an `idempotent` one
     nobody needs to know whether it happened. `code` is what it ends with when all went well.
     """
@@ -39,7 +39,7 @@ class Verb:
 
     @property
     def stdin(self) -> str:
-        """What the whole command reads."""
+        """Return the standard input of the whole command."""
         return self.steps[-1] if self.steps else ""
 
 
@@ -117,9 +117,9 @@ VERBS = (
 )
 
 
-def build_templates(world: World, directory: str) -> dict[str, str | None]:
-    """Make the stores that the verbs find, through the same command line; returns their paths by name."""
-    builder = _Builder(world, directory)
+def build_templates(sandbox: Sandbox, directory: str) -> dict[str, str | None]:
+    """Create the stores that the commands run on, with the command line; return their paths by name."""
+    builder = _Builder(sandbox, directory)
     builder.build_small()
     builder.build_full()
     builder.build_merging()
@@ -127,17 +127,17 @@ def build_templates(world: World, directory: str) -> dict[str, str | None]:
 
 
 class _Builder:
-    """The commands that make the templates, each with a seed of its own."""
+    """Runs the commands that create the templates, each with its own seed."""
 
-    def __init__(self, world: World, directory: str) -> None:
-        self._world = world
+    def __init__(self, sandbox: Sandbox, directory: str) -> None:
+        self._sandbox = sandbox
         self._directory = directory
         self._seeds = iter(range(1, 1000))
         self.templates: dict[str, str | None] = {}
 
     def build_small(self) -> None:
-        """Make two stores for gc, which takes every object in turn: never packed, and packed with more on top."""
-        self._world.restore(None)
+        """Make two stores for gc: one never packed, one packed with more loose objects."""
+        self._sandbox.restore(None)
         self._begin_with_trash()
         self._run("conv", "new", "--title", "Kept")
         self._run("conv", "append", "conv-001", "kept")
@@ -148,8 +148,8 @@ class _Builder:
         self._save(PACKED)
 
     def build_full(self) -> None:
-        """Make a store with two like conversations, half of it packed, and the same after two times undo."""
-        self._world.restore(None)
+        """Make a half packed store with two equal conversations, and the same after two undos."""
+        self._sandbox.restore(None)
         self._begin_with_trash()
         for conversation in BOTH:
             self._begin(conversation)
@@ -167,8 +167,8 @@ class _Builder:
         self._save(UNDONE)
 
     def build_merging(self) -> None:
-        """Make a store with two conversations that went several ways, and the stations of a merge in both."""
-        self._world.restore(None)
+        """Make a store with two diverged conversations, and stores at each stage of a merge in both."""
+        self._sandbox.restore(None)
         for conversation in BOTH:
             self._diverge(conversation)
         self._save(DIVERGED)
@@ -207,9 +207,9 @@ class _Builder:
         self._run("conv", "delete", "old-001")
 
     def _run(self, *arguments: str, code: int = 0) -> None:
-        outcome = self._world.run(list(arguments), seed=next(self._seeds))
+        outcome = self._sandbox.run(list(arguments), seed=next(self._seeds))
         assert outcome.code == code, (arguments, outcome)
 
     def _save(self, name: str) -> None:
         self.templates[name] = os.path.join(self._directory, name)
-        self._world.save(self.templates[name])
+        self._sandbox.save(self.templates[name])

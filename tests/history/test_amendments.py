@@ -1,4 +1,4 @@
-"""Which messages count as they were said, which by a later text, and which not at all."""
+"""Which messages keep their original text, which are amended, and which are retracted."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tests.support.history import history
 
 
 def revisions(repository, where="conv-001"):
-    """Return the revisions that hold on a branch."""
+    """Return the amendments in effect on a branch."""
     selection = select_messages(repository, where, all_branches=False)
     return find_amendments(repository, selection.slices[0].tip, selection.heads)
 
 
 @pytest.fixture
 def drawn(repository):
-    """Two branches with a common beginning."""
+    """Draw two branches with a common first message."""
     return history(repository, "main: a b", "fix@a: c")
 
 
 def text_now(repository, drawn, word, where="conv-001"):
-    """Return what a message says by now."""
+    """Return the amended text of a message."""
     current = latest(read_message(repository, drawn.oids[word]), revisions(repository, where))
     return None if current is None else current.text
 
 
-def test_without_revisions_every_message_counts_as_it_was_said(repository, drawn):
+def test_without_amendments_every_message_has_its_original_text(repository, drawn):
     assert revisions(repository) == {}
     assert text_now(repository, drawn, "a") == "a"
 
@@ -42,7 +42,7 @@ def test_an_amended_message_has_the_new_text(repository, drawn):
     assert (found.by.id, found.by.text, found.retracted) == (done.id, "better", False)
 
 
-def test_of_two_amendments_the_one_that_holds_counts(repository, drawn):
+def test_of_two_amendments_the_one_in_the_state_counts(repository, drawn):
     amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
     amend(repository, "conv-001", drawn.ids["a"], "best", author="dave")
     assert text_now(repository, drawn, "a") == "best"
@@ -54,8 +54,8 @@ def test_an_amendment_of_an_amendment_counts_for_both(repository, drawn):
     assert text_now(repository, drawn, "a") == "best"
 
 
-def test_of_amendments_on_both_sides_of_a_merge_the_one_that_was_chosen_counts(repository, drawn):
-    """Its claim is what the merge has kept, whichever side stands last."""
+def test_of_amendments_on_both_sides_of_a_merge_the_chosen_one_counts(repository, drawn):
+    """The merge keeps its claim, whichever side comes last in the log."""
     ours = amend(repository, "conv-001", drawn.ids["a"], "ours", author="dave")
     theirs = amend(repository, "conv-001/fix", drawn.ids["a"], "theirs", author="erin")
     point(repository, "main", join(repository, ours.oid, theirs.oid, message("m", "both", kind="human")))
@@ -81,21 +81,21 @@ def test_an_amended_message_whose_amendment_was_retracted_does_not_count(reposit
     assert text_now(repository, drawn, "a") is None
 
 
-def test_what_holds_on_one_branch_does_not_hold_on_another(repository, drawn):
+def test_an_amendment_on_one_branch_does_not_apply_to_another(repository, drawn):
     amend(repository, "conv-001/fix", drawn.ids["a"], "better", author="dave")
     assert text_now(repository, drawn, "a") == "a"
     assert text_now(repository, drawn, "a", "conv-001/fix") == "better"
     assert text_now(repository, drawn, "a", "conv-001/fix~1") == "a"
 
 
-def test_messages_that_amend_each_other_end_nowhere():
+def test_messages_that_amend_each_other_cause_no_endless_loop():
     """No command writes them, but a store may come from elsewhere."""
     one, two = message("b", "one"), message("c", "two")
     circle = {one.id: Amendment(two, retracted=False), two.id: Amendment(one, retracted=False)}
     assert latest(one, circle) in (one, two)
 
 
-def test_what_has_become_of_one_message_is_told_by_the_branch_alone(repository, drawn):
+def test_amendments_of_one_message_are_read_from_its_branch_alone(repository, drawn):
     amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
     retract(repository, "conv-001", drawn.ids["b"], "", author="dave")
     tips = list_branch_tips(repository, drawn.conversation)

@@ -1,4 +1,4 @@
-"""Handles resolve names once and read what is there when they are asked."""
+"""Handles resolve names once and read the present state at every call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_conversation_lists_and_finds_branches(store):
     assert conversation.active_branch.name == conversation.branch().name == "fix"
 
 
-def test_a_handle_reads_what_is_there_now(store):
+def test_a_handle_reads_the_present_state(store):
     branch = store.branch("conv-001", "main")
     assert [message.text for message in branch.messages()] == ["b", "a"]
     say(store.repository, "conv-001", "new", branch="main")

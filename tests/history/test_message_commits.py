@@ -1,4 +1,4 @@
-"""A message as a commit: what is in its tree, its header and its trailers."""
+"""A message as a commit: its tree, header and trailers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Root(uuid="u", created="2026-01-01T00:00:00.000Z")
 
 
 def tree_of(repository, commit):
-    """Return path and blob of everything in a commit's tree."""
+    """Return every path in a commit's tree with its blob."""
     lines = git(repository, "ls-tree", "-r", commit).splitlines()
     return {line.split("\t")[1]: line.split()[2] for line in lines}
 
@@ -94,7 +94,7 @@ def test_a_recipient_cannot_forge_a_trailer(repository):
     assert git(repository, "log", "-1", "--format=%(trailers:key=Scopes-Kind,valueonly)", commit).strip() == "plain"
 
 
-def test_state_is_there_once_there_is_some_and_is_carried_forward(repository):
+def test_the_state_tree_exists_after_the_first_claim_and_is_carried_forward(repository):
     """Storage format: unchanged blobs cost nothing."""
     new(repository)
     say(repository, "conv-001", "a", author={"name": "bash", "kind": "tool"})
@@ -108,7 +108,7 @@ def test_state_is_there_once_there_is_some_and_is_carried_forward(repository):
     assert second == first
 
 
-def test_a_claim_that_the_state_holds_already_writes_no_tree(repository):
+def test_a_claim_already_in_the_state_writes_no_tree(repository):
     history(repository, "main: a b")
     trees = [git(repository, "rev-parse", f"conv-001/main~{n}:state").strip() for n in (0, 1)]
     assert trees[0] == trees[1]
@@ -125,7 +125,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
-def test_a_typed_message_claims_its_subject(repository, kind):
+def test_a_typed_message_writes_a_claim_under_its_key(repository, kind):
     """S4-23; storage format: the claim alone, one line of canonical JSON."""
     new(repository)
     document, path = CLAIMS[kind]
@@ -137,7 +137,7 @@ def test_a_typed_message_claims_its_subject(repository, kind):
     assert "carol" not in claim
 
 
-def test_files_are_told_from_the_first_working_directory(repository):
+def test_file_paths_are_relative_to_the_first_working_directory(repository):
     root = write_root_commit(repository, ROOT, {})
     touches = tuple(FileTouch(path, "edit", "sha256:1") for path in ("/work/src/a.py", "/etc/b"))
     commit = put(repository, root, message(files=touches), base="/work")

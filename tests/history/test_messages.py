@@ -1,4 +1,4 @@
-"""What a message's commit alone tells."""
+"""Message headers, read from the commit alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.history import history, say
 from tests.support.store import git
 
 
-def test_a_head_has_everything_that_lists_and_logs_show(repository):
+def test_a_header_has_every_field_shown_by_lists_and_logs(repository):
     new(repository)
     author = {"name": "Carol C.", "kind": "human"}
     said = say(
@@ -55,14 +55,14 @@ def test_an_author_is_written_as_commits_do(name, email):
     assert identity_of(name, "agent") == (name, email)
 
 
-def test_the_root_is_no_message(repository):
+def test_the_root_commit_is_not_a_message(repository):
     drawn = history(repository, "main: a")
     assert is_root(read_commit(repository, drawn.root))
     assert not is_root(read_commit(repository, drawn.oids["a"]))
     assert [head.subject for head in walk_heads_newest_first(repository, [drawn.oids["a"]])] == ["a"]
 
 
-def test_a_commit_that_is_none_of_ours_still_has_a_head(repository):
+def test_a_commit_not_written_by_scopes_still_has_a_header(repository):
     """Catalogue 43."""
     new(repository)
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
@@ -70,7 +70,7 @@ def test_a_commit_that_is_none_of_ours_still_has_a_head(repository):
     assert (head.id, head.kind, head.author_kind, head.author, head.to) == (commit, "unknown", "unknown", "t", ())
 
 
-def test_a_message_id_that_stands_twice_is_shown_once_at_its_first_place(repository):
+def test_a_duplicate_message_id_is_shown_once_at_its_first_position(repository):
     """Storage format: a replayed message keeps its id and gets another commit."""
     drawn = history(repository, "main: a b", "fix@a: c")
     replayed = git(

@@ -84,7 +84,7 @@ NEW_NAMES = (
 
 
 class Eavesdropper:
-    """Stand before an object of pygit2 and write down every text that it is given."""
+    """Wrap a pygit2 object and record every text passed to it."""
 
     def __init__(self, target, heard):
         self._target, self._heard = target, heard
@@ -103,7 +103,7 @@ class Eavesdropper:
 
 @pytest.fixture
 def heard(repository):
-    """Draw a history, then listen to what libgit2 is asked."""
+    """Draw a history, then record the texts passed to libgit2."""
     history(repository, "main: a b", "fix: c")
     texts = set()
     repository.git = Eavesdropper(repository.git, texts)
@@ -125,7 +125,7 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, 
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_name_is_given_to_nothing(repository, heard, text):
+def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, heard, text):
     """Catalogue 4-7."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
@@ -135,21 +135,21 @@ def test_a_hostile_name_is_given_to_nothing(repository, heard, text):
 
 
 @pytest.mark.parametrize("text", ["CON", "a.lock", "a..b", "a b", ".a", "a/", "/a", "a//b", "@", "x" * 201])
-def test_a_name_that_some_git_or_file_system_refuses_is_refused_here(repository, heard, text):
+def test_a_name_refused_by_git_or_by_a_file_system_is_refused(repository, heard, text):
     """Catalogue 4-6."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid):
             make(repository, text)
 
 
-def test_gits_own_spelling_of_a_branch_is_no_place(repository, heard):
+def test_a_full_ref_name_is_not_a_revision(repository, heard):
     for text in ("refs/heads/conv-001/main", "heads/conv-001/main"):
         with pytest.raises(NotFound):
             resolve_revision(repository, text)
 
 
 @pytest.mark.parametrize("text", ["conv-001~" + "9" * 5_000, "conv-001^" + "1" * 4_301 + "~2", "conv-001~1000000000"])
-def test_more_steps_than_there_can_be_are_refused(repository, heard, text):
+def test_an_impossible_number_of_steps_is_refused(repository, heard, text):
     """Python refuses to read a number of 5,000 digits."""
     with pytest.raises(NotFound, match="not that many messages"):
         resolve_revision(repository, text)

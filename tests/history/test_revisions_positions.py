@@ -1,4 +1,4 @@
-"""From what people type to one message: by place, by time, by id, by tag."""
+"""Resolving a revision to one message: by position, time, id or tag."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drawn(repository):
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let the clock stand two hours after now, as git's reflogs have the time of the machine."""
+    """Set the clock two hours ahead, because git's reflogs have the time of the machine."""
     moment = time.time_ns() + 7200 * 1_000_000_000
     monkeypatch.setattr(clock, "read_clock", lambda: moment)
 
@@ -58,12 +58,12 @@ def oid_at(repository, text, conversation=None):
         ("conv-001/analysis/sec~2", "b"),
     ],
 )
-def test_a_message_is_found_by_its_place(repository, drawn, text, word):
+def test_a_message_is_found_by_its_position(repository, drawn, text, word):
     assert oid_at(repository, text) == drawn.oids[word]
 
 
 @pytest.mark.parametrize("text", ["conv-001/main~1", "conv/main~1", "c/m~1", "main~1", "conv-001~1"])
-def test_inside_a_conversation_a_place_may_still_be_written_in_full(repository, drawn, text):
+def test_inside_a_conversation_a_revision_may_still_be_written_in_full(repository, drawn, text):
     """S4-55: also with a prefix of the conversation's id."""
     new(repository, conversation_id="conv-002")
     assert oid_at(repository, text, drawn.conversation) == drawn.oids["c"]
@@ -81,7 +81,7 @@ def test_a_branch_may_be_called_like_its_conversation(repository):
     assert oid_at(repository, "co/x", drawn.conversation) == drawn.oids["a"]
 
 
-def test_as_many_steps_back_as_there_are_messages_lead_to_the_root(repository, drawn):
+def test_one_step_back_for_each_message_leads_to_the_root(repository, drawn):
     assert oid_at(repository, "conv-001~4") == drawn.root
     with pytest.raises(NotFound, match="not that many messages") as refusal:
         resolve_revision(repository, "conv-001~5")
@@ -90,13 +90,13 @@ def test_as_many_steps_back_as_there_are_messages_lead_to_the_root(repository, d
         resolve_revision(repository, "conv-001~999999999")
 
 
-def test_a_place_knows_the_branch_that_it_was_named_by(repository, drawn):
+def test_a_revision_has_the_branch_it_was_named_by(repository, drawn):
     assert resolve_revision(repository, "conv/analysis/sp~1") == Revision("conv-001", "analysis/speed", drawn.oids["b"])
     assert resolve_revision(repository, drawn.ids["g"]) == Revision("conv-001", None, drawn.oids["g"])
 
 
 @pytest.mark.parametrize("length", [4, 8, 12, 26])
-def test_a_message_is_found_by_the_start_of_its_id_in_and_outside_its_conversation(repository, drawn, length):
+def test_a_message_is_found_by_an_id_prefix_in_and_outside_its_conversation(repository, drawn, length):
     """S4-55."""
     prefix = drawn.ids["e"][:length]
     assert oid_at(repository, prefix) == drawn.oids["e"]
@@ -106,8 +106,8 @@ def test_a_message_is_found_by_the_start_of_its_id_in_and_outside_its_conversati
 
 
 @pytest.mark.parametrize("length", [4, 8, 12, 40])
-def test_a_message_is_found_by_the_start_of_its_commits_id(repository, drawn, length):
-    """S4-55; it is what `git log` shows, and what undo's hint names."""
+def test_a_message_is_found_by_a_prefix_of_its_commit_id(repository, drawn, length):
+    """S4-55; `git log` and the hint of undo show these ids."""
     prefix = drawn.oids["g"][:length]
     assert oid_at(repository, prefix) == drawn.oids["g"]
     assert oid_at(repository, prefix, drawn.conversation) == drawn.oids["g"]
@@ -115,13 +115,13 @@ def test_a_message_is_found_by_the_start_of_its_commits_id(repository, drawn, le
     assert cat(repository, prefix).message.text == "g"
 
 
-def test_the_commit_that_a_conversation_begins_with_is_found_by_its_id(repository, drawn):
+def test_the_root_commit_of_a_conversation_is_found_by_its_id(repository, drawn):
     assert oid_at(repository, drawn.root) == drawn.root
     assert oid_at(repository, drawn.root[:12], drawn.conversation) == drawn.root
 
 
 def test_a_prefix_of_two_messages_is_ambiguous(repository, drawn):
-    """S4-55: one fits by its id, the other by its commit's."""
+    """S4-55: one matches by its id, the other by its commit id."""
     prefix = drawn.oids["a"][:4]
     twin = Message(id=MessageId(prefix + "a" * 22), author=Author("carol"), parts=text_parts("twin"))
     append(repository, "conv-001", twin)
@@ -144,8 +144,8 @@ def test_an_unknown_id_is_refused(repository, drawn):
     assert "begin a conversation: scopes conv new" in refusal.value.hint
 
 
-def test_a_name_that_nothing_has_leads_on(repository):
-    """S1-23: what to do where a conversation to go on with is unknown."""
+def test_an_unknown_name_is_refused_with_a_hint(repository):
+    """S1-23: the hint lists what to do next."""
     new(repository, conversation_id="loginbug")
     with pytest.raises(NotFound, match="no conversation or message 'nosuch'") as refusal:
         resolve_revision(repository, "nosuch")
@@ -155,20 +155,20 @@ def test_a_name_that_nothing_has_leads_on(repository):
     assert refusal.value.hint == "did you mean loginbug?"
 
 
-def test_three_letters_are_no_id(repository, drawn):
-    """Too few to mean one message for long."""
+def test_three_characters_are_too_few_for_an_id(repository, drawn):
+    """A short prefix would soon be ambiguous."""
     with pytest.raises(NotFound, match="no conversation"):
         resolve_revision(repository, drawn.ids["a"][:3])
 
 
-def test_a_conversation_wins_over_a_message_whose_id_begins_alike(repository, drawn):
+def test_a_conversation_wins_over_a_message_with_the_same_id_prefix(repository, drawn):
     prefix = drawn.ids["a"][:4]
     new(repository, conversation_id=f"{prefix}-talk")
     assert resolve_revision(repository, prefix).conversation == f"{prefix}-talk"
     assert oid_at(repository, prefix, drawn.conversation) == drawn.oids["a"]
 
 
-def test_a_tag_names_a_message_wherever_one_is_named(repository, drawn):
+def test_a_tag_is_accepted_wherever_a_message_is_named(repository, drawn):
     tag(repository, "conv-001", "v1.0", "main~2")
     assert oid_at(repository, "conv-001/v1.0") == drawn.oids["b"]
     assert oid_at(repository, "v1.0", drawn.conversation) == drawn.oids["b"]
@@ -182,12 +182,12 @@ def test_a_branch_wins_over_a_tag_of_the_same_name(repository, drawn):
     assert oid_at(repository, "conv-001/later") == drawn.oids["d"]
 
 
-def test_a_moment_names_where_the_branch_stood_then(repository, drawn, later):
+def test_a_time_names_the_tip_of_the_branch_at_that_time(repository, drawn, later):
     assert oid_at(repository, "conv-001@{1 hour ago}") == drawn.oids["d"]
     assert oid_at(repository, "conv-001/analysis/security@{now}~1") == drawn.oids["e"]
 
 
-def test_a_moment_remembers_what_was_rewound(repository, drawn, monkeypatch):
+def test_a_time_finds_rewound_messages(repository, drawn, monkeypatch):
     """The reflog keeps every append."""
     log = Path(repository.path, "logs/refs/heads/conv-001/main")
     log.write_text(re.sub("> ([0-9]+) ", lambda match: f"> {int(match[1]) - 7200} ", log.read_text()))
@@ -197,12 +197,12 @@ def test_a_moment_remembers_what_was_rewound(repository, drawn, monkeypatch):
     assert oid_at(repository, "conv-001@{now}") == drawn.oids["a"]
 
 
-def test_a_moment_before_the_branch_is_refused(repository, drawn, later):
+def test_a_time_before_the_branch_is_refused(repository, drawn, later):
     with pytest.raises(NotFound, match="nothing is known of conv-001/main at 2"):
         resolve_revision(repository, "conv-001@{3 years ago}")
 
 
-def test_a_moment_that_is_none_or_has_no_branch_is_refused(repository, drawn):
+def test_an_invalid_time_or_a_time_without_a_branch_is_refused(repository, drawn):
     with pytest.raises(Invalid, match="'the day before' is not a time") as refusal:
         resolve_revision(repository, "conv-001@{the day before}")
     assert "yesterday" in refusal.value.hint

@@ -1,4 +1,4 @@
-"""Telling from heads alone whether a summary was overtaken."""
+"""Detecting stale summaries from message headers alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HEAD = MessageHead("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())
         ({"author_kind": "injected"}, False), ({"subject": "(no text)"}, False), ({"kind": "interrupt"}, False),
     ],
 )  # fmt: skip
-def test_news_is_what_somebody_says(change, news):
+def test_only_new_contributions_make_a_summary_stale(change, news):
     """S4-47."""
     assert is_news(HEAD._replace(**change)) is news
 
 
-def test_only_what_comes_before_the_summary_is_counted():
+def test_only_messages_before_the_summary_are_counted():
     summary = HEAD._replace(oid="1" * 40, kind=SUMMARY)
     walk = [HEAD, HEAD._replace(kind="meta"), HEAD, summary, HEAD, HEAD]
     assert count_newer(walk, summary) == 2

@@ -1,4 +1,4 @@
-"""Sub-agents, told by the first message of their line."""
+"""Sub-agents are recognized by the first message of their branch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scopes.store.repository import read_commit
         ({"spawned_by": "k3x9"}, False, None),
     ],
 )
-def test_a_first_message_tells_whose_call_it_follows(extra, spawned, spawner):
+def test_a_first_message_names_the_call_it_follows(extra, spawned, spawner):
     message = replace(plain_message("user", "Find it"), extra=extra)
     assert is_spawned(message) is spawned
     assert spawner_of(message) == spawner
@@ -34,8 +34,8 @@ def line(repository, *messages):
     return [read_commit(repository, append(repository, conversation, m).oid) for m in messages][::-1]
 
 
-def test_the_agent_is_who_spoke_last_on_its_line(repository):
-    """A line may begin with a copy of what its parent said."""
+def test_the_agent_is_the_last_author_on_its_branch(repository):
+    """A branch may begin with copies of its parent's messages."""
     first = replace(plain_message("user", "Find it", author_kind="injected"), extra={"spawned_by": {"message": "k3x9"}})
     commits = line(
         repository,
@@ -48,6 +48,6 @@ def test_the_agent_is_who_spoke_last_on_its_line(repository):
     assert find_sub_agent(repository, commits[-1:]) == SubAgent(None, "k3x9")
 
 
-def test_other_lines_are_no_sub_agents(repository):
+def test_other_branches_are_not_sub_agents(repository):
     assert find_sub_agent(repository, line(repository, plain_message("carol", "a"))) is None
     assert find_sub_agent(repository, []) is None

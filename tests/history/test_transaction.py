@@ -1,4 +1,4 @@
-"""What holds for every operation: it happens wholly or not at all, under one lock, with a record."""
+"""Every operation is atomic, takes one lock and is recorded."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
 from scopes.history.revisions import conversation_ids
 from scopes.history.transaction import RefTransaction, Transaction, new_operation_id, record_operation
 from scopes.model.operation import RefChange
-from scopes.store import recovery, transaction
-from scopes.store.transaction import exclusive_write
+from scopes.store import recovery, transactions
+from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, overtake, refs
 
@@ -44,12 +44,12 @@ every_verb = pytest.mark.parametrize("operate", VERBS.values(), ids=VERBS)
 
 
 class Killed(BaseException):
-    """Stands for a process that dies here."""
+    """Simulates the death of the process."""
 
 
 @pytest.fixture
 def busy(repository):
-    """Make a conversation in which every operation can be done."""
+    """Make a conversation in which every operation is possible."""
     history(repository, "main: a b", "fix: c", "old: d")
     tag(repository, "conv-001", "v1")
     switch(repository, "conv-001", "old")
@@ -58,7 +58,7 @@ def busy(repository):
 
 
 def dies(monkeypatch, module, turn, act):
-    """Let the turn-th ref move from a module kill the process; False when it does not come to that."""
+    """Kill the process at the turn-th ref move of a module; False if there are fewer moves."""
     real, left = module.set_ref, iter(range(turn))
 
     def set_ref(repository, change, reason):
@@ -82,10 +82,10 @@ def view(repository):
 
 
 @every_verb
-def test_a_process_that_dies_before_the_commit_point_has_done_nothing(busy, monkeypatch, operate):
+def test_a_process_that_dies_before_the_commit_point_changes_nothing(busy, monkeypatch, operate):
     """P3."""
     before = view(busy)
-    assert dies(monkeypatch, transaction, 0, lambda: operate(busy))
+    assert dies(monkeypatch, transactions, 0, lambda: operate(busy))
     survivor = open_store(busy.path)
     assert view(survivor) == before
     operate(survivor)
@@ -94,8 +94,8 @@ def test_a_process_that_dies_before_the_commit_point_has_done_nothing(busy, monk
 
 
 @every_verb
-def test_a_process_that_dies_after_the_commit_point_has_done_everything(busy, monkeypatch, operate):
-    """P3, P4: at every ref in turn a reader sees the operation whole, and the next writer finishes it."""
+def test_an_operation_is_complete_if_the_process_dies_after_the_commit_point(busy, monkeypatch, operate):
+    """P3, P4: after a crash at any ref, readers see the whole operation and the next writer finishes it."""
     turn = 0
     while dies(monkeypatch, recovery, turn, lambda: operate(busy)):
         turn += 1
@@ -112,7 +112,7 @@ def test_a_process_that_dies_after_the_commit_point_has_done_everything(busy, mo
 
 
 @every_verb
-def test_an_append_after_a_death_goes_on_from_the_finished_operation(busy, monkeypatch, operate):
+def test_an_append_after_a_crash_continues_from_the_finished_operation(busy, monkeypatch, operate):
     """P4."""
     assert dies(monkeypatch, recovery, 0, lambda: operate(busy))
     survivor = open_store(busy.path)
@@ -123,7 +123,7 @@ def test_an_append_after_a_death_goes_on_from_the_finished_operation(busy, monke
     assert verify(survivor).sound
 
 
-def test_redo_survives_a_death_too(busy, monkeypatch):
+def test_redo_survives_a_crash(busy, monkeypatch):
     """P3."""
     after = refs(busy)
     undo(busy)
@@ -158,8 +158,8 @@ def test_a_store_of_a_newer_format_is_not_changed(busy, operate):
 
 
 @every_verb
-def test_a_busy_store_is_said_to_be_busy(busy, operate):
-    """Exit 6: somebody else holds the store."""
+def test_a_locked_store_is_reported_as_busy(busy, operate):
+    """Exit 6: another process holds the lock."""
     git(busy, "config", "scopes.lockTimeout", "0")
     with open_store(busy.path).lock.exclusive():
         with pytest.raises(Busy, match="the store is busy") as refusal:
@@ -188,16 +188,16 @@ def test_operation_ids_are_fresh():
     assert len({new_operation_id() for _ in range(100)}) == 100
 
 
-def test_names_that_collide_are_refused_before_anything_is_recorded(busy):
+def test_conflicting_names_are_refused_before_anything_is_recorded(busy):
     before = view(busy)
     with pytest.raises(Invalid, match="cannot exist together with"):
         branch(busy, "conv-001", name="main/x")
     assert view(busy) == before
 
 
-def test_a_store_that_cannot_be_locked_says_so(busy, monkeypatch):
+def test_a_store_that_cannot_be_locked_is_reported(busy, monkeypatch):
     """Exit 8."""
-    monkeypatch.setattr("scopes.store.lock.LOCK_FILE", "no/such/directory/lock")
+    monkeypatch.setattr("scopes.store.locks.LOCK_FILE", "no/such/directory/lock")
     with pytest.raises(Inaccessible, match="cannot lock the store"):
         undo(busy)
 
@@ -207,7 +207,7 @@ GONE = {name: operate for name, operate in VERBS.items() if name not in {"new", 
 
 @pytest.mark.parametrize("operate", GONE.values(), ids=GONE)
 def test_a_conversation_deleted_while_waiting_for_the_lock_is_not_found(busy, operate):
-    """Nothing of it comes back to life, and no empty operation is recorded."""
+    """It is not recreated, and no empty operation is recorded."""
     overtake(busy, lambda other: delete(other, "conv-001"))
     with pytest.raises(NotFound) as refusal:
         operate(busy)
@@ -216,7 +216,7 @@ def test_a_conversation_deleted_while_waiting_for_the_lock_is_not_found(busy, op
     assert all(name.startswith("refs/scopes/trash/") for name in refs(busy))
 
 
-def test_the_metadata_has_the_place_of_the_first_edit_and_one_commit(busy):
+def test_metadata_edits_make_one_commit_at_the_position_of_the_first(busy):
     tip = refs(busy)["refs/heads/conv-001/main"]
     with exclusive_write(busy):
         tx = Transaction(busy, "conv-001")

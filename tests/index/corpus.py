@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scopes.index.index import open_index
+from scopes.index.full_text import open_index
 from scopes.search.index_document import describe_from
 
 _TERMS = 'SELECT term, "col", id, "offset" FROM terms JOIN message ON message.number = doc ORDER BY 1, 2, 3, 4'
@@ -33,13 +33,13 @@ def opened(repository, directory, **options):
 
 
 def standing(repository, directory):
-    """Open the index and return how it stands, with what was said about it."""
+    """Open the index; return its state and the notes."""
     with opened(repository, directory) as index:
         return index.status, [note.text for note in index.notes]
 
 
 def dump(repository, directory):
-    """Return everything that an index says, without the numbers that only it uses."""
+    """Return the content of an index without its internal row numbers."""
     with opened(repository, directory) as index:
         index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, instance)")
         return {name: index.rows(statement) for name, statement in {**_DUMP, "terms": _TERMS}.items()}

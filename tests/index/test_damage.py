@@ -20,7 +20,7 @@ WORDS = ("alpha", "beta", "gamma", "stack overflow", "the parser")
 
 @pytest.fixture
 def intact(repository, directory):
-    """A store whose index is whole; returns the bytes of that."""
+    """Make a store with a valid index; return the index file's bytes."""
     drawn = history(repository, conversation="one")
     for number in range(30):
         say(repository, drawn.conversation, f"{WORDS[number % 5]} {number}")
@@ -30,12 +30,12 @@ def intact(repository, directory):
 
 
 def ask(repository, directory):
-    """Search for every word; returns what was found, in order."""
+    """Search for every word; return the results in order."""
     return [[hit.head.id for hit in search(repository, word, index_directory=str(directory)).hits] for word in WORDS]
 
 
 def put(directory, data):
-    """Make the file of the index hold these bytes."""
+    """Overwrite the index file with these bytes."""
     shutil.rmtree(directory)
     os.mkdir(directory)
     with open(file_in(directory), "wb") as file:
@@ -43,7 +43,7 @@ def put(directory, data):
 
 
 def sweep(repository, directory, intact, tries):
-    """Damage the file in one place after the other; nothing that is found may be false."""
+    """Damage the file at one position after another; no result may be wrong."""
     right = ask(repository, directory)
     dice = random.Random(7)
     rebuilt = 0

@@ -1,4 +1,4 @@
-"""Whatever the state of the file of token counts, no count is wrong and nothing raises."""
+"""Whatever the state of the token count file, no count is wrong and nothing raises."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def test_a_value_that_one_side_changed_is_taken():
     assert merge3("a", "b", "a", "conflict") == merge3("a", "a", "b", "conflict") == "b"
 
 
-def test_equal_changes_are_no_conflict():
+def test_equal_changes_do_not_conflict():
     assert merge3("a", "b", "b", "conflict") == "b"
     assert merge3("a", None, None, "conflict") is None
 

@@ -1,4 +1,4 @@
-"""The laws of merging, on histories that hypothesis draws: two branches that grow, say things, and meet again."""
+"""Properties of merges, on histories drawn by hypothesis: two branches diverge and are merged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ topics = st.sampled_from(["auth", "data/base", "ui"])
 
 @st.composite
 def claims(draw):
-    """Draw what one message says, as `append --jsonl` would take it."""
+    """Draw one message in the form of `append --jsonl`."""
     word, topic = draw(words), draw(topics)
     return draw(
         st.sampled_from(
@@ -48,7 +48,7 @@ steps = st.tuples(st.sampled_from(BRANCHES), agents, claims())
 
 
 def draw_history(repository, below, above):
-    """Say some things, fork, say more on either branch; return the conversation."""
+    """Append messages, fork, append to both branches; return the conversation."""
     conversation = history(repository, "main: a").conversation
     for _, agent, fields in below:
         say(repository, f"{conversation}/main", "below", author=agent, **fields)
@@ -76,7 +76,7 @@ def both_ways(repository, below, above):
 @on_store
 @given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
 def test_both_directions_have_equal_conflicts_and_equal_state(repository, below, above):
-    """P11, S4-19: who is merged into whom decides nothing."""
+    """P11, S4-19: the direction of the merge does not matter."""
     (one, first, main), (two, second, fix) = both_ways(repository, below, above)
     assert [(c.type, c.key, c.id, c.status) for c in one.conflicts] == [
         (c.type, c.key, c.id, c.status) for c in two.conflicts
@@ -89,7 +89,7 @@ def test_both_directions_have_equal_conflicts_and_equal_state(repository, below,
 
 @on_store
 @given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
-def test_a_merge_stops_exactly_where_both_sides_end_with_different_outcomes(repository, below, above):
+def test_a_merge_stops_exactly_at_the_keys_with_different_outcomes(repository, below, above):
     conversation = draw_history(repository, below, above)
     expected = contested(below, above)
     done = merge(repository, conversation, "fix", target="main")
@@ -98,7 +98,7 @@ def test_a_merge_stops_exactly_where_both_sides_end_with_different_outcomes(repo
 
 
 def contested(below, above):
-    """Work out from what was said which subjects both branches changed, and to different outcomes."""
+    """Compute the keys that both branches changed to different values."""
     base = said(below)
     ends = {name: said([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
     moved = {name: {s for s, value in ends[name].items() if base.get(s) != value} for name in BRANCHES}
@@ -114,7 +114,7 @@ def contested(below, above):
 
 
 def said(steps):
-    """Return the last word on every place: group, subject, agent."""
+    """Return the last claim of every key: group, subject, agent."""
     places = {}
     for _, agent, fields in steps:
         match fields:
@@ -133,7 +133,7 @@ def encoded(name):
 
 @on_store
 @given(st.lists(steps, max_size=4), st.lists(steps, max_size=8))
-def test_what_was_merged_is_up_to_date_and_undo_restores_every_ref(repository, below, above):
+def test_a_merged_branch_is_up_to_date_and_undo_restores_every_ref(repository, below, above):
     """P9."""
     conversation = draw_history(repository, below, above)
     before = view(repository)
@@ -170,8 +170,8 @@ METHODS = [{"kind": "method", "method": {"goal": "data/base", "approach": word}}
     after=[("main", "dave", METHODS[0])],
     turned=False,
 )
-def test_a_criss_cross_of_merges_agrees_both_ways(repository, below, above, after, turned):
-    """Both sides have merged the other's old tip and go on; nothing said once is asked twice."""
+def test_a_criss_cross_merge_gives_the_same_result_in_both_directions(repository, below, above, after, turned):
+    """Both sides merged the other's old tip and continued; no resolved conflict is asked again."""
     outcomes = []
     for source, target in (("fix", "main"), ("main", "fix")):
         conversation = draw_history(repository, below, above)

@@ -1,4 +1,4 @@
-"""Replaying looks at what one message changed, and at no more of its new place than that concerns."""
+"""A replay compares only the keys that a message changed with its new base."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.merge.divergence import changes_by_key, changes_on, state_of
 from scopes.merge.replay import divergence_of, replay_commits
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
-from tests.support.disagreeing import decide
+from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.store import make_store
 

@@ -1,4 +1,4 @@
-"""What holds of every rebase and cherry-pick, whatever was said on either side."""
+"""Properties of every rebase and cherry-pick, on drawn messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
-from tests.support.disagreeing import decide
+from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.store import assert_sound, make_store, refs
 
@@ -32,7 +32,7 @@ laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthChe
 
 
 def speak(repository, where, first, author, talk):
-    """Say one thing of a kind on a branch."""
+    """Append one message of a kind to a branch."""
     verb, _, rest = talk.partition(" ")
     branch = where.partition("/")[2]
     if verb == "reply":
@@ -52,7 +52,7 @@ def speak(repository, where, first, author, talk):
 
 
 def drawn(directory, ours, theirs):
-    """Make a store in which main and fix have both gone on from one message."""
+    """Make a store in which main and fix diverged after one message."""
     repository = make_store(os.path.join(directory, "store.git"))
     begun = history(repository, "main: a", "fix@a:")
     for where, speech in (("conv-001/main", ours), ("conv-001/fix", theirs)):
@@ -67,7 +67,7 @@ def said(repository, where):
 
 
 def finish(repository, outcome, resume):
-    """Go on until nothing is open any more."""
+    """Resolve and continue until no conflict is open."""
     while isinstance(outcome, ReplayConflicted):
         for conflict in outcome.conflicts if resume is continue_rebase else ():
             if conflict.status == "open":
@@ -92,7 +92,7 @@ def test_a_rebase_keeps_ids_order_and_texts(ours, theirs):
 
 @laws
 @given(theirs=SPEECH)
-def test_a_rebase_onto_its_own_base_is_the_identity(theirs):
+def test_a_rebase_onto_its_own_base_changes_nothing(theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, [], theirs)
         before = repository.list_refs()
@@ -114,7 +114,7 @@ def test_a_rebase_and_undo_restore_every_ref(ours, theirs):
 
 @laws
 @given(ours=QUARREL, theirs=QUARREL)
-def test_a_stopped_rebase_that_is_given_up_leaves_every_branch_where_it_was(ours, theirs):
+def test_an_aborted_rebase_leaves_every_branch_unchanged(ours, theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         before = list_branch_tips(repository, "conv-001")
@@ -125,7 +125,7 @@ def test_a_stopped_rebase_that_is_given_up_leaves_every_branch_where_it_was(ours
 
 @laws
 @given(ours=SPEECH, theirs=SPEECH)
-def test_what_is_skipped_is_all_that_is_missing(ours, theirs):
+def test_only_skipped_messages_are_missing(ours, theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
@@ -139,7 +139,7 @@ def test_what_is_skipped_is_all_that_is_missing(ours, theirs):
 
 @laws
 @given(ours=SPEECH, theirs=SPEECH)
-def test_there_and_back_again_gives_the_very_same_commits(ours, theirs):
+def test_rebasing_there_and_back_gives_the_same_commits(ours, theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         before = list_branch_tips(repository, "conv-001")["fix"]
@@ -152,7 +152,7 @@ def test_there_and_back_again_gives_the_very_same_commits(ours, theirs):
 
 @laws
 @given(ours=SPEECH, theirs=SPEECH)
-def test_what_was_foreseen_is_what_happens(ours, theirs):
+def test_a_dry_run_predicts_the_result(ours, theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         planned = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
@@ -163,7 +163,7 @@ def test_what_was_foreseen_is_what_happens(ours, theirs):
 
 @laws
 @given(ours=SPEECH, theirs=SPEECH)
-def test_picking_all_is_rebasing(ours, theirs):
+def test_cherry_picking_every_message_equals_a_rebase(ours, theirs):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, ours, theirs)
         own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
@@ -203,7 +203,7 @@ def test_a_rebase_does_not_depend_on_the_hash_seed(tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["continue", "skip"])
-def test_a_rebase_that_stops_at_every_message_comes_to_an_end(repository, verb):
+def test_a_rebase_that_stops_at_every_message_terminates(repository, verb):
     history(repository, "main: a", "fix@a:")
     for topic in ("x", "y", "z"):
         decide(repository, "conv-001/main", "jwt", topic=topic)

@@ -1,4 +1,4 @@
-"""The table of how agents word their tools."""
+"""The table of tool names and output patterns of agents."""
 
 from __future__ import annotations
 

@@ -78,14 +78,14 @@ def test_a_collaboration_request_writes_no_claim():
 
 
 def test_decisions_have_one_claim_and_analyses_one_per_agent():
-    """Two decisions on one topic conflict; two analyses of one aspect stand side by side."""
+    """Two decisions on one topic conflict; two analyses of one aspect do not."""
     assert claims(typed("decision")).keys() == claims(typed("decision", "dave")).keys()
     assert not claims(typed("analysis")).keys() & claims(typed("analysis", "dave")).keys()
 
 
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_equal_claims_of_two_agents_are_equal_blobs(kind):
-    """Storage, state: who said it and when is what history knows."""
+    """Storage, state: author and time are in the history, not in the claim."""
     one, two = (list(claims_of(typed(kind, author), nothing_before)) for author in ("carol", "dave"))
     assert [blob for _, blob in one] == [blob for _, blob in two]
     other = Message(
@@ -118,7 +118,7 @@ def test_a_proposal_writes_a_claim_for_every_changed_field():
 )
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_an_invalid_payload_writes_no_claim(kind, payload):
-    """A store may have come from somebody else."""
+    """The store may have been written by another program."""
     assert claims(said(kind=kind, payload=payload)) == {}
 
 
@@ -179,7 +179,7 @@ def patched(patch="-a\n+b\n", previous=nothing_before, **fields):
 
 
 def test_a_patch_claims_a_hash_of_its_base_and_itself():
-    """The same patch on the same file is the same claim; on another it is another."""
+    """The same patch on another file is another claim."""
     before = {"files/a=": b"before"}
     expected = "sha256:" + hashlib.sha256(b"before\0-a\n+b\n").hexdigest()
     assert patched(previous=before.get) == {"operation": "edit", "derived": expected}
@@ -234,7 +234,7 @@ def test_equal_amendments_are_equal_claims():
 
 @given(messages())
 def test_a_decoded_message_writes_the_same_claims(message):
-    """Rewrites decode what appends encoded."""
+    """Rewritten messages were decoded from stored ones."""
     again = decode(encode(message))
     assert list(claims_of(again, nothing_before)) == list(claims_of(message, nothing_before))
 
@@ -249,7 +249,7 @@ def test_every_claim_is_one_line_under_a_decodable_key(message):
 
 @given(texts, texts, json_values)
 def test_different_names_never_share_a_key(topic, other, value):
-    """A `/`, a `%`, a `=` in a topic is not a level, an escape, an end."""
+    """`/`, `%` and `=` in a topic are escaped."""
     one, two = (
         set(claims(said(kind="decision", payload={"topic": name, "decision": value}))) for name in (topic, other)
     )

@@ -90,7 +90,7 @@ def test_git_fsck_strict_accepts_a_tree_with_all_vectors(tmp_path):
 
 
 def test_git_fsck_strict_refuses_the_same_names_unencoded(tmp_path):
-    """The judge of the test above is awake."""
+    """Shows that the test above can fail."""
     git(tmp_path, "init", "--quiet", "--bare")
     blob = git(tmp_path, "hash-object", "-w", "--stdin", stdin=b"{}\n").strip()
     for name in (".git", "git~1", ".g\u200cit", "..", "."):
@@ -172,7 +172,7 @@ def test_a_key_is_at_most_4095_bytes_long():
     "path", ["x" * 4096, "\u20ac" * 456, "a/" * MAX_FILE_LEVELS + "x", "/tmp/" + "x" * 4090], ids=len
 )
 def test_a_file_key_too_long_for_git_is_replaced_by_its_hash(path):
-    """P15: whatever a transcript names as a file, its import goes on."""
+    """P15: no file name stops an import."""
     (name,) = split_leaf(file_leaf(path, "/base"))
     encoded = "/".join(map(encode_component, [path] if path.startswith("/") else path.split("/")))
     assert name == "sha256:" + hashlib.sha256(encoded.encode()).hexdigest()

@@ -91,7 +91,7 @@ def test_every_field_is_read():
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "\0", "x" * 100_000, "\u202e", "--- a\n+++ b"])
 def test_any_text_is_accepted_as_text(text):
-    """B-11, B-14: what it means is nobody's business here."""
+    """B-11, B-14: texts are not interpreted."""
     assert check(text=text).text == text
     assert decode(encode(check(text=text))).text == text
 
@@ -139,7 +139,7 @@ def test_unknown_fields_are_kept_everywhere():
 
 
 def test_reserved_fields_are_dropped():
-    """Nobody takes back another's message by a field, nor picks his id or version."""
+    """A caller cannot retract another's message by a field, nor choose an id or version."""
     message = check(id="x", v=99, amends="b" * 26, retracts="b" * 26)
     assert (message.id, message.amends, message.retracts, dict(message.extra)) == (ID, None, None, {})
 
@@ -254,7 +254,7 @@ def test_the_first_invalid_field_is_named(document, words):
 
 
 def test_an_error_does_not_repeat_the_input():
-    """It may be a secret, or half a megabyte."""
+    """The input may be secret or very long."""
     assert "secret" not in trouble({"author": {"name": ["secret"]}, "text": "secret"})
 
 
@@ -310,8 +310,8 @@ def test_deeply_nested_documents_do_not_crash():
 
 
 def test_nothing_else_imports_pydantic():
-    """It costs more than all the rest of an append."""
-    code = "import sys, scopes.store.transaction, scopes.model.codec, scopes.conversation.append; print('pydantic' in sys.modules)"
+    """Importing it takes longer than an append."""
+    code = "import sys, scopes.store.transactions, scopes.model.codec, scopes.conversation.append; print('pydantic' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": ROOT}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -1,4 +1,4 @@
-"""Anything that JSON can hold, and messages of every shape, for laws."""
+"""Hypothesis strategies for JSON values and messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ optional = st.none() | texts
 
 @st.composite
 def messages(draw: st.DrawFn) -> Message:
-    """Draw a message; only what a typed kind needs is there for it."""
+    """Draw a message; a typed kind gets only its required payload."""
     kind = draw(st.sampled_from(KINDS[1:]) | field_names)
     payload = draw(st.none() | st.dictionaries(texts, json_values, max_size=3)) if kind in TYPED_KINDS else None
     return Message(

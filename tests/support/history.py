@@ -26,7 +26,7 @@ _ROW = re.compile(r"(?P<branch>[^@:\s]+)(?:@(?P<start>\S+))?:(?P<words>.*)")
 
 @dataclass(frozen=True)
 class History:
-    """What was drawn: message ids and commit ids by word, and the commit that the conversation begins with."""
+    """A drawn history: message ids and commit ids by word, and the root commit."""
 
     conversation: ConversationId
     root: Oid
@@ -61,7 +61,7 @@ def _read_row(row: str) -> tuple[str, str | None, list[str]]:
 def say(
     repository: Repository, where: str, text: str, *, author: str | dict[str, str] = "carol", **fields: Any
 ) -> MessageAppended:
-    """Append a message to `CONV` or `CONV/BRANCH`; further fields make it what `append --jsonl` would."""
+    """Append a message to `CONV` or `CONV/BRANCH`; further fields are those of `append --jsonl`."""
     conversation, _, name = where.partition("/")
     if fields or not isinstance(author, str):
         document = {"author": author, "text": text, **fields}

@@ -1,4 +1,4 @@
-"""Ids that are reproducible and differ in their first characters, as random ids do."""
+"""Reproducible ids that differ in their first characters, as random ids do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scopes import clock
 
 
 def hashed_counter() -> Callable[[int], bytes]:
-    """Return a replacement for `clock.random_bytes`: the hash of a counter."""
+    """Return a replacement for `clock.random_bytes` that hashes a counter."""
     numbers = itertools.count(1)
     return lambda size: sha256(str(next(numbers)).encode()).digest()[:size]
 

@@ -1,7 +1,7 @@
-"""Stores in a test's own directory, drawn by hand: commits without a conversation, operations without a verb.
+"""Helpers to build stores at a low level: commits without a conversation, operations without a command.
 
-`Process` runs a piece of Python in a process of its own: damage is judged there, since libgit2 remembers what it has
-read, and so is everything about locks, limits and death.
+`Process` runs Python source in a child process, for tests of damage (libgit2 caches what it has read) and of locks,
+limits and crashes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scopes.store.config import Setting
 from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.repository import Caller, Objects, Repository, open_repository
-from scopes.store.transaction import commit_operation, exclusive_write
+from scopes.store.transactions import commit_operation, exclusive_write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
@@ -33,7 +33,7 @@ PRELUDE = """
 import os, sys, time
 from scopes.errors import ScopesError
 from scopes.store import refs
-from scopes.store.transaction import append, commit_operation, exclusive_write
+from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import *
 path = sys.argv[1]
 """
@@ -119,7 +119,7 @@ def make_branch(repository: Repository, *texts: str, ref: str = MAIN) -> list[Oi
 
 
 def subjects(repository: Repository, ref: str = MAIN) -> list[str]:
-    """Return what the messages of a branch say, newest first, in git's own words."""
+    """Return the subjects of a branch's commits from `git log`, newest first."""
     return git(repository, "log", "--format=%s", ref).splitlines()
 
 
@@ -147,20 +147,20 @@ def assert_sound(store: Repository | str) -> None:
 
 
 def loose_path(repository: Repository, oid: str) -> str:
-    """Return where a loose object lies, made writable."""
+    """Return the path of a loose object, made writable."""
     path = os.path.join(repository.path, "objects", oid[:2], oid[2:])
     os.chmod(path, 0o600)
     return path
 
 
 def read_bytes(path: object) -> bytes:
-    """Return what a file holds."""
+    """Return the content of a file."""
     with open(str(path), "rb") as file:
         return file.read()
 
 
 def write_bytes(path: object, data: bytes) -> None:
-    """Put bytes into a file, whatever its mode was."""
+    """Write bytes to a file, whatever its mode."""
     if os.path.exists(str(path)):
         os.chmod(str(path), 0o600)
     os.makedirs(os.path.dirname(str(path)), exist_ok=True)
@@ -179,7 +179,7 @@ def files_of(path: str) -> dict[str, bytes]:
 
 
 def state_of(repository: Repository) -> dict[str, bytes]:
-    """Return what must not change when nothing happens: every file but unreferenced objects and the lock files."""
+    """Return the content of every file except unreferenced objects and lock files, to prove that nothing changed."""
     return {
         name: data
         for name, data in files_of(repository.path).items()
@@ -188,7 +188,7 @@ def state_of(repository: Repository) -> dict[str, bytes]:
 
 
 class Process:
-    """A piece of Python with the names of this module and `path`, running beside the test."""
+    """A child process that runs Python source with the names of this module and `path`."""
 
     def __init__(
         self, code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()
@@ -206,7 +206,7 @@ class Process:
         return self.popen.stdout.readline().strip()
 
     def finish(self, timeout: float = 60) -> str:
-        """End its input and wait for its end, which must be a good one; return the rest of what it printed."""
+        """Close its input, wait for exit code 0, and return its remaining output."""
         try:
             out, err = self.popen.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -217,18 +217,18 @@ class Process:
         return out.strip()
 
     def kill(self) -> None:
-        """End it as the kernel would, without a last word."""
+        """Kill it with SIGKILL."""
         self.popen.kill()
         self.popen.communicate()
 
 
 def run(code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()) -> str:
-    """Run a piece of Python to its end and return what it printed."""
+    """Run Python source in a child process and return its output."""
     return Process(code, *arguments, env=env, before=before).finish()
 
 
 def outcome(code: str) -> str:
-    """Wrap a piece of Python so that it prints a refusal's kind, exit code, message and hint instead of raising."""
+    """Wrap Python source so that it prints an error's kind, exit code, message and hint instead of raising."""
     lines = "\n".join("    " + line for line in code.strip().splitlines())
     tail = (
         "\nexcept ScopesError as error:\n    print(error.kind, error.exit_code, error.message, error.hint, sep='|')\n"

@@ -14,11 +14,10 @@ from scopes.cli.token_options import (
     cache_directory,
     project_directory,
     tokenizer_for,
-    with_settings,
 )
 from scopes.context.context import check_layout
 from scopes.context.context import context as run_context
-from scopes.context.request import Request
+from scopes.context.request import Request, with_settings
 from scopes.render.view_options import ViewOptions
 
 
@@ -70,7 +69,7 @@ def context(
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation),
     )  # fmt: skip
-    request = with_settings(invocation, request)
+    request = with_settings(request, invocation.config())
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_context(invocation.repository(), request, tokenizer, cache_directory(invocation))

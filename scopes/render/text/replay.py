@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from scopes.merge.replay import Rewrite
     from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-    from scopes.model.conflict import Conflict
+    from scopes.model.conflicts import Conflict
 
 _MOST_LINES = 20
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.conflicts import ConflictList
-from scopes.model.conflict import Position
+from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import _side_spans, confidence, conflict_agents
 from scopes.render.view import Span

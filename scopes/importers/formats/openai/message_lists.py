@@ -8,7 +8,7 @@ from typing import Any
 from scopes.importers.formats.json_stream import find_value_end, skip_blanks
 from scopes.importers.formats.lossless_json import decode, decode_first
 
-MAX_MEMBER = 4096  # characters of a member that is kept beside the list
+MAX_MEMBER = 4096  # characters of a member kept in addition to the list
 LIST_NAMES = frozenset({"messages", "traj"})
 
 

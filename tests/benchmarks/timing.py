@@ -1,4 +1,4 @@
-"""How a time is taken: both sides by turns, the best of several counts, because noise only ever adds."""
+"""Taking times: both sides alternate and the best of several runs counts, because noise only adds time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One operation beside its reference; `budget` bounds their ratio, from below where more is better."""
+    """One operation and its reference; `budget` bounds their ratio, from below if more is better."""
 
     operation: str
     ours: Samples
@@ -54,7 +54,7 @@ class Row:
 
 
 def by_turns(repetitions: int, *actions: Action) -> list[Samples]:
-    """Repeat all actions one after the other, after one turn that only warms the caches."""
+    """Run all actions in turn, repeatedly, after one turn that only warms the caches."""
     for action in actions:
         action()
     turns = [[action() for action in actions] for _ in range(repetitions)]
@@ -62,7 +62,7 @@ def by_turns(repetitions: int, *actions: Action) -> list[Samples]:
 
 
 def wall(action: Callable[[], object]) -> float:
-    """Return the seconds that an action takes, with the garbage of earlier ones out of its way."""
+    """Return the seconds that an action takes; garbage is collected first."""
     gc.collect()
     begin = time.perf_counter()
     action()
@@ -82,10 +82,10 @@ def process_wall(command: Sequence[str], environment: Mapping[str, str]) -> floa
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> bytes:
-    """Run a process, fed from a file if need be, and return what it printed.
+    """Run a process, with a file as standard input if one is given, and return its output.
 
     Raises:
-        RuntimeError: it failed; a benchmark of failures says nothing.
+        RuntimeError: the process failed.
     """
     with open(source or "/dev/null", "rb") as stdin:
         done = subprocess.run(command, env=environment, stdin=stdin, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What every measurement shares: a temporary directory, an environment without the user's settings, and the stores."""
+"""The workspace of a benchmark run: a temporary directory, an environment without the user's settings, and the stores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.benchmarks.stores import make_conversations
 ROOT = Path(__file__).parent.parent.parent
 
 
-class Workplace:
-    """One run; `quick` keeps the amounts small, to see that everything works."""
+class Workspace:
+    """The workspace of one run; `quick` keeps the amounts small, to check that everything works."""
 
     def __init__(self, directory: str, *, quick: bool, megabytes: int | None = None, messages: int = 0) -> None:
         self.directory = directory
@@ -35,7 +35,7 @@ class Workplace:
         return os.path.join(self.directory, name)
 
     def new_path(self, name: str) -> str:
-        """Return a path that nothing is at yet."""
+        """Return an unused path."""
         self._count += 1
         return self.path(f"{name}-{self._count}")
 
@@ -43,11 +43,11 @@ class Workplace:
         """Copy a store for a repetition that writes into it."""
         target = self.new_path("copy")
         subprocess.run(["cp", "-r", store, target], check=True)
-        self.settle()
+        self.sync()
         return target
 
-    def settle(self) -> None:
-        """Wait until nothing is left to be written, so that no later fsync pays for it."""
+    def sync(self) -> None:
+        """Write everything to disk, so that no later fsync has to."""
         if not self.quick:
             os.sync()
 
@@ -59,14 +59,14 @@ class Workplace:
         return 1 if self.quick else number
 
     def _store_of(self, conversations: int, messages: int, mean_text_bytes: int = 2000) -> str:
-        """Return a packed store with so many conversations of so many messages, the same one for all who ask."""
+        """Return a packed store with that many conversations of that many messages; cached."""
         name = f"store-{conversations}-{messages}-{mean_text_bytes}.git"
         if conversations == 1:
             messages = self.amount(messages)
         else:
             conversations = self.amount(conversations)
         store = make_conversations(self.path(name), conversations, messages, mean_text_bytes)
-        self.settle()
+        self.sync()
         return store
 
     def using(self, store: str) -> dict[str, str]:

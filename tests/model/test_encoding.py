@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model.canonical_json import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
+from scopes.model.encoding import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
 
 VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "canonical.json")
 with open(VECTORS_PATH, encoding="ascii") as vector_file:
@@ -37,12 +37,12 @@ EXACT = st.recursive(
 
 
 def has_split_pair(text):
-    """Tell whether two halves of a surrogate pair stand side by side."""
+    """Return True if two halves of a surrogate pair are adjacent."""
     return any("\ud800" <= a <= "\udbff" and "\udc00" <= b <= "\udfff" for a, b in itertools.pairwise(text))
 
 
 def with_fields_from_outside(value):
-    """Replace each key `@name` by what becomes of the JSON text below it."""
+    """Replace each key `@name` by the decoded JSON text below it."""
     if isinstance(value, list):
         return [with_fields_from_outside(item) for item in value]
     if not isinstance(value, dict):
@@ -77,7 +77,7 @@ def test_each_vector_is_decoded_as_by_any_json_parser(case):
 
 @pytest.mark.parametrize("case", cases("unreadable"))
 def test_each_invalid_vector_is_refused_with_a_one_line_message(case):
-    """C-25, C-27 and D-37, on the side of the store."""
+    """C-25, C-27 and D-37, for stored documents."""
     with pytest.raises(Corrupt, match=r"\Astored data cannot be read: [^\n]+\Z"):
         load(bytes.fromhex(case["hex"]))
 
@@ -104,7 +104,7 @@ def test_hash_seed_locale_time_zone_and_digit_limit_change_no_byte(surroundings)
     """P11, for the bytes of a blob."""
     program = f"""
 import hashlib, json
-from scopes.model.canonical_json import dump, exact_or_text
+from scopes.model.encoding import dump, exact_or_text
 {inspect.getsource(with_fields_from_outside)}
 values = [with_fields_from_outside(case["value"]) for case in json.load(open({VECTORS_PATH!r}, "rb"))["documents"]]
 values += [{{f"k{{n}}": n for n in range(99)}}, exact_or_text("input", "9" * 4301)]
@@ -147,7 +147,7 @@ def test_only_blanks_of_foreign_json_are_lost(value, indent):
 
 @given(st.text(st.sampled_from('{}[]":,-+.eE019 aN\\u\ud83d\ude00\n')) | st.text())
 def test_any_foreign_text_can_be_stored(text):
-    """C-28: what comes from outside never raises."""
+    """C-28: foreign input never raises."""
     assume(not has_split_pair(text))
     document = load(dump(exact_or_text("input", text)))
     assert document in ({"input_text": text}, {"input": document.get("input")})
@@ -270,7 +270,7 @@ def test_encoding_does_not_modify_the_value():
 
 
 def test_decoding_keeps_the_stored_key_order():
-    """A foreign subtree can be wrapped again and written as it was."""
+    """A foreign subtree can be wrapped and written back unchanged."""
     data = b'{"a":1,"input":{"z":1,"b":2}}\n'
     document = load(data)
     assert dump(document | {"input": Foreign(document["input"])}) == data

@@ -26,7 +26,7 @@ def drawn(repository):
     return history(repository, "main: alpha beta gamma", "fix@beta: delta")
 
 
-def test_it_is_built_once_and_then_fresh(repository, directory, drawn):
+def test_the_index_is_built_once_and_then_fresh(repository, directory, drawn):
     first, second = standing(repository, directory)[0], standing(repository, directory)[0]
     assert (first.state, first.read, second.state, second.read) == ("built", 5, "fresh", 0)
     assert (second.messages, second.branches, second.conversations) == (4, 2, 1)
@@ -122,7 +122,7 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
 
 
 def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
-    monkeypatch.setattr("scopes.index.index._BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("scopes.index.full_text._BUSY_SECONDS", 0.01)
     standing(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")

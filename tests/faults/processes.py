@@ -1,4 +1,4 @@
-"""Many processes on one store: starting them together, waiting for all, and reading what became of their messages."""
+"""Many processes on one store: start them together, wait for all, and read their messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scopes.history.messages import read_message, walk_heads_oldest_first
 from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
 from scopes.store.repository import Repository, open_repository
-from tests.faults.world import ROOT
+from tests.faults.sandbox import ROOT
 
 COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
 WRITER = """
@@ -28,7 +28,7 @@ LIMIT_SECONDS = 300
 
 
 def start(program: str, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen:
-    """Start a Python program in a process of its own."""
+    """Start a Python program in a new process."""
     path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
@@ -46,7 +46,7 @@ def start_scopes(store: str, *arguments: str) -> subprocess.Popen:
 
 
 def finish(processes: Iterable[subprocess.Popen]) -> list[str]:
-    """Wait for all, insist that each succeeded without a word of complaint, and return what they printed."""
+    """Wait for all, assert that each succeeded with empty standard error, and return their outputs."""
     results = [(process, *process.communicate(timeout=LIMIT_SECONDS)) for process in processes]
     failed = [(process.returncode, err[-500:]) for process, _, err in results if process.returncode != 0 or err]
     assert not failed, failed
@@ -54,7 +54,7 @@ def finish(processes: Iterable[subprocess.Popen]) -> list[str]:
 
 
 def scopes(store: str, *arguments: str) -> str:
-    """Run one command to its end and return what it printed."""
+    """Run one command and return its output."""
     return finish([start_scopes(store, *arguments)])[0]
 
 
@@ -65,7 +65,7 @@ def read_texts(repository: Repository, branch: str) -> list[str]:
 
 
 def assert_sound(store: str) -> None:
-    """Insist that neither our check nor git's finds a defect."""
+    """Assert that neither `verify` nor `git fsck` finds a defect."""
     findings = [finding for finding in verify(open_repository(store)).findings if finding.severity == "error"]
     assert not findings, findings
     command = ["git", f"--git-dir={store}", "fsck", "--strict", "--no-dangling"]

@@ -1,4 +1,4 @@
-"""A place where a command runs and is broken: its store, its environment, the fork server, the shim."""
+"""The sandbox that a command runs and is broken in: store, environment, fork server and shim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORPHAN_AFTER_SECONDS = (
 )
 REAL_PROCESS = (
     "import json, sys; from tests.faults import server; request = json.loads(sys.argv[1]); "
-    "server.seed_world(request['seed']); server.run_command(request['arguments'])"
+    "server.seed_clock_and_random(request['seed']); server.run_command(request['arguments'])"
 )
 
 
@@ -30,8 +30,8 @@ class Outcome(NamedTuple):
     stderr: str
 
 
-class World:
-    """A directory with `data/` (all that a command may change), the server's streams, and nothing from outside."""
+class Sandbox:
+    """A directory with `data/` (all that a command may change) and the streams of the server."""
 
     def __init__(self, directory: str, library: str | None = None) -> None:
         self.directory = directory
@@ -63,7 +63,7 @@ class World:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def run(self, arguments: list[str], *, seed: int, stdin: str = "", injected: bool = False) -> Outcome:
-        """Run a command in a child of the server; `injected` says that the shim may act in it."""
+        """Run a command in a child of the server; with `injected`, the shim is active in it."""
         return self._ask("command", arguments, seed=seed, stdin=stdin, injected=injected)
 
     def run_for_real(self, arguments: list[str], *, seed: int, stdin: str = "") -> Outcome:
@@ -79,14 +79,14 @@ class World:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def describe(self, store: str | None = None) -> dict:
-        """Return what a fresh process reads from a store: ours, or another one."""
+        """Return what a new process reads from a store, by default ours."""
         outcome = self._ask("describe", [store or self.store], seed=0, stdin="", injected=False)
         if outcome.code != 0:
             return {"refused": f"{CRASH} {outcome.code} {outcome.stderr.strip()[-300:]}", "refs": {}}
         return json.loads(outcome.stdout)
 
     def find_defects(self) -> list[str] | None:
-        """Return what `verify` finds in our store; None when it could not say."""
+        """Return the findings of `verify` in our store; None if it failed."""
         outcome = self._ask("verify", [self.store], seed=0, stdin="", injected=False)
         return None if outcome.code else json.loads(outcome.stdout)
 
@@ -112,7 +112,7 @@ class World:
         return path
 
     def restore(self, template: str | None) -> None:
-        """Put a copy of a template store in place, or with None no store at all."""
+        """Replace the store by a copy of a template; with None remove it."""
         for name in os.listdir(self.data):
             shutil.rmtree(os.path.join(self.data, name))
         if template is not None:
@@ -123,7 +123,7 @@ class World:
         shutil.copytree(self.store, template, symlinks=True)
 
     def fsck(self, store: str | None = None) -> list[str]:
-        """Return the errors that git's own check finds; none where there is no store."""
+        """Return the errors of `git fsck`; none if there is no store."""
         if not os.path.isdir(store or self.store):
             return []
         done = self.git("fsck", "--strict", "--no-dangling", "--no-progress", store=store)
@@ -136,11 +136,11 @@ class World:
         return errors or ([f"exit {done.returncode}"] if done.returncode else [])
 
     def has_ref(self, name: str) -> bool:
-        """Tell whether a ref is there on disk."""
+        """Return True if a ref exists on disk."""
         return os.path.isdir(self.store) and self.git("show-ref", "--verify", "--quiet", name).returncode == 0
 
     def git(self, *arguments: str, store: str | None = None) -> subprocess.CompletedProcess:
-        """Run git on a store, beside the shim."""
+        """Run git on a store, without the shim."""
         command = ["git", f"--git-dir={store or self.store}", *arguments]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
 
@@ -157,7 +157,7 @@ class World:
 
 
 def copy_store(source: str, target: str, *, share: bool = True) -> None:
-    """Copy a store; where it may `share`, its objects, which nobody ever changes in place, become hard links."""
+    """Copy a store; with `share`, objects become hard links, as they are never changed in place."""
     objects = os.path.join(source, "objects")
     for top, _, files in os.walk(source):
         here = target + top[len(source) :]
