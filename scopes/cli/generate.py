@@ -14,7 +14,7 @@ from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
-from scopes.model.conflict import CONFLICT_TYPES
+from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.store.config import SETTINGS
 
 PAGES = "man/man1"

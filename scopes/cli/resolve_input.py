@@ -16,7 +16,7 @@ from scopes.conversation.conflicts import ConflictView, show_conflict
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import shown_key
-from scopes.model.conflict import Position
+from scopes.model.conflicts import Position
 from scopes.sanitize import clean
 
 Take: TypeAlias = Annotated[

@@ -23,8 +23,8 @@ from scopes.history.messages import (
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.canonical_json import dump
 from scopes.model.codec import decode
+from scopes.model.encoding import dump
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.sanitize import as_content

@@ -12,7 +12,7 @@ from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
-from scopes.store.transaction import append as append_commit
+from scopes.store.transactions import append as append_commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
@@ -64,7 +64,7 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
     """Yield a row for every claim; if a merge kept the values of both sides, a row for each value."""
     setters = blame_paths(repository, walk_newest_first(repository, [tip]), claims)
     for path, blob in sorted(claims.items()):
-        claim: Any = canonical_json.load(read_blob(repository, blob))
+        claim: Any = encoding.load(read_blob(repository, blob))
         commit = read_commit(repository, setters[path]) if path in setters else None
         if commit is None:
             continue

@@ -24,7 +24,7 @@ from scopes.ids import (
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 _LONGEST_SLUG = 100
 

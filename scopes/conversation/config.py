@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
-from scopes.model.conflict import CONFLICT_TYPES
+from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.result import Result
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
 from scopes.store.config_write import write_setting

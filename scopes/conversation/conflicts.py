@@ -10,7 +10,7 @@ from scopes.history.messages import MessageHead, message_id_of, read_message, wa
 from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
-from scopes.model.conflict import STATUSES, Conflict
+from scopes.model.conflicts import STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
@@ -153,5 +153,5 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     if len(found) > 1:
         names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
         hint = f"name one by its number: {names}"
-        raise Ambiguous(f"{name!a} fits {len(found)} conflicts of {conversation}", hint=hint)
+        raise Ambiguous(f"{name!a} matches {len(found)} conflicts of {conversation}", hint=hint)
     return found[0]

@@ -9,7 +9,7 @@ from scopes.history.messages import MessageHead
 from scopes.history.revisions import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
@@ -46,7 +46,7 @@ def decisions(repository: Repository, conversation: str) -> DecisionList:
         if decided is not None:
             topic, decision = decided
             claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
-            current = claim is not None and _claim_has(canonical_json.load(claim), decision)
+            current = claim is not None and _claim_has(encoding.load(claim), decision)
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
     return DecisionList(conversation=conversation_id, decisions=tuple(rows))
 

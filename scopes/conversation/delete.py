@@ -11,7 +11,7 @@ from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import content_of
 from scopes.model.message import Message
 from scopes.result import Result
@@ -104,7 +104,7 @@ def _resolve_sides(repository: Repository, left: str, right: str | None) -> tupl
     one, dots, two = text.partition("..")
     if not dots:
         if right is None:
-            raise Invalid("name two places to compare", hint="for example: scopes conv diff conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
         one, two, conversation = left, right, None
     else:
         conversation = None if right is None else find_conversation(repository, left)
@@ -159,4 +159,4 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[Chang
 
 
 def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
-    return None if blob is None else claim_value(key, canonical_json.load(read_blob(repository, blob)))
+    return None if blob is None else claim_value(key, encoding.load(read_blob(repository, blob)))

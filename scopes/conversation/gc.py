@@ -12,7 +12,7 @@ from scopes.result import Note, Result
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

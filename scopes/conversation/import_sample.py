@@ -23,7 +23,7 @@ from scopes.model.validation import check_message
 from scopes.result import Result
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 SAMPLE_FILE = os.path.join(os.path.dirname(__file__), "sample.json")
 

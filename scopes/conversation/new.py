@@ -16,7 +16,7 @@ from scopes.model.conversation import BranchEntry, Root
 from scopes.result import Result
 from scopes.store import refs
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 _NUMBERED = re.compile(r"conv-([0-9]{3,9})")
 

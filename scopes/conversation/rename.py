@@ -14,7 +14,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store import refs
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

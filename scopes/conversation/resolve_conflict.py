@@ -22,13 +22,13 @@ from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
 from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes
 from scopes.merge.plan import conflict_path
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import participant_claim
-from scopes.model.conflict import Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import Change, update_tree
 
 TAKES = ("source", "target", "base", "both")
@@ -102,7 +102,7 @@ def escalate_conflict(
     author: str,
     author_kind: str = "human",
 ) -> ConflictResolved:
-    """Ask somebody else, `to`, to resolve an open conflict.
+    """Ask another agent, `to`, to resolve an open conflict.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -122,7 +122,7 @@ def _read_open_conflict(repository: Repository, pending: InProgress, conflict: s
     record = list_conflicts_at(repository, pending.tip)[conflict]
     if record.status == "resolved":
         command = f"scopes conv {pending.kind} {pending.conversation} --continue"
-        hint = f"take that back with: scopes undo, or go on: {command}"
+        hint = f"undo that: scopes undo, or continue: {command}"
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 
@@ -138,7 +138,7 @@ def _describe(conflict: Conflict) -> str:
         return conflict.status
     if conflict.resolution.choice == "value":
         value = conflict.resolution.value
-        return value if isinstance(value, str) else canonical_json.dump(value).decode().rstrip()
+        return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
     return f"took {conflict.resolution.choice}"
 
 

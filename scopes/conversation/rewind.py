@@ -12,7 +12,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
 from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from scopes.errors import Corrupt
 from scopes.exporters.selection import Selection
 from scopes.history.messages import MessageHead, read_message_bytes
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.store.repository import Repository
 
@@ -44,7 +44,7 @@ def walk_documents(repository: Repository, selection: Selection) -> Iterator[dic
         Corrupt: a stored message cannot be read.
     """
     for head in selection.heads:
-        document = canonical_json.load(read_message_bytes(repository, head.oid))
+        document = encoding.load(read_message_bytes(repository, head.oid))
         if not isinstance(document, dict):
             raise Corrupt(f"message {head.id} is damaged", hint="see: scopes verify")
         also_at = [_commit_object(selection, copy) for copy in selection.copies.get(head.id, ())]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.history.messages import STATE_DIRECTORY, MessageHead, read_message
 from scopes.ids import MessageId, Oid
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import content_hash
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component, leaf
@@ -43,7 +43,7 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
     """Return the claim about a message in the state of `tip`: `retracted`, `amended`, or an empty one."""
     body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
-    claim = {} if body is None else canonical_json.load(body)
+    claim = {} if body is None else encoding.load(body)
     return claim if isinstance(claim, dict) else {}
 
 
@@ -65,6 +65,6 @@ def _read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
         return {}
     leaves = read_tree(repository, entry.oid)
     return {
-        MessageId(decode_component(name.removesuffix("="))): canonical_json.load(read_blob(repository, entry.oid))
+        MessageId(decode_component(name.removesuffix("="))): encoding.load(read_blob(repository, entry.oid))
         for name, entry in leaves.items()
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.errors import Corrupt
 from scopes.ids import MessageId, Oid
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
 
@@ -64,7 +64,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
         Corrupt: it is damaged.
     """
     data = find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE)
-    match canonical_json.load(data or b"null"):
+    match encoding.load(data or b"null"):
         case {
             "format": str(name),
             "native_id": str(native),
@@ -103,7 +103,7 @@ def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> lis
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
         for line in page.splitlines() if message.encode() in page else ():
-            match canonical_json.load(line):
+            match encoding.load(line):
                 case {"offset": int(offset), "length": int(length), "message": str(known)} if known == message:
                     spans.append((offset, length))
     return sorted(spans)

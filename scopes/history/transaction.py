@@ -1,7 +1,7 @@
 """Build and commit an operation: ref changes, metadata edits, and the record that `undo` reads.
 
 A verb opens a transaction inside `exclusive_write`, adds its changes, and commits once. How refs move atomically is
-decided below, in `store.transaction`.
+decided below, in `store.transactions`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import commit_operation
+from scopes.store.transactions import commit_operation
 from scopes.store.trees import Change
 
 _LONGEST_COMMAND = 2000

@@ -17,7 +17,7 @@ from scopes.importers.commits import Segment
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Span
 from scopes.importers.identity import CONTENT_VERSION
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import Change, read_blob, update_tree, walk_blobs
@@ -53,7 +53,7 @@ def write_source_record(
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
         files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
-    files[DESCRIPTION_FILE] = canonical_json.dump(_description(record))
+    files[DESCRIPTION_FILE] = encoding.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
         parents=() if previous is None else (previous,),
@@ -124,11 +124,11 @@ def _write_segment(segment: Segment) -> bytes:
     document |= {"offset": segment.span.offset, "length": segment.span.length}
     if segment.native_ids:
         document["native"] = list(segment.native_ids)
-    return canonical_json.dump(document)
+    return encoding.dump(document)
 
 
 def _read_segment(line: bytes) -> Segment:
-    match canonical_json.load(line):
+    match encoding.load(line):
         case {"offset": int(offset), "length": int(length), **rest}:
             message, native = rest.get("message"), rest.get("native")
             return Segment(

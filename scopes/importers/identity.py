@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.ids import MessageId
 from scopes.importers.formats.events import Draft, Session
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.message import FOREIGN_FIELDS, Part
 
 CONTENT_VERSION = "h1"
@@ -28,7 +28,7 @@ def content_bytes(draft: Draft) -> bytes:
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
     parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
-    return canonical_json.dump([CONTENT_VERSION, draft.author.kind, parts])
+    return encoding.dump([CONTENT_VERSION, draft.author.kind, parts])
 
 
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:
@@ -83,5 +83,5 @@ def _content_of(part: Part) -> list[Any]:
     for name in _CONTENT_FIELDS:
         if name in part.fields:
             value = part.fields[name]
-            found += [name, canonical_json.Foreign(value) if name in FOREIGN_FIELDS else value]
+            found += [name, encoding.Foreign(value) if name in FOREIGN_FIELDS else value]
     return found

@@ -28,7 +28,7 @@ from scopes.result import Note
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import exclusive_write, shared_write
+from scopes.store.transactions import exclusive_write, shared_write
 
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5

@@ -13,7 +13,7 @@ from scopes.memory.extract import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
 from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 MAX_TEXT_CHARACTERS = 10_000
 MAX_TOPIC_CHARACTERS = 100

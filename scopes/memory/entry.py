@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from scopes.clock import parse_time
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model import canonical_json
+from scopes.model import encoding
 
 FORMAT_VERSION = 1
 MIN_IMPORTANCE, MAX_IMPORTANCE, DEFAULT_IMPORTANCE = 1, 10, 3  # importance
@@ -113,7 +113,7 @@ def decode_entry(data: bytes) -> Entry:
     Raises:
         Corrupt: the data is not JSON, or a required field is missing.
     """
-    document: Any = canonical_json.load(data)
+    document: Any = encoding.load(data)
     texts = ("id", "agent", "summary", "timestamp")
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in texts):
         raise Corrupt("a memory entry is damaged", hint="see: scopes verify")

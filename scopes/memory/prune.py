@@ -12,7 +12,7 @@ from scopes.memory.entry import Entry, check_importance
 from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import Change
 
 

@@ -22,7 +22,7 @@ from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_
 from scopes.memory.textrank import rank_sentences
 from scopes.result import Result
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.tokens.choose import Tokenizer
 
 DEFAULT_RATIO = 0.3

@@ -22,7 +22,7 @@ from scopes.memory.source_messages import SourceMessage, heads_beyond, read_sour
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import Change
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from scopes.ids import Oid
 from scopes.merge.conflict_keys import MESSAGES, group_of, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
-from scopes.model import canonical_json
-from scopes.model.conflict import Conflict, Position, conflict_id
+from scopes.model import encoding
+from scopes.model.conflicts import Conflict, Position, conflict_id
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
@@ -133,7 +133,7 @@ def _positions(
 
 
 def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
-    claim: Any = canonical_json.load(read_blob(objects, blob))
+    claim: Any = encoding.load(read_blob(objects, blob))
     value = claim_value(key, claim)
     if author is None:
         return Position(value)

@@ -8,7 +8,7 @@ from typing import Final
 
 from scopes.errors import Invalid, Refused
 from scopes.merge.conflict_keys import PRIORITIES, group_of
-from scopes.model.conflict import CONFLICT_TYPES, Choice, Conflict, Position, Resolution
+from scopes.model.conflicts import CONFLICT_TYPES, Choice, Conflict, Position, Resolution
 from scopes.result import Note
 from scopes.store.config import Config
 

@@ -14,8 +14,8 @@ from typing import Any
 from scopes.clock import format_seconds
 from scopes.history.messages import write_commit_over, write_message_blob
 from scopes.ids import ID_LENGTH, MessageId, Oid
-from scopes.model import canonical_json
-from scopes.model.conflict import Conflict, resolution_document
+from scopes.model import encoding
+from scopes.model.conflicts import Conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.store.repository import Objects, read_commit
 
@@ -25,7 +25,7 @@ NOTICE = "Conflict detected, creating resolution branch"
 
 def derived_id(*values: Any) -> MessageId:
     """Return a message id that is a hash of JSON values."""
-    return MessageId(b32encode(sha256(canonical_json.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
+    return MessageId(b32encode(sha256(encoding.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
 
 
 def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
@@ -42,9 +42,7 @@ def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
         for conflict in conflicts
         if conflict.resolution is not None
     ]
-    message_id = derived_id(
-        "merge", sorted(parents), sorted(canonical_json.dump(each).decode() for each in resolved), text
-    )
+    message_id = derived_id("merge", sorted(parents), sorted(encoding.dump(each).decode() for each in resolved), text)
     document: dict[str, Any] = {"messages": list(merged)}
     if resolved:
         document["resolved"] = resolved

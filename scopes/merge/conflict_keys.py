@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflict import CONFLICT_TYPES
+from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component
 
 FILES, MESSAGES, PRIORITIES, CONFLICTS = "files", "messages", "priorities", "conflicts"

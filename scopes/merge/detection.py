@@ -14,7 +14,7 @@ from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_m
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import MESSAGES, group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
@@ -86,9 +86,7 @@ def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges)
 
 
 def _read_claims(objects: Objects, changes: PathChanges) -> list[Any]:
-    return [
-        canonical_json.load(read_blob(objects, change.new)) for change in changes.values() if change.new is not None
-    ]
+    return [encoding.load(read_blob(objects, change.new)) for change in changes.values() if change.new is not None]
 
 
 def _find_answers_to_retracted(

@@ -12,9 +12,9 @@ from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.in_progress import InProgress
 from scopes.merge.plan import apply_choice
 from scopes.merge.replay import divergence_of
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.claims import parts_hash
-from scopes.model.conflict import Choice, Conflict
+from scopes.model.conflicts import Choice, Conflict
 from scopes.model.message import text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits
@@ -35,8 +35,8 @@ def find_disagreement(repository: Repository, pending: InProgress, conflict: Con
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
     raise Refused(
-        f"conflict {conflict.id} does not come from the {pending.kind} that waits on {pending.branch}",
-        hint=f"take that {pending.kind} back: scopes conv {pending.kind} {pending.conversation} --abort",
+        f"conflict {conflict.id} does not come from the {pending.kind} in progress on {pending.branch}",
+        hint=f"abort the {pending.kind}: scopes conv {pending.kind} {pending.conversation} --abort",
     )
 
 
@@ -67,7 +67,7 @@ def resolved_changes(
         return apply_choice(repository, target, source, choice)
     path, claim = _claim_of_value(key, value, actor)
     changes: dict[str, Change] = dict.fromkeys([*target, *source])
-    changes[path] = canonical_json.dump(claim)
+    changes[path] = encoding.dump(claim)
     return changes
 
 
@@ -87,7 +87,7 @@ def read_value(key: str, text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    canonical_json.dump(value)
+    encoding.dump(value)
     return value
 
 

@@ -14,8 +14,8 @@ from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import CONFLICTS
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, find_divergence
-from scopes.model import canonical_json
-from scopes.model.conflict import Choice, Conflict, encode_conflict
+from scopes.model import encoding
+from scopes.model.conflicts import Choice, Conflict, encode_conflict
 from scopes.model.path_encoding import leaf
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
@@ -141,14 +141,14 @@ def _keep_both(objects: Objects, ours: PathChange | None, theirs: PathChange | N
     if ours is None or theirs is None or ours.new == theirs.new:
         return (ours or theirs or PathChange(None, None)).new
     claims = [claim for change in (ours, theirs) for claim in _read_claims(objects, change.new)]
-    unique = {canonical_json.dump(claim): claim for claim in claims}
-    return canonical_json.dump({BOTH: [unique[data] for data in sorted(unique)]})
+    unique = {encoding.dump(claim): claim for claim in claims}
+    return encoding.dump({BOTH: [unique[data] for data in sorted(unique)]})
 
 
 def _read_claims(objects: Objects, blob: Oid | None) -> list[Any]:
     if blob is None:
         return [None]
-    claim: Any = canonical_json.load(read_blob(objects, blob))
+    claim: Any = encoding.load(read_blob(objects, blob))
     match claim:
         case {"both": list(several), **rest} if not rest:
             return several

@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import key_of_path
 from scopes.merge.divergence import Divergence, Side, changes_by_key, changes_on, state_of
 from scopes.merge.plan import MergePlan, plan_of, write_state
 from scopes.model.claims import claims_of
-from scopes.model.conflict import Conflict
+from scopes.model.conflicts import Conflict
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, Entry, format_commit, format_tree

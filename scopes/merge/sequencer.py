@@ -26,12 +26,12 @@ from scopes.merge.replay_state import (
     write_end,
     write_stop,
 )
-from scopes.model.conflict import Conflict
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 _Outcome = TypeVar("_Outcome", bound="ReplayOutcome")
 
@@ -165,7 +165,7 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     """Replay the rest on top of the conflict-resolution branch.
 
     Raises:
-        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or the branch is gone.
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
         Conflicted: a conflict is still open.
         Refused: what happened to the branch in the meantime does not go with it.
     """

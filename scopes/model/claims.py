@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
 from scopes.model.path_encoding import file_leaf, leaf
 
@@ -36,14 +36,14 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
         if touch_of_part is not None:
             yield from _file_claims(touch_of_part, message, previous, base, part.fields.get("patch"))
     if message.retracts is not None:
-        yield leaf("messages", message.retracts), canonical_json.dump({"retracted": True})
+        yield leaf("messages", message.retracts), encoding.dump({"retracted": True})
     if message.amends is not None:
-        yield leaf("messages", message.amends), canonical_json.dump({"amended": content_hash(message)})
+        yield leaf("messages", message.amends), encoding.dump({"amended": content_hash(message)})
 
 
 def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
     """Return path and blob of the claim that makes an author a participant."""
-    return leaf("participants", name), canonical_json.dump({"kind": kind})
+    return leaf("participants", name), encoding.dump({"kind": kind})
 
 
 def content_hash(message: Message) -> str:
@@ -54,7 +54,7 @@ def content_hash(message: Message) -> str:
 def parts_hash(parts: Iterable[Part]) -> str:
     """Hash parts of a message."""
     documents: list[Any] = [{**part.fields, "type": part.type} for part in parts]
-    return "sha256:" + hashlib.sha256(canonical_json.dump(documents)).hexdigest()
+    return "sha256:" + hashlib.sha256(encoding.dump(documents)).hexdigest()
 
 
 def content_of(message: Message) -> tuple[Any, ...]:
@@ -69,20 +69,20 @@ def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator
             for change in changes:
                 yield from _change_claim(entity, name, change, agent)
         case "analysis", {"subject": str(subject), "aspect": str(aspect), "finding": finding}:
-            yield leaf("analyses", subject, aspect, agent), canonical_json.dump({"finding": finding})
+            yield leaf("analyses", subject, aspect, agent), encoding.dump({"finding": finding})
         case "decision", {"topic": str(topic), "decision": decision}:
-            yield leaf("decisions", topic), canonical_json.dump({"decision": decision})
+            yield leaf("decisions", topic), encoding.dump({"decision": decision})
         case "priority", {"task": str(task), "urgency": urgency}:
-            yield leaf("priorities", task, agent), canonical_json.dump({"urgency": urgency})
+            yield leaf("priorities", task, agent), encoding.dump({"urgency": urgency})
         case "method", {"goal": str(goal), "approach": approach}:
-            yield leaf("methods", goal, agent), canonical_json.dump({"approach": approach})
+            yield leaf("methods", goal, agent), encoding.dump({"approach": approach})
 
 
 def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[tuple[str, bytes]]:
     match change:
         case {"field_path": str(field), "operation": str(operation), **rest}:
             claim: dict[str, Any] = {"operation": operation, "after": rest.get("after")}
-            yield leaf("proposals", entity, name, field, agent), canonical_json.dump(claim)
+            yield leaf("proposals", entity, name, field, agent), encoding.dump(claim)
 
 
 def _find_touch(part: Part) -> FileTouch | None:
@@ -111,6 +111,6 @@ def _file_claims(
         )
     elif touch.op != "delete":
         claim["unknown"] = message.id  # unknown content differs from any other content
-    yield "files/" + path, canonical_json.dump(claim)
+    yield "files/" + path, encoding.dump(claim)
     if touch.op == "rename" and touch.source is not None:
-        yield "files/" + file_leaf(touch.source, base), canonical_json.dump({"operation": "delete"})
+        yield "files/" + file_leaf(touch.source, base), encoding.dump({"operation": "delete"})

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.message import (
     FOREIGN_FIELDS,
     FORMAT_VERSION,
@@ -50,7 +50,7 @@ def encode(message: Message) -> bytes:
     if message.payload is not None:
         document[payload_key(message.kind)] = message.payload
     document |= message.extra  # last: it overrides fields that could not be decoded
-    data = canonical_json.dump(document)
+    data = encoding.dump(document)
     if len(data) > MAX_MESSAGE_BYTES:
         raise Invalid(
             f"the message is {len(data) >> 20} MiB large; the limit is {MAX_MESSAGE_BYTES >> 20} MiB",
@@ -65,7 +65,7 @@ def decode(data: bytes) -> Message:
     Raises:
         Corrupt: the bytes are not a message.
     """
-    document: Any = canonical_json.load(data)
+    document: Any = encoding.load(data)
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
     has_kind = isinstance(document.get("kind"), str) and document["kind"]
@@ -93,9 +93,7 @@ def decode(data: bytes) -> Message:
 
 def _part_document(part: Part) -> dict[str, Any]:
     """Return a part as a JSON object; input and output of tools are foreign and keep their key order."""
-    fields = {
-        key: canonical_json.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()
-    }
+    fields = {key: encoding.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
     return {**fields, "type": part.type}
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, Oid
-from scopes.model import canonical_json
+from scopes.model import encoding
 
 FORMAT_VERSION = 1
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", "conflict-resolution")
@@ -53,7 +53,7 @@ def encode_root(root: Root) -> bytes:
     """Encode the document of a root commit."""
     known = {"uuid": root.uuid, "created": root.created, "format": root.format, "native_id": root.native_id}
     document: dict[str, Any] = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
-    return canonical_json.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
+    return encoding.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
 
 
 def decode_root(data: bytes) -> Root:
@@ -62,7 +62,7 @@ def decode_root(data: bytes) -> Root:
     Raises:
         Corrupt: the data is not the document of a root.
     """
-    match canonical_json.load(data):
+    match encoding.load(data):
         case {"kind": "root", "conversation": {"uuid": str(uuid), "created": str(created), **rest}}:
             known = {key: value for key in ("format", "native_id", "cwd") if isinstance(value := rest.get(key), str)}
             return Root(uuid=uuid, created=created, **known)
@@ -79,9 +79,7 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
         "created": entry.created,
         "status": entry.status,
     }
-    return canonical_json.dump(
-        {"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra}
-    )
+    return encoding.dump({"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
@@ -90,7 +88,7 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     Raises:
         Corrupt: the data is not a JSON object.
     """
-    document: Any = canonical_json.load(data)
+    document: Any = encoding.load(data)
     if not isinstance(document, dict):
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
     names = ("purpose", "agent", "parent", "fork", "created", "status")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
-from scopes.model import canonical_json
+from scopes.model import encoding
 
 VERSION = 1
 _TEXTS = ("id", "kind", "summary", "command", "actor", "time")
@@ -53,7 +53,7 @@ def encode_operation(operation: Operation) -> bytes:
         document["undoes"] = operation.undoes
     if operation.details:
         document["details"] = dict(operation.details)
-    return canonical_json.dump(document)
+    return encoding.dump(document)
 
 
 def decode_operation(data: bytes) -> Operation:
@@ -62,7 +62,7 @@ def decode_operation(data: bytes) -> Operation:
     Raises:
         Corrupt: the data is not an operation record.
     """
-    document: Any = canonical_json.load(data)
+    document: Any = encoding.load(data)
     if not _is_operation(document):
         raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify")
     return Operation(

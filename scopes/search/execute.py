@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from scopes.ids import ConversationId
-from scopes.index.index import Index
+from scopes.index.full_text import Index
 from scopes.search.compile import IN_CONVERSATION, Plan
 from scopes.search.predicates import Candidate, Predicate
 from scopes.search.regex import TooSlow

@@ -11,7 +11,7 @@ from scopes.history.amendments import find_claim
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, MessageHead, head_of, read_message, walk_heads_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.index import Index, IndexDamaged
+from scopes.index.full_text import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
 from scopes.model.codec import decode
 from scopes.model.message import Message

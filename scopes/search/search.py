@@ -12,7 +12,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.document import Describe
-from scopes.index.index import Index, IndexDamaged, State, open_index
+from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows

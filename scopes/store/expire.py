@@ -9,7 +9,7 @@ from scopes.store import refs
 from scopes.store.git_program import run_git
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
-from scopes.store.transaction import commit_operation, write_operation
+from scopes.store.transactions import commit_operation, write_operation
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:

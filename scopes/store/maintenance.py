@@ -11,7 +11,7 @@ from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
 _SAMPLE_DIRECTORY = "17"

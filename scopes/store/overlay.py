@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from scopes.store.error_translation import translated
 from scopes.store.init import create_store
-from scopes.store.lock import LOCK_FILE, TURNSTILE_FILE
+from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from scopes.store.repository import Repository, open_repository
 
 _PACKS = ("objects", "pack")

@@ -15,7 +15,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
 from scopes.store.libgit2 import pygit2
-from scopes.store.lock import LOCK_FILE
+from scopes.store.locks import LOCK_FILE
 from scopes.store.repository import Repository
 
 _ORPHAN_AFTER_SECONDS = 1.0

@@ -21,7 +21,7 @@ from scopes.store.config import Config, Setting
 from scopes.store.error_translation import is_missing, refusal
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
-from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS, StoreLock
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
 from scopes.store.raw_refs import RefFiles, read_ref_files

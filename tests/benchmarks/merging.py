@@ -21,7 +21,7 @@ from scopes.model.message import FileTouch, Message
 from scopes.store.graph import list_merge_bases
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.benchmarks.stores import Determined, write_message, write_refs
 from tests.benchmarks.timing import Row, by_turns, wall
 from tests.benchmarks.workspace import Workspace

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from scopes.conversation.append import append, plain_message
 from scopes.ids import Oid
 from scopes.index.database import index_directory
-from scopes.index.index import open_index
+from scopes.index.full_text import open_index
 from scopes.index.schema import LAYOUT
 from scopes.search.index_document import describe_from
 from scopes.store.graph import walk_oldest_first

@@ -20,7 +20,7 @@ from scopes.store.init import create_store
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.store import open_store
 
 START_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z

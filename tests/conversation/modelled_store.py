@@ -17,7 +17,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.store import recovery
 from scopes.store.refs import PENDING
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.history import say
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git, make_store, open_store

@@ -17,7 +17,7 @@ from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
 from scopes.store import recovery
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say
 from tests.support.store import files_of, git, open_store
 

@@ -11,7 +11,7 @@ from scopes.model.message import Author, Message, Part
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, format_commit
 from scopes.store.repository import read_commit
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 TIME = "2026-03-01T10:00:00Z"
 

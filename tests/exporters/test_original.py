@@ -24,11 +24,11 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, update_tree
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.importers.toy import Toy, session_records, write_transcript
@@ -147,7 +147,7 @@ def test_an_unknown_or_ambiguous_source_is_refused(repository, session):
     with pytest.raises(NotFound, match="conv-001 has no source 'other'") as refusal:
         original(repository, source="other")
     assert refusal.value.hint == "sources: s1, s1/helper-1, s1/helper-2"
-    with pytest.raises(Ambiguous, match="'helper' fits several sources of conv-001"):
+    with pytest.raises(Ambiguous, match="'helper' matches several sources of conv-001"):
         original(repository, source="helper")
 
 
@@ -184,8 +184,8 @@ def test_a_damaged_source_record_is_refused(repository, tmp_path):
 def described(repository, **changes):
     """Return the names of the files after changing the record of the only source."""
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
-    stored = canonical_json.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
-    falsify(repository, "source.json", canonical_json.dump({**stored, **changes}))
+    stored = encoding.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
+    falsify(repository, "source.json", encoding.dump({**stored, **changes}))
     return names(repository)
 
 

@@ -248,7 +248,7 @@ def test_a_store_without_write_permission_can_be_read_and_refuses_writes(store):
 def test_a_waiting_command_can_be_interrupted(store):
     """P12: waiting for the lock can be interrupted."""
     holder = start(
-        "import sys, time; from scopes.store.lock import StoreLock\n"
+        "import sys, time; from scopes.store.locks import StoreLock\n"
         "with StoreLock(sys.argv[1]).exclusive():\n    print('held', flush=True); time.sleep(60)",
         store,
     )

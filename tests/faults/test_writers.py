@@ -187,7 +187,7 @@ def test_three_readers_of_300_messages_never_fail_during_a_minute_of_packing(sto
 def test_the_lock_of_a_killed_process_blocks_no_other(store):
     """P4, E-49: the kernel releases the lock of a killed process."""
     holder = start(
-        "import sys, time; from scopes.store.lock import StoreLock\n"
+        "import sys, time; from scopes.store.locks import StoreLock\n"
         "with StoreLock(sys.argv[1]).exclusive():\n    print('held', flush=True); time.sleep(60)",
         store,
     )

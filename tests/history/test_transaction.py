@@ -19,8 +19,8 @@ from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
 from scopes.history.revisions import conversation_ids
 from scopes.history.transaction import RefTransaction, Transaction, new_operation_id, record_operation
 from scopes.model.operation import RefChange
-from scopes.store import recovery, transaction
-from scopes.store.transaction import exclusive_write
+from scopes.store import recovery, transactions
+from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, overtake, refs
 
@@ -85,7 +85,7 @@ def view(repository):
 def test_a_process_that_dies_before_the_commit_point_changes_nothing(busy, monkeypatch, operate):
     """P3."""
     before = view(busy)
-    assert dies(monkeypatch, transaction, 0, lambda: operate(busy))
+    assert dies(monkeypatch, transactions, 0, lambda: operate(busy))
     survivor = open_store(busy.path)
     assert view(survivor) == before
     operate(survivor)
@@ -197,7 +197,7 @@ def test_conflicting_names_are_refused_before_anything_is_recorded(busy):
 
 def test_a_store_that_cannot_be_locked_is_reported(busy, monkeypatch):
     """Exit 8."""
-    monkeypatch.setattr("scopes.store.lock.LOCK_FILE", "no/such/directory/lock")
+    monkeypatch.setattr("scopes.store.locks.LOCK_FILE", "no/such/directory/lock")
     with pytest.raises(Inaccessible, match="cannot lock the store"):
         undo(busy)
 

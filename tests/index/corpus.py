@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scopes.index.index import open_index
+from scopes.index.full_text import open_index
 from scopes.search.index_document import describe_from
 
 _TERMS = 'SELECT term, "col", id, "offset" FROM terms JOIN message ON message.number = doc ORDER BY 1, 2, 3, 4'

@@ -14,7 +14,7 @@ from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.stats import stats
 from scopes.memory.store import Memory, change_memory, entry_change, removal
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 
 DAY = 86400 * 1_000_000_000
 

@@ -20,7 +20,7 @@ from scopes.memory.search import search
 from scopes.memory.stats import stats
 from scopes.memory.store import Memory, change_memory, entry_change, removal
 from scopes.memory.update import update
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.memory.talking import say
 from tests.support.store import git
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.model.conversation import (
     PURPOSES,
     BranchEntry,
@@ -52,12 +52,12 @@ def test_the_document_of_a_root_has_this_form():
 )  # fmt: skip
 def test_a_document_that_is_not_a_root_is_corrupt(document):
     with pytest.raises(Corrupt, match="the root of a conversation is damaged"):
-        decode_root(canonical_json.dump(document))
+        decode_root(encoding.dump(document))
 
 
 def test_unknown_fields_of_a_root_are_ignored():
     newer = {"v": 2, "kind": "root", "new": 1, "conversation": {"uuid": "u", "created": "c", "format": 5, "new": []}}
-    assert decode_root(canonical_json.dump(newer)) == Root(uuid="u", created="c")
+    assert decode_root(encoding.dump(newer)) == Root(uuid="u", created="c")
 
 
 @given(entries)
@@ -70,8 +70,8 @@ def test_decoded_branch_metadata_equals_the_encoded(entry):
 @given(st.dictionaries(fields, json_values, max_size=5))
 def test_unknown_branch_metadata_is_written_back(document):
     """Unknown fields, and known ones of another shape."""
-    document = canonical_json.load(canonical_json.dump(document))
-    again = canonical_json.load(encode_branch_entry(decode_branch_entry(canonical_json.dump(document))))
+    document = encoding.load(encoding.dump(document))
+    again = encoding.load(encode_branch_entry(decode_branch_entry(encoding.dump(document))))
     assert {key: again[key] for key in document} == document
     assert again.keys() - document.keys() <= {"v", "created", "status"}
 

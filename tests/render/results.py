@@ -63,7 +63,7 @@ from scopes.memory.update import MemoryUpdated
 from scopes.merge.replay import Rewrite
 from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.codec import encode
-from scopes.model.conflict import Conflict, Position, Resolution
+from scopes.model.conflicts import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions

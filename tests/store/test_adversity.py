@@ -1,4 +1,4 @@
-"""Full disks, read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
+"""Full and read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
 
 Each is real: a small file system, a read-only mount, another owner, a process without the capabilities of root.
 """
@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.store.transaction import append
+from scopes.store.transactions import append
 from tests.store.conftest import AS_A_MERE_USER
 from tests.support.store import (
     FAST,
@@ -108,7 +108,7 @@ def say(repository, text):
 
 
 def say_until_full(repository):
-    """Append until nothing goes any more; return what was confirmed, and the refusal."""
+    """Append until the first failure; return the confirmed messages and the error."""
     confirmed = []
     for number in range(200):
         try:

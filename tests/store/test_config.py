@@ -8,7 +8,7 @@ import pytest
 
 from scopes.errors import Corrupt, Invalid
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, user_config
-from scopes.store.lock import DEFAULT_TIMEOUT_SECONDS
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
 from tests.support.store import git, open_store, write_bytes
 
 

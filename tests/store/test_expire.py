@@ -1,4 +1,4 @@
-"""Expire deletes what is older than the cutoff, and nothing that a younger operation refers to."""
+"""Expire deletes entries older than the cutoff, except those that a newer operation refers to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.store import recovery, refs
 from scopes.store.expire import expire
 from scopes.store.operation_log import walk_operations
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.store import HEADS, MAIN, assert_sound, git, loose_path, move, open_store, write_bytes, write_chain
 
 ALL = 2**63

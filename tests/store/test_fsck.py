@@ -1,4 +1,4 @@
-"""Each test makes one defect, as git's t1450 does: it is found and named, and the check changes nothing."""
+"""Each test makes one defect, as git's t1450 does: it is reported, and the check changes nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
-from scopes.store import refs, transaction
+from scopes.store import refs, transactions
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack
-from scopes.store.transaction import exclusive_write
+from scopes.store.transactions import exclusive_write
 from tests.support.store import (
     MAIN,
     assert_sound,
@@ -300,7 +300,7 @@ def test_a_store_copied_during_an_operation_has_no_errors(repository, monkeypatc
     """E-54: the log says that a ref has moved and another is gone; their files and reflogs do not yet."""
     tip = repository.find_ref(MAIN)
     what = [(SIDE, repository.find_ref(SIDE), tip), (MAIN, tip, None), ("refs/heads/conv-001/new", None, tip)]
-    monkeypatch.setattr(transaction, "move_refs", raising(Inaccessible("the disk is full")))
+    monkeypatch.setattr(transactions, "move_refs", raising(Inaccessible("the disk is full")))
     move(repository, *what)
     assert repository.raw_ref(SIDE) != repository.find_ref(SIDE)
     assert findings(repository) == [

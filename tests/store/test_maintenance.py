@@ -14,7 +14,7 @@ from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_com
 from scopes.store.operation_log import walk_operations
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import read_tree
-from scopes.store.transaction import append, exclusive_write
+from scopes.store.transactions import append, exclusive_write
 from scopes.store.trees import update_tree
 from tests.support.store import (
     FAST,
@@ -39,7 +39,7 @@ from tests.support.store import (
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Believe a lock file's death sooner than after a second."""
+    """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 

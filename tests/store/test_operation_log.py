@@ -11,7 +11,7 @@ from scopes.store import refs
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, format_commit
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import set_ref
-from scopes.store.transaction import write_operation
+from scopes.store.transactions import write_operation
 from tests.support.store import (
     CAROL,
     HEADS,

@@ -1,4 +1,4 @@
-"""Recovery from dead processes, and what it must leave alone."""
+"""Recovery from dead processes, and the files it must not touch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scopes.store import recovery, refs
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
-from scopes.store.transaction import append, commit_operation, exclusive_write
+from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -40,7 +40,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Believe a lock file's death sooner than after a second."""
+    """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 

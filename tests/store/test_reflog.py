@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.store.reflog import NULL_OID, RefMove, find_value_at, list_logged_refs, walk_moves
-from scopes.store.transaction import append
+from scopes.store.transactions import append
 from tests.support.store import HEADS, MAIN, git, make_branch, move, write_bytes, write_chain, write_message
 
 ONE, TWO = "1" * 40, "2" * 40

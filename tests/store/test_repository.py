@@ -14,7 +14,7 @@ from scopes.store import refs
 from scopes.store.objects import BLOB, COMMIT, TREE
 from scopes.store.recovery import set_ref
 from scopes.store.repository import open_repository, read_commit, read_operation, read_tree
-from scopes.store.transaction import append, exclusive_write, write_operation
+from scopes.store.transactions import append, exclusive_write, write_operation
 from tests.support.store import (
     HEADS,
     MAIN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scopes.conversation.append import MessageAppended
 from scopes.history.revisions import resolve_revision
 from scopes.merge.divergence import state_of
-from scopes.model import canonical_json
+from scopes.model import encoding
 from scopes.store.repository import Repository
 from scopes.store.trees import read_blob, walk_blobs
 from tests.support.history import say
@@ -24,7 +24,5 @@ def decided(repository: Repository, where: str) -> list[str]:
     state = state_of(repository, resolve_revision(repository, where).oid)
     blobs = [] if state is None else sorted(walk_blobs(repository, state))
     return [
-        canonical_json.load(read_blob(repository, oid))["decision"]
-        for path, oid in blobs
-        if path.startswith("decisions/")
+        encoding.load(read_blob(repository, oid))["decision"] for path, oid in blobs if path.startswith("decisions/")
     ]

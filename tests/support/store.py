@@ -19,7 +19,7 @@ from scopes.store.config import Setting
 from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
 from scopes.store.repository import Caller, Objects, Repository, open_repository
-from scopes.store.transaction import commit_operation, exclusive_write
+from scopes.store.transactions import commit_operation, exclusive_write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
@@ -33,7 +33,7 @@ PRELUDE = """
 import os, sys, time
 from scopes.errors import ScopesError
 from scopes.store import refs
-from scopes.store.transaction import append, commit_operation, exclusive_write
+from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import *
 path = sys.argv[1]
 """

@@ -13,7 +13,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.model.conflict import Conflict, Position
+    from scopes.model.conflicts import Conflict, Position
     from scopes.render.colour import Style
 
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}

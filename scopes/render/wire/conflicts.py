@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
     from scopes.conversation.resolve_conflict import ConflictResolved
-    from scopes.model.conflict import Conflict, Position, Resolution
+    from scopes.model.conflicts import Conflict, Position, Resolution
 
 _NO_TEXTS: Mapping[str, str] = {}
 

@@ -13,7 +13,7 @@ from typing import Any
 from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.formats.claude_code.reader import Reader
-from scopes.importers.formats.claude_code.records import NAME, text_field
+from scopes.importers.formats.claude_code.record import NAME, text_field
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.json_lines import walk_records
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.importers.formats.claude_code.calls import ToolCalls
 from scopes.importers.formats.claude_code.parent_links import ParentLink, ParentLinks
-from scopes.importers.formats.claude_code.records import (
+from scopes.importers.formats.claude_code.record import (
     ANSWER,
     COMPACTION,
     INTERRUPT,

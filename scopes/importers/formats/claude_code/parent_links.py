@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.records import object_field, text_field
+from scopes.importers.formats.claude_code.record import object_field, text_field
 from scopes.importers.formats.events import Span
 from scopes.importers.formats.json_lines import walk_records
 

@@ -9,7 +9,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.header import Header, Titles
 from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
-from scopes.importers.formats.claude_code.records import (
+from scopes.importers.formats.claude_code.record import (
     NAME,
     is_message,
     is_state,

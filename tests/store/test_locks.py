@@ -10,11 +10,11 @@ import time
 import pytest
 
 from scopes.errors import Busy, Inaccessible
-from scopes.store.lock import LOCK_FILE, TURNSTILE_FILE, StoreLock
+from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE, StoreLock
 from tests.support.store import Process, run, write_bytes
 
 HOLD = """
-from scopes.store.lock import StoreLock
+from scopes.store.locks import StoreLock
 with getattr(StoreLock(path), sys.argv[2])():
     print('held', os.getpid(), flush=True)
     sys.stdin.read()
@@ -22,7 +22,7 @@ with getattr(StoreLock(path), sys.argv[2])():
 
 
 class Holder:
-    """A process that holds the lock until it is let go."""
+    """A process that holds the lock until it is released."""
 
     def __init__(self, directory, how):
         self.process = Process(HOLD, directory, how)
@@ -101,7 +101,7 @@ def test_a_killed_process_releases_the_lock(tmp_path, how):
 def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
     with Holder(tmp_path, "exclusive") as holder:
         waiter = Process(
-            "from scopes.store.lock import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path
+            "from scopes.store.locks import StoreLock\nwith StoreLock(path).exclusive(): print('got it')", tmp_path
         )
         holder.process.finish()
         assert waiter.finish() == "got it"
@@ -110,7 +110,7 @@ def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
 def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):
     """E-50: four processes share the lock without a moment in which nobody has it."""
     code = """
-from scopes.store.lock import StoreLock
+from scopes.store.locks import StoreLock
 lock = StoreLock(path)
 print('go', flush=True)
 end = time.monotonic() + 8
@@ -133,7 +133,7 @@ while time.monotonic() < end and not os.path.exists(path + '/stop'):
 def test_lock_files_are_readable_by_the_owner_alone_and_the_umask_is_restored(tmp_path, umask):
     """P13: the bits that a careless umask would give away."""
     code = f"""
-from scopes.store.lock import StoreLock
+from scopes.store.locks import StoreLock
 os.umask({umask})
 with StoreLock(path).exclusive(): write_bytes(path + '/inside', b'')
 write_bytes(path + '/after', b'')

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt
-from scopes.model import canonical_json
+from scopes.model import encoding
 
 FORMAT_VERSION = 1
 Severity: TypeAlias = str
@@ -108,8 +108,8 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
     The order of the base values does not count either: after a criss-cross merge there are two merge bases, and neither
     is the first.
     """
-    sides = sorted((canonical_json.dump(source), canonical_json.dump(target)))
-    before = canonical_json.dump(sorted(base, key=canonical_json.dump))
+    sides = sorted((encoding.dump(source), encoding.dump(target)))
+    before = encoding.dump(sorted(base, key=encoding.dump))
     content = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
     return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
 
@@ -130,7 +130,7 @@ def encode_conflict(conflict: Conflict) -> bytes:
         document["automatic_resolution"] = conflict.automatic_resolution
     if conflict.resolution is not None:
         document["resolution"] = resolution_document(conflict.resolution)
-    return canonical_json.dump(document)
+    return encoding.dump(document)
 
 
 def decode_conflict(data: bytes) -> Conflict:
@@ -139,7 +139,7 @@ def decode_conflict(data: bytes) -> Conflict:
     Raises:
         Corrupt: the data is not a conflict record.
     """
-    match canonical_json.load(data):
+    match encoding.load(data):
         case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(

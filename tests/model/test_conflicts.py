@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.model.conflict import (
+from scopes.model.conflicts import (
     CHOICES,
     CONFLICT_TYPES,
     Conflict,

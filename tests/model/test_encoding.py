@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model.canonical_json import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
+from scopes.model.encoding import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
 
 VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "canonical.json")
 with open(VECTORS_PATH, encoding="ascii") as vector_file:
@@ -104,7 +104,7 @@ def test_hash_seed_locale_time_zone_and_digit_limit_change_no_byte(surroundings)
     """P11, for the bytes of a blob."""
     program = f"""
 import hashlib, json
-from scopes.model.canonical_json import dump, exact_or_text
+from scopes.model.encoding import dump, exact_or_text
 {inspect.getsource(with_fields_from_outside)}
 values = [with_fields_from_outside(case["value"]) for case in json.load(open({VECTORS_PATH!r}, "rb"))["documents"]]
 values += [{{f"k{{n}}": n for n in range(99)}}, exact_or_text("input", "9" * 4301)]

@@ -122,7 +122,7 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
 
 
 def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
-    monkeypatch.setattr("scopes.index.index._BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("scopes.index.full_text._BUSY_SECONDS", 0.01)
     standing(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
