@@ -133,7 +133,9 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     total = len(every_entry) + collected.unread + collected.summarized
     notes = [*choice.notes, *collected.notes, *preface.notes]
     if entries and not kept:
-        notes.append(Note(f"not even the newest message fits into {max_tokens} tokens", "give it more: --max-tokens N"))
+        notes.append(
+            Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
+        )
     if request.preview:
         notes.append(Note(f"{len(kept)} of {total} messages, {truncated} of them truncated: {tokens} tokens"))
     return HistoryBlock(

@@ -64,7 +64,7 @@ def continue_cherry_pick(repository: Repository, conversation: str, branch: str 
 
     Raises:
         NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named; or the branch
-            is gone.
+            was deleted.
         Conflicted: a conflict is still open.
         Refused: the branch was rewound or moved in the meantime, or appended messages conflict with the picked ones.
     """
@@ -153,7 +153,7 @@ def _replay_on_appended(
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
-    hint = f"give it up: scopes conv cherry-pick {state.conversation} --abort, and begin again"
+    hint = f"abort it: scopes conv cherry-pick {state.conversation} --abort, and start again"
     if not is_ancestor(repository, state.original, current):
         raise Refused(f"{where} was moved since picking began", hint=hint)
     appended = list_new_commits(repository, current, state.original, (state.original,))

@@ -153,5 +153,5 @@ def find_conflict(repository: Repository, conversation: ConversationId, name: st
     if len(found) > 1:
         names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
         hint = f"name one by its number: {names}"
-        raise Ambiguous(f"{name!a} fits {len(found)} conflicts of {conversation}", hint=hint)
+        raise Ambiguous(f"{name!a} matches {len(found)} conflicts of {conversation}", hint=hint)
     return found[0]

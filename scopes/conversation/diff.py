@@ -104,7 +104,7 @@ def _resolve_sides(repository: Repository, left: str, right: str | None) -> tupl
     one, dots, two = text.partition("..")
     if not dots:
         if right is None:
-            raise Invalid("name two places to compare", hint="for example: scopes conv diff conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
         one, two, conversation = left, right, None
     else:
         conversation = None if right is None else find_conversation(repository, left)

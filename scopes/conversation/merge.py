@@ -156,7 +156,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     """Merge the conflict-resolution branch into the target, which may have moved in the meantime.
 
     Raises:
-        NotFound, Ambiguous: no merge is in progress, or several are and no branch is named; or the target is gone.
+        NotFound, Ambiguous: no merge is in progress, or several are and no branch is named; or the target was deleted.
         Conflicted: a conflict is still open.
         Refused: the conflict-resolution branch was rewound behind its merge commit.
     """
@@ -168,9 +168,8 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
         target_tip = list_branch_tips(repository, conversation_id).get(pending.target)
         if target_tip is None:
             raise NotFound(
-                f"the target {conversation_id}/{pending.target} is gone",
-                hint="bring it back with: scopes undo, or give the merge up: "
-                f"scopes conv merge {conversation_id} --abort",
+                f"the target {conversation_id}/{pending.target} was deleted",
+                hint=f"restore it: scopes undo, or abort the merge: scopes conv merge {conversation_id} --abort",
             )
         policy = read_policy(repository.config, "automatic")
         plan = plan_merge(repository, repository, target_tip, pending.tip, policy)
@@ -225,8 +224,8 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
     for pending in list_in_progress(repository, request.conversation):
         if (pending.kind, pending.source, pending.target) == (KIND, request.source, request.target):
             raise Refused(
-                f"a merge of {request.source} into {request.target} waits on {pending.branch}",
-                hint=f"go on with it, or give it up: scopes conv merge {request.conversation} --abort",
+                f"a merge of {request.source} into {request.target} is in progress on {pending.branch}",
+                hint=f"continue or abort it: scopes conv merge {request.conversation} --continue (or --abort)",
             )
 
 
@@ -234,8 +233,8 @@ def _require_merge_commit(repository: Repository, pending: InProgress) -> None:
     """Refuse to continue on a branch that was rewound behind its merge commit: the source would be lost."""
     if not is_ancestor(repository, pending.stopped, pending.tip):
         raise Refused(
-            f"{pending.conversation}/{pending.branch} does not hold its merge any more",
-            hint=f"take that back with: scopes undo, or give it up: scopes conv merge {pending.conversation} --abort",
+            f"{pending.conversation}/{pending.branch} no longer contains its merge commit",
+            hint=f"undo that: scopes undo, or abort it: scopes conv merge {pending.conversation} --abort",
         )
 
 

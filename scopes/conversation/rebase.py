@@ -160,6 +160,6 @@ def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple
     if not is_ancestor(repository, state.original, current):
         raise Refused(
             f"{state.conversation}/{state.branch} was moved since the rebase began",
-            hint=f"give it up: scopes conv rebase {state.conversation} --abort, and begin again",
+            hint=f"abort it: scopes conv rebase {state.conversation} --abort, and start again",
         )
     return list_new_commits(repository, current, state.original, (state.original,))

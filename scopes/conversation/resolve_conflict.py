@@ -102,7 +102,7 @@ def escalate_conflict(
     author: str,
     author_kind: str = "human",
 ) -> ConflictResolved:
-    """Ask somebody else, `to`, to resolve an open conflict.
+    """Ask another agent, `to`, to resolve an open conflict.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -122,7 +122,7 @@ def _read_open_conflict(repository: Repository, pending: InProgress, conflict: s
     record = list_conflicts_at(repository, pending.tip)[conflict]
     if record.status == "resolved":
         command = f"scopes conv {pending.kind} {pending.conversation} --continue"
-        hint = f"take that back with: scopes undo, or go on: {command}"
+        hint = f"undo that: scopes undo, or continue: {command}"
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 

@@ -45,7 +45,7 @@ def undo(repository: Repository, operation: str | None = None) -> Undone:
         if operation is not None:
             target = find_operation(log, operation)
             if target.id in undone:
-                raise Refused(f"operation {target.id[:8]} was undone already", hint="take that back with: scopes redo")
+                raise Refused(f"operation {target.id[:8]} was undone already", hint="redo it: scopes redo")
         else:
             target = next((o for o in log if o.kind not in (UNDO, REDO) and o.id not in undone), None) or _nothing(UNDO)
         return _reverse(repository, target, redo=False)
@@ -95,7 +95,7 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
         rewind = f"scopes conv rewind {shown} --to {change.old[:12]}"
         return Refused(
             f"{shown} has new messages since '{target.summary}'",
-            hint=f"take them back first: {rewind}; then: scopes undo {target.id}",
+            hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",
         )
     return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes conv operations list")
 
@@ -117,7 +117,7 @@ def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
     """
     found = [record for record in log if prefix and record.id.startswith(prefix)]
     if len(found) > 1:
-        raise Ambiguous(f"{prefix!a} fits {len(found)} operations", hint="type a few more letters")
+        raise Ambiguous(f"{prefix!a} matches {len(found)} operations", hint="type a few more letters")
     if not found:
         raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
     return found[0]

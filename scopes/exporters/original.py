@@ -77,7 +77,7 @@ def choose_sources(sources: list[StoredSource], conversation: ConversationId, na
     if not matching:
         raise NotFound(f"{conversation} has no source {name!a}", hint=f"sources: {labels}")
     if len(matching) > 1:
-        raise Ambiguous(f"{name!a} fits several sources of {conversation}", hint=f"sources: {labels}")
+        raise Ambiguous(f"{name!a} matches several sources of {conversation}", hint=f"sources: {labels}")
     return matching
 
 

@@ -119,7 +119,7 @@ class Branch:
         """
         value = self.repository.find_ref(branch_ref(self.conversation.id, self.name))
         if value is None:
-            raise NotFound(f"there is no branch {self} any more", hint="bring it back: scopes undo")
+            raise NotFound(f"branch {self} no longer exists", hint="restore it: scopes undo")
         return Oid(value)
 
     @property

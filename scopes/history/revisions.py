@@ -73,7 +73,7 @@ def find_active_branch(repository: Repository, conversation: ConversationId) -> 
     """Return the active branch; if it is not set or was deleted, return main or else the first branch.
 
     Raises:
-        NotFound: the conversation is gone; another process may have deleted it since it was resolved.
+        NotFound: the conversation was deleted; another process may have deleted it since it was resolved.
     """
     target = (repository.find_ref(refs.active_ref(conversation)) or "").removeprefix(refs.SYMBOLIC)
     pair = refs.split_branch_ref(target)
@@ -81,7 +81,7 @@ def find_active_branch(repository: Repository, conversation: ConversationId) -> 
         return pair[1]
     tips = list_branch_tips(repository, conversation)
     if not tips:
-        raise NotFound(f"there is no conversation {conversation} any more", hint="bring it back: scopes undo")
+        raise NotFound(f"conversation {conversation} no longer exists", hint="restore it: scopes undo")
     return choose_active_branch(conversation, tips, None)
 
 
@@ -256,6 +256,8 @@ def _match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | N
         return found[0]
     if found:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-        raise Ambiguous(f"{text!a} fits several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters")
+        raise Ambiguous(
+            f"{text!a} matches several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters"
+        )
     near = difflib.get_close_matches(text, known, n=3)
     raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)

@@ -135,13 +135,13 @@ def find_merge_in_progress(repository: Repository, conversation: ConversationId,
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not named:
         hint = f"see: scopes conflicts list {conversation}"
-        raise NotFound(f"no merge or rebase waits for a resolution in {where}", hint=hint)
+        raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
     if not merges:
-        hint = f"a {named[0].kind} does: scopes conv {named[0].kind} {conversation} --continue"
-        raise NotFound(f"no merge waits for a resolution in {where}", hint=hint)
+        hint = f"a {named[0].kind} is: scopes conv {named[0].kind} {conversation} --continue"
+        raise NotFound(f"no merge is in progress in {where}", hint=hint)
     if len(merges) > 1:
         names = ", ".join(f"{conversation}/{pending.branch}" for pending in merges)
-        raise Ambiguous(f"several wait for a resolution in {conversation}", hint=f"name one of: {names}")
+        raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one of: {names}")
     return merges[0]
 
 

@@ -35,8 +35,8 @@ def find_disagreement(repository: Repository, pending: InProgress, conflict: Con
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
     raise Refused(
-        f"conflict {conflict.id} does not come from the {pending.kind} that waits on {pending.branch}",
-        hint=f"take that {pending.kind} back: scopes conv {pending.kind} {pending.conversation} --abort",
+        f"conflict {conflict.id} does not come from the {pending.kind} in progress on {pending.branch}",
+        hint=f"abort the {pending.kind}: scopes conv {pending.kind} {pending.conversation} --abort",
     )
 
 

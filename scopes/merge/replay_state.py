@@ -63,7 +63,7 @@ class ReplayState:
     def resolution(self) -> InProgress:
         """The conflict resolution of a replay that has stopped."""
         if self.in_progress is None:
-            raise NotFound(f"no {self.kind} waits in {self.conversation}")
+            raise NotFound(f"no {self.kind} is in progress in {self.conversation}")
         return self.in_progress
 
 
@@ -78,7 +78,7 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
         if branch in {pending.branch, moving}:
             verb = f"scopes conv {pending.kind} {conversation}"
             raise Refused(
-                f"a {pending.kind} of {conversation}/{moving} waits on {pending.branch}",
+                f"a {pending.kind} of {conversation}/{moving} is in progress on {pending.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
             )
 
@@ -96,10 +96,10 @@ def find_replay(repository: Repository, conversation: ConversationId, branch: st
         found = [state for state in found if branch in (state.branch, state.resolution.branch)]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"no {kind} of {where} waits", hint=f"see: scopes conflicts list {conversation}")
+        raise NotFound(f"no {kind} of {where} is in progress", hint=f"see: scopes conflicts list {conversation}")
     if len(found) > 1:
         names = ", ".join(state.branch for state in found)
-        raise Ambiguous(f"several of kind {kind} wait in {conversation}", hint=f"name one with --branch: {names}")
+        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
     return found[0]
 
 
@@ -144,8 +144,8 @@ def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState
     pending = state.resolution
     if not is_ancestor(repository, pending.stopped, pending.tip):
         raise Refused(
-            f"{state.conversation}/{pending.branch} does not hold the message any more that it stopped at",
-            hint=f"scopes undo, or leave it out: scopes conv {state.kind} {state.conversation} --skip",
+            f"{state.conversation}/{pending.branch} no longer contains the message it stopped at",
+            hint=f"undo that: scopes undo, or skip it: scopes conv {state.kind} {state.conversation} --skip",
         )
     require_resolved_on_branch(repository, pending)
     stopped = message_id_of(read_commit(repository, pending.stopped))
@@ -156,13 +156,13 @@ def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
     """Return the present tip of the branch that will move.
 
     Raises:
-        NotFound: the branch is gone.
+        NotFound: the branch was deleted.
     """
     tip = list_branch_tips(repository, state.conversation).get(state.branch)
     if tip is None:
         raise NotFound(
-            f"{state.conversation}/{state.branch} is gone",
-            hint=f"bring it back: scopes undo; or give up: scopes conv {state.kind} {state.conversation} --abort",
+            f"{state.conversation}/{state.branch} was deleted",
+            hint=f"restore it: scopes undo, or abort: scopes conv {state.kind} {state.conversation} --abort",
         )
     return tip
 

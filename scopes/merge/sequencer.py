@@ -165,7 +165,7 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     """Replay the rest on top of the conflict-resolution branch.
 
     Raises:
-        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or the branch is gone.
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
         Conflicted: a conflict is still open.
         Refused: what happened to the branch in the meantime does not go with it.
     """

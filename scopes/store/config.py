@@ -36,7 +36,7 @@ SETTINGS = {
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
-COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "core.pager"})
+COMMANDS = frozenset({"scopes.pager", "scopes.summarizer", "core.pager"})
 _PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")

@@ -47,7 +47,7 @@ def test_json_has_the_counts(store):
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (("diff", "conv-001"), 2, "name two places"),
+        (("diff", "conv-001"), 2, "name two revisions"),
         (("diff", "conv-001", "main..nowhere"), 4, "nowhere"),
         (("blame", "conv-001"), 2, "name a key or a file"),
         (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001 has no"),

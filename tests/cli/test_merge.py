@@ -286,7 +286,7 @@ def test_a_rewound_resolution_branch_is_not_a_finished_merge(stopped):
     """Without its merge it has no open conflict, and nothing of the source either."""
     stopped.run("conv", "rewind", f"{stopped.id}/{stopped.stop['branch']}")
     error = stopped.run_refused("conv", "merge", stopped.id, "--continue", code=1)
-    assert "does not hold its merge any more" in error["message"]
+    assert "no longer contains its merge commit" in error["message"]
     stopped.run("undo")
     stopped.resolve(stopped.conflict, "--take", "target")
     assert stopped.continue_merge()["result"] == "fast-forward"

@@ -192,15 +192,15 @@ def test_continue_is_refused_if_the_target_was_rewound(repository, stopped):
 
 
 def test_no_other_verb_rewrites_a_branch_in_progress(repository, stopped):
-    with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
+    with pytest.raises(Refused, match="a cherry-pick of conv-001/main is in progress"):
         cherry_pick(repository, "conv-001", ["fix"], branch="main")
-    with pytest.raises(Refused, match="a cherry-pick of conv-001/main waits"):
+    with pytest.raises(Refused, match="a cherry-pick of conv-001/main is in progress"):
         rebase(repository, "conv-001", branch="main", onto="fix")
 
 
 def test_continue_needs_a_cherry_pick_in_progress(repository):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="no cherry-pick of conv-001 waits"):
+    with pytest.raises(NotFound, match="no cherry-pick of conv-001 is in progress"):
         continue_cherry_pick(repository, "conv-001")
 
 

@@ -66,9 +66,7 @@ def test_a_store_setting_needs_a_store(home):
     assert refusal.value.hint == "create one: scopes init, or use --level user"
 
 
-@pytest.mark.parametrize(
-    "key", ["scopes.pager", "scopes.editor", "scopes.summarizer", "scopes.resolver", "Scopes.PAGER"]
-)
+@pytest.mark.parametrize("key", ["scopes.pager", "scopes.summarizer", "Scopes.PAGER"])
 def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository, home, key):
     """Catalogue 72: a store may come from another user."""
     with pytest.raises(Invalid, match="names a command") as refusal:

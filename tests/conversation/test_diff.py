@@ -81,7 +81,7 @@ def test_two_conversations_are_compared_completely(repository):
 
 def test_a_single_revision_is_refused(repository, drawn):
     branch(repository, "conv-001", name="more")
-    with pytest.raises(Invalid, match="two places"):
+    with pytest.raises(Invalid, match="two revisions"):
         diff(repository, "conv-001")
     with pytest.raises(NotFound):
         diff(repository, "conv-001", "main..nowhere")

@@ -230,7 +230,7 @@ def test_a_topic_has_one_decision(repository, stopped):
 
 
 def test_a_merge_in_progress_is_not_started_again(repository, stopped):
-    with pytest.raises(Refused, match="waits on conflict-resolution/fix-into-main"):
+    with pytest.raises(Refused, match="is in progress on conflict-resolution/fix-into-main"):
         merge(repository, "conv-001", "fix", target="main")
 
 

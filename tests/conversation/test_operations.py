@@ -89,7 +89,7 @@ def test_an_unknown_or_ambiguous_operation_is_refused(repository):
     ids = [new(repository).operation]
     while len({identity[0] for identity in ids}) == len(ids):
         ids.append(new(repository).operation)
-    with pytest.raises(Ambiguous, match="fits 2 operations") as refusal:
+    with pytest.raises(Ambiguous, match="matches 2 operations") as refusal:
         show_operation(repository, ids[-1][0])
     assert refusal.value.hint == "type a few more letters"
     for unknown in ("", "zzzz", ids[0] + "a"):

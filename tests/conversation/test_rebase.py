@@ -240,7 +240,7 @@ def test_a_base_with_open_conflicts_and_the_target_of_a_waiting_merge_are_refuse
     waiting = rebase(repository, "conv-001", branch="fix", onto="main").branch
     with pytest.raises(Conflicted, match="1 open conflict"):
         rebase(repository, "conv-001", branch="idea", onto=waiting)
-    with pytest.raises(Refused, match="a rebase of conv-001/fix waits on"):
+    with pytest.raises(Refused, match="a rebase of conv-001/fix is in progress on"):
         rebase(repository, "conv-001", branch=waiting, onto="main")
 
 

@@ -175,7 +175,7 @@ def test_continue_is_refused_if_the_branch_was_rewound(repository, stopped):
     lambda repository: rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True),
 ])  # fmt: skip
 def test_two_rebases_of_one_branch_cannot_overlap(repository, stopped, begin):
-    with pytest.raises(Refused, match="a rebase of conv-001/fix waits on conflict-resolution/fix-onto-main"):
+    with pytest.raises(Refused, match="a rebase of conv-001/fix is in progress on conflict-resolution/fix-onto-main"):
         begin(repository)
 
 
@@ -184,14 +184,14 @@ def test_the_target_of_a_merge_in_progress_is_not_rebased(repository):
     decide(repository, "conv-001/fix", "jwt")
     decide(repository, "conv-001/idea", "sessions")
     merge(repository, "conv-001", "idea", target="fix")
-    with pytest.raises(Refused, match="a merge of conv-001/fix waits"):
+    with pytest.raises(Refused, match="a merge of conv-001/fix is in progress"):
         rebase(repository, "conv-001", branch="fix", onto="main")
 
 
 def test_continue_needs_a_rebase_in_progress(repository):
     history(repository, "main: a", "fix@a: b")
     for resume in (continue_rebase, skip_rebase, abort_rebase):
-        with pytest.raises(NotFound, match="no rebase of conv-001/fix waits"):
+        with pytest.raises(NotFound, match="no rebase of conv-001/fix is in progress"):
             resume(repository, "conv-001", "fix")
 
 
@@ -211,13 +211,13 @@ def test_several_stopped_rebases_are_named_by_their_branch(repository, stopped):
 def test_continue_names_a_deleted_branch_and_the_way_to_restore_it(repository, stopped):
     resolve(repository)
     repository.git.references.delete("refs/heads/conv-001/fix")
-    with pytest.raises(NotFound, match="conv-001/fix is gone") as caught:
+    with pytest.raises(NotFound, match="conv-001/fix was deleted") as caught:
         continue_rebase(repository, "conv-001")
     assert "--abort" in caught.value.hint
 
 
 def test_continue_is_refused_if_the_resolution_branch_was_rewound(repository, stopped):
     rewind(repository, f"conv-001/{stopped.branch}")
-    with pytest.raises(Refused, match="does not hold the message any more"):
+    with pytest.raises(Refused, match="no longer contains the message it stopped at"):
         continue_rebase(repository, "conv-001")
     assert isinstance(skip_rebase(repository, "conv-001"), Replayed)

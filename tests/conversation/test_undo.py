@@ -153,7 +153,7 @@ def test_an_operation_that_was_undone_is_not_undone_again(busy):
     undo(busy, done.operation)
     with pytest.raises(Refused, match=f"operation {done.operation[:8]} was undone already") as refusal:
         undo(busy, done.operation)
-    assert refusal.value.hint == "take that back with: scopes redo"
+    assert refusal.value.hint == "redo it: scopes redo"
     redo(busy)
     undo(busy, done.operation)
     assert [name for name, _ in list_tags(busy, "conv-001").tags] == ["v1"]
@@ -177,7 +177,7 @@ def test_an_unknown_ambiguous_or_empty_operation_is_refused(busy):
         undo(busy, "")
     while len({identity[0] for identity in ids}) == len(ids):
         ids.append(tag(busy, "conv-001", f"t{len(ids)}").operation)
-    with pytest.raises(Ambiguous, match="fits 2 operations"):
+    with pytest.raises(Ambiguous, match="matches 2 operations"):
         undo(busy, next(i[0] for i in ids if sum(other[0] == i[0] for other in ids) == 2))
 
 

@@ -147,7 +147,7 @@ def test_an_unknown_or_ambiguous_source_is_refused(repository, session):
     with pytest.raises(NotFound, match="conv-001 has no source 'other'") as refusal:
         original(repository, source="other")
     assert refusal.value.hint == "sources: s1, s1/helper-1, s1/helper-2"
-    with pytest.raises(Ambiguous, match="'helper' fits several sources of conv-001"):
+    with pytest.raises(Ambiguous, match="'helper' matches several sources of conv-001"):
         original(repository, source="helper")
 
 

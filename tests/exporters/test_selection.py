@@ -100,7 +100,7 @@ def test_an_unknown_or_ambiguous_revision_is_refused(repository):
     history(repository, "main: a", "fix: b", "fit: c")
     with pytest.raises(NotFound, match="there is no conversation 'conv-7'"):
         select_messages(repository, "conv-7", all_branches=False)
-    with pytest.raises(Ambiguous, match="fits several"):
+    with pytest.raises(Ambiguous, match="matches several"):
         select_messages(repository, "conv-001/fi", all_branches=False)
 
 

@@ -47,10 +47,10 @@ def test_a_creator_whose_temporary_directory_was_removed_opens_the_existing_stor
     path = str(tmp_path / "lost.git")
     build = init._build
 
-    def lose(path):
+    def lose(temporary):
         monkeypatch.setattr(init, "_build", build)
         assert create_store(path)
-        raise FileNotFoundError(path)
+        raise FileNotFoundError(temporary)
 
     monkeypatch.setattr(init, "_build", lose)
     assert not create_store(path)

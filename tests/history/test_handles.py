@@ -59,5 +59,5 @@ def test_a_branch_without_an_entry_has_an_empty_one(store):
 def test_a_deleted_branch_has_no_tip(store):
     branch = store.branch("conv-001", "fix")
     delete_branch(store.repository, "conv-001", "fix", force=True)
-    with pytest.raises(NotFound, match="there is no branch conv-001/fix any more"):
+    with pytest.raises(NotFound, match="branch conv-001/fix no longer exists"):
         _ = branch.tip

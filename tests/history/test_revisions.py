@@ -38,7 +38,7 @@ def test_an_ambiguous_prefix_names_its_candidates(repository):
     """S4-55."""
     for name in ("conv-b", "conv-a", "other"):
         new(repository, conversation_id=name)
-    with pytest.raises(Ambiguous, match="'conv' fits several: conv-a, conv-b") as refusal:
+    with pytest.raises(Ambiguous, match="'conv' matches several: conv-a, conv-b") as refusal:
         find_conversation(repository, "conv")
     assert refusal.value.hint == "type a few more letters"
     assert find_conversation(repository, "o") == "other"
@@ -108,9 +108,9 @@ def test_of_very_many_branches_none_is_named_in_the_hint(repository):
 
 
 def test_a_conversation_that_is_gone_meanwhile_has_no_active_branch(repository):
-    with pytest.raises(NotFound, match="there is no conversation conv-009 any more") as refusal:
+    with pytest.raises(NotFound, match="conversation conv-009 no longer exists") as refusal:
         find_active_branch(repository, "conv-009")
-    assert refusal.value.hint == "bring it back: scopes undo"
+    assert refusal.value.hint == "restore it: scopes undo"
 
 
 def test_the_active_branch_is_main_where_none_is_set_or_the_set_one_is_gone(repository, drawn):

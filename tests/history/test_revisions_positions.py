@@ -126,7 +126,7 @@ def test_a_prefix_of_two_messages_is_ambiguous(repository, drawn):
     twin = Message(id=MessageId(prefix + "a" * 22), author=Author("carol"), parts=text_parts("twin"))
     append(repository, "conv-001", twin)
     for conversation in (None, drawn.conversation):
-        with pytest.raises(Ambiguous, match=f"{prefix!r} fits several: {drawn.oids['a']}, {twin.id}|{twin.id}, "):
+        with pytest.raises(Ambiguous, match=f"{prefix!r} matches several: {drawn.oids['a']}, {twin.id}|{twin.id}, "):
             resolve_revision(repository, prefix, conversation)
 
 

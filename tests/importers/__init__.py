@@ -1,1 +1,1 @@
-"""Formats and the machine they plug into."""
+"""Tests of the importer and its formats."""

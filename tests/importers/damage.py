@@ -1,4 +1,4 @@
-"""Files that went wrong: records with odd values in any place, and bytes that were flipped, lost, doubled or put in."""
+"""Hypothesis strategies for damaged files: odd values in records, and bytes flipped, lost, doubled or inserted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def places_of(value, path=()):
 
 
 def put(document, path, value):
-    """Return the document with another value in a place."""
+    """Return the document with one value replaced."""
     if not path:
         return value
     document = deepcopy(document)
@@ -78,7 +78,7 @@ def odd_records(draw, records):
 
 @st.composite
 def damaged(draw, data):
-    """Draw bytes that have been through a lot."""
+    """Draw damaged bytes."""
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))
         length = draw(st.integers(0, 80))

@@ -1,4 +1,4 @@
-"""Reading a source that a test made up, with the checks that hold for every format and every source."""
+"""Read a source, with the checks that hold for every format and every source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", NEARBY)  # read here: a 
 
 @dataclass(frozen=True, slots=True)
 class BytesSource(Source):
-    """A source that is bytes."""
+    """A source in memory."""
 
     data: bytes = b""
 
@@ -85,7 +85,7 @@ def check_session(events):
 
 
 def check_storable(draft):
-    """Write a draft as a message, as the machine will, and read it again."""
+    """Write a draft as a message, as the importer does, and read it again."""
     assert content_bytes(draft)
     extra = {"usage": draft.usage, "spawned_by": draft.spawned_by, **draft.extra}
     message = Message(

@@ -1,4 +1,4 @@
-"""What the real transcripts promise, through the whole import: formats, machine, store and the way back."""
+"""Acceptance tests with real transcripts: format, importer, store and export of the original."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_codex_rollout_imported_in_steps_equals_one_imported_whole(tmp_path, s
 
 
 def check_grown(store, tmp_path, data):
-    """Assert that a store is as if a source had come whole, and gives its bytes back."""
+    """Assert that a store equals one that imported the whole source, and exports the same bytes."""
     whole = make_store(tmp_path / "whole.git")
     import_files(whole, [source_of(tmp_path / "a.jsonl")])
     standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]

@@ -32,7 +32,7 @@ def names(folder):
     return [os.path.relpath(source.path, folder) for source in find_sources(str(folder))]
 
 
-def test_a_file_is_itself(tmp_path):
+def test_a_file_gives_one_source(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(TOY)
     assert find_sources(str(path)) == [Source(str(path), len(TOY))]
@@ -155,7 +155,7 @@ def forbidden(tmp_path, monkeypatch):
 
 
 def refusing(closed, function):
-    """Let a function refuse one path."""
+    """Make a function raise an error for one path."""
 
     def refuse(path, *rest, **named):
         if path == closed:

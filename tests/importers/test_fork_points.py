@@ -1,4 +1,4 @@
-"""Families of sources, and the memory that is freed after the last source of a group."""
+"""Groups of related sources, and the memory that is freed after the last source of a group."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def test_unrelated_sessions_are_separate_groups(repository):
     assert groups(repository, ("a", None, None), ("b", None, None), ("c", None, None)) == [0, 1, 2]
 
 
-def test_parts_and_forks_are_in_the_family_of_their_session(repository):
+def test_parts_and_forks_are_in_the_group_of_their_session(repository):
     sessions = ("a", None, None), ("b", None, None), ("a", "helper", None), ("c", None, "a"), ("d", None, "c")
     assert groups(repository, *sessions) == [0, 1, 0, 0, 0]
 
 
-def test_two_forks_of_a_session_outside_the_run_are_one_family(repository):
+def test_two_forks_of_a_session_outside_the_run_are_one_group(repository):
     assert groups(repository, ("b", None, "a"), ("c", None, "a")) == [0, 0]
 
 
-def test_forks_of_different_sessions_in_one_stored_conversation_are_one_family(repository, tmp_path):
+def test_forks_of_different_sessions_in_one_stored_conversation_are_one_group(repository, tmp_path):
     import_toy(
         repository,
         write_transcript(tmp_path / "a", *session_records("a", "a b")),
@@ -56,7 +56,7 @@ class Watching(Toy):
 
 
 @pytest.mark.parametrize(("base", "most"), [(None, 1), ("s0", 12)])
-def test_at_most_one_family_is_in_memory(repository, tmp_path, base, most):
+def test_at_most_one_group_is_in_memory(repository, tmp_path, base, most):
     """Storage, bulk: memory stays bounded however large the import."""
     sources = [
         write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c", base=base if n else None))

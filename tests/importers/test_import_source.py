@@ -1,4 +1,4 @@
-"""What has not changed is not read again, and what is said about it is the same."""
+"""Unchanged sources are not read again, and the result reports them as before."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_only_changed_sources_and_their_continuations_are_read(repository, tmp_p
     assert import_and_list_read(repository, *group(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
-def test_a_changed_part_does_not_make_its_session_be_read(repository, tmp_path):
+def test_a_changed_part_does_not_cause_its_session_to_be_read(repository, tmp_path):
     sources = group(tmp_path)
     import_toy(repository, *sources)
     sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))

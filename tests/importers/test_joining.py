@@ -1,4 +1,4 @@
-"""Sessions that go on from others: whatever came in first, in the end the store is as if all had come at once."""
+"""Sessions that continue others: in any import order the store equals one that imported all at once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
-def test_a_family_imported_in_steps_equals_one_imported_at_once(repository, tmp_path, at_a_time):
+def test_a_group_imported_in_steps_equals_one_imported_at_once(repository, tmp_path, at_a_time):
     """A base, its fork and its part, each a message longer with every import."""
     helper = session_records("s1", "p q r s", part="helper")
     for length in range(1, 5):

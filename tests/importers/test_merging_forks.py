@@ -1,4 +1,4 @@
-"""Forks of real transcripts are joined again: a Claude Code session that was answered twice, a Codex copy and its parent."""
+"""Merging forks of real transcripts: a Claude Code session with two answers, and a Codex copy with its parent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def heads(store, name):
 
 
 def join(store, fork):
-    """Merge a fork into main, look at what is promised, and take it back."""
+    """Merge a fork into main, check the result, and undo the merge."""
     before = list_branch_tips(store, "conv-001")
     ours, theirs = heads(store, MAIN), heads(store, fork)
     missing = diff(store, "conv-001", f"{MAIN}..{fork}").only_right
@@ -76,13 +76,13 @@ def join(store, fork):
     assert list_branch_tips(store, "conv-001") == before
 
 
-def test_a_session_that_was_answered_twice_is_joined(store, tmp_path):
+def test_a_session_with_two_answers_to_one_prompt_is_merged(store, tmp_path):
     import_files(store, tmp_path, session=answered_again(lines_of(CLAUDE)))
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     join(store, fork)
 
 
-def test_a_copied_fork_is_joined_with_its_parent(store, tmp_path):
+def test_a_copied_fork_is_merged_with_its_parent(store, tmp_path):
     """The parent continued after it was copied; the copied messages are no difference."""
     lines = lines_of(CODEX)
     import_files(store, tmp_path, fork=lines, parent=lines[COPIED])

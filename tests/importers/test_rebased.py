@@ -21,7 +21,7 @@ def imported(repository, tmp_path):
 
 
 def bring(repository, tmp_path, words):
-    """Import the session as it is now."""
+    """Import the session in its present form."""
     return import_sources(repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", words))], (Toy(),))
 
 
@@ -48,7 +48,7 @@ def test_new_messages_of_a_rebased_branch_go_to_an_import_branch(repository, tmp
     assert texts(repository, f"conv-001/{new}")[-2:] == ["say f", "say g"]
 
 
-def test_after_undo_the_source_is_followed_again(repository, tmp_path):
+def test_after_undo_the_branch_follows_its_source_again(repository, tmp_path):
     rebase(repository, "conv-001", branch="main", onto=beside(repository))
     undo(repository)
     bring(repository, tmp_path, "a b c d e f<b g")

@@ -1,4 +1,4 @@
-"""Whatever a transcript is, through the whole machine into a real store: refused, or every byte of it is kept.
+"""Any transcript imported into a real store is refused, or every byte of it is kept.
 
 Below the machine every format has such tests of its own; these here also see ids, refs, commits and the printing.
 """
@@ -96,7 +96,7 @@ def objects(repository):
 
 
 def import_bytes(repository, folder, data, name="a.jsonl"):
-    """Import bytes and check all that holds for any; returns what was imported, or None where it was refused."""
+    """Import bytes and check the properties of every import; return the result, or None if refused."""
     path = os.path.join(folder, name)
     with open(path, "wb") as file:
         file.write(data)
@@ -137,7 +137,7 @@ def check_printing(repository, done):
 
 
 def survive(*contents):
-    """Bring the states of one file in, one after the other, into a store of their own."""
+    """Import the successive states of one file into a new store."""
     with tempfile.TemporaryDirectory() as folder:
         repository = make_store(os.path.join(folder, "store.git"))
         done = [import_bytes(repository, folder, data) for data in contents]
@@ -200,7 +200,7 @@ def group():
 
 @each_depth
 def test_related_files_survive_damage_to_one_of_them(examples):
-    """C-28, C-29, C-31: what others began from, or were called by, may be gone or odd."""
+    """C-28, C-29, C-31: the base or the calling session of others may be missing or odd."""
     whole = {name: lines(records) for name, records in group().items()}
     changed = st.sampled_from(list(whole)).flatmap(
         lambda name: st.tuples(st.just(name), damaged(whole[name]) | odd_records(group()[name]).map(lines))

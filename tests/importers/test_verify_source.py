@@ -1,4 +1,4 @@
-"""The certificate: a transcript on disk against what is stored of it, every byte."""
+"""The certificate: every byte of a transcript on disk compared with the stored source."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_deleted_messages_are_reported(repository, path):
     assert "3 of its messages were deleted or rewound here" in seen.findings[0].problem
 
 
-def test_rewound_messages_are_away(repository, path):
+def test_rewound_messages_are_reported_missing(repository, path):
     rewind(repository, "conv-001", count=2)
     assert verify_source(repository, path, FORMATS).away == 2
 

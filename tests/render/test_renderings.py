@@ -21,6 +21,8 @@ import scopes.memory
 import scopes.merge
 import scopes.search
 import scopes.tokens
+from scopes.conversation.merge import MergeOutcome
+from scopes.merge.sequencer import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
@@ -53,14 +55,22 @@ KINDS = [
     if not issubclass(thing, RawDocument)  # which is its own rendering
 ]
 NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "rebase"}
+BASES = {MergeOutcome, ReplayOutcome}  # of which no operation returns an instance
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
 
 @each_kind
 def test_every_result_has_both_renderings_in_the_expected_module(kind):
-    for package, renderer in (("text", render_text), ("wire", to_wire)):
+    renderers = {"wire": to_wire} if kind in BASES else {"text": render_text, "wire": to_wire}
+    for package, renderer in renderers.items():
         assert renderer.find(kind).__module__ == find_module(package, kind)
+
+
+@pytest.mark.parametrize("kind", sorted(BASES, key=str), ids=lambda kind: kind.__name__)
+def test_a_base_class_of_outcomes_has_no_text_of_its_own(kind):
+    with pytest.raises(TypeError, match="has no text rendering"):
+        render_text.find(kind)
 
 
 def test_no_two_results_have_the_same_name():

@@ -1,4 +1,4 @@
-"""Full disks, read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
+"""Full and read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
 
 Each is real: a small file system, a read-only mount, another owner, a process without the capabilities of root.
 """
@@ -108,7 +108,7 @@ def say(repository, text):
 
 
 def say_until_full(repository):
-    """Append until nothing goes any more; return what was confirmed, and the refusal."""
+    """Append until the first failure; return the confirmed messages and the error."""
     confirmed = []
     for number in range(200):
         try:

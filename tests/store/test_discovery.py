@@ -1,4 +1,4 @@
-"""Choosing a store and listing its names without opening it."""
+"""Find a store and list its names without opening it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expire deletes what is older than the cutoff, and nothing that a younger operation refers to."""
+"""Expire deletes entries older than the cutoff, except those that a newer operation refers to."""
 
 from __future__ import annotations
 

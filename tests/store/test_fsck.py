@@ -1,4 +1,4 @@
-"""Each test makes one defect, as git's t1450 does: it is found and named, and the check changes nothing."""
+"""Each test makes one defect, as git's t1450 does: it is reported, and the check changes nothing."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_no_command_of_a_hostile_configuration_runs(hostile, arguments, damaged)
     ids=["a hook", "a promising remote"],
 )
 def test_without_the_hardening_options_the_commands_would_run(hostile, switch, arguments):
-    """Else the test above would prove nothing."""
+    """Otherwise the test above would prove nothing."""
     repository, sentinel = hostile
     command = ["git", "-c", switch, f"--git-dir={repository.path}", *arguments]
     if "hooksPath" in switch:

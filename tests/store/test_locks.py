@@ -22,7 +22,7 @@ with getattr(StoreLock(path), sys.argv[2])():
 
 
 class Holder:
-    """A process that holds the lock until it is let go."""
+    """A process that holds the lock until it is released."""
 
     def __init__(self, directory, how):
         self.process = Process(HOLD, directory, how)

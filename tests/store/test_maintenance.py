@@ -39,7 +39,7 @@ from tests.support.store import (
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Believe a lock file's death sooner than after a second."""
+    """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 

@@ -57,7 +57,7 @@ def test_all_merge_bases_are_found_whatever_the_commit_times(repository, graph):
 
 @on_store
 @given(graphs())
-def test_new_commits_come_parents_before_children(repository, graph):
+def test_new_commits_are_listed_parents_first(repository, graph):
     parents, times, one, two = graph
     commits = draw_graph(repository, parents, times)
     alone = ancestors(parents, one) - ancestors(parents, two)

@@ -311,8 +311,8 @@ def test_the_empty_tree_has_the_id_of_git(repository):
     assert git(repository, "hash-object", "-t", "tree", "/dev/null").strip() == EMPTY_TREE
 
 
-def test_the_comparison_itself_can_fail(repository):
-    """A tree in the wrong order is told by git: the tests above would notice."""
+def test_the_comparison_with_git_can_fail(repository):
+    """Git rejects a tree in the wrong order, so the tests above can fail."""
     blob = bytes.fromhex(repository.write(BLOB, b"x"))
     tree = repository.write(TREE, b"100644 b\0" + blob + b"100644 a\0" + blob)
     commit = format_commit(tree=tree, parents=[], author=CAROL, time=NOON, subject="x")

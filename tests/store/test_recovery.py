@@ -1,4 +1,4 @@
-"""Recovery from dead processes, and what it must leave alone."""
+"""Recovery from dead processes, and the files it must not touch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Believe a lock file's death sooner than after a second."""
+    """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 

@@ -76,7 +76,7 @@ def test_a_branch_ref_is_split_into_conversation_and_branch():
         ("conv-001/straße", "conv-001/STRASSE", "conv-001/stra\\xdfe"),
     ],
 )
-def test_names_that_collide_on_some_file_system_are_refused(existing, added, other):
+def test_names_that_conflict_on_some_file_system_are_refused(existing, added, other):
     """A-5, storage pitfall 10: directory against file, upper against lower case."""
     with pytest.raises(Invalid) as caught:
         check([existing], added)

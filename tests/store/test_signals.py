@@ -41,7 +41,7 @@ def test_an_interrupt_is_delivered_after_the_block(number):
     assert done == ["inside"]
 
 
-def test_what_was_blocked_before_stays_blocked_after():
+def test_signals_blocked_before_stay_blocked_after():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
         with defer_signals():

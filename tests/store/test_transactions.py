@@ -41,7 +41,7 @@ def say(repository, text, ref=MAIN):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Believe a lock file's death sooner than after a second."""
+    """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.2)
 
 
@@ -181,7 +181,7 @@ def appended(processes, count):
     return sorted(f"{writer}-{number}" for writer in range(processes) for number in range(count))
 
 
-def test_eight_processes_lose_nothing_of_eight_hundred_appends(repository):
+def test_eight_processes_lose_none_of_800_appends(repository):
     """P5: 800 of 800, none twice; and each process's own messages stand in its order."""
     make_branch(repository, "root")
     writers = [Process(APPENDER, repository.path, writer, 100) for writer in range(8)]
@@ -215,7 +215,7 @@ def test_concurrent_appends_operations_and_packing_all_succeed(repository):
 
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
-def test_the_lock_file_of_a_dead_process_stops_nothing(repository, quick, lock):
+def test_the_lock_file_of_a_dead_process_blocks_no_operation(repository, quick, lock):
     """E-47: the append, the commit point, the moves, the log."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one))
@@ -306,7 +306,7 @@ def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("name", ["main/x", "MAIN", "Main/x", "main/x/y"])
-def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(repository, name):
+def test_conflicting_names_are_refused_before_the_commit_point(repository, name):
     """A-5, storage pitfall 10."""
     (tip,) = make_branch(repository, "one")
     before = state_of(repository)
@@ -317,7 +317,7 @@ def test_names_that_cannot_stand_together_are_refused_before_the_commit_point(re
 
 @pytest.mark.parametrize("name", ["x.lock", "a..b", "fork/x.lock", "a//b", "a b", ".a"])
 def test_a_name_that_git_refuses_is_refused_before_the_commit_point(repository, name):
-    """Behind it, every later writer would fail to roll the operation forward."""
+    """After the commit point, every later writer would fail to roll the operation forward."""
     (tip,) = make_branch(repository, "one")
     before = state_of(repository)
     with pytest.raises(Invalid, match="not a name that git accepts"):
@@ -340,7 +340,7 @@ def test_a_name_may_become_a_directory_or_change_its_case_in_one_operation(repos
 
 
 def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch):
-    """A plain git command set it meanwhile: the operation has not happened, and must not say so."""
+    """A plain git command set it meanwhile: the operation has not happened and must not report success."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one))
     write = transactions.write_operation
@@ -409,7 +409,7 @@ def dying(monkeypatch, turn):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-def test_refs_behave_like_a_dictionary_whatever_dies(tmp_path_factory, steps):
+def test_refs_behave_like_a_dictionary_although_processes_die(tmp_path_factory, steps):
     """P3, P4, P16: every operation may die at any of its changes; readers see the dictionary before or after."""
     repository = make_store(tmp_path_factory.mktemp("model") / "store.git")
     values = write_chain(repository, "zero", "one", "two")

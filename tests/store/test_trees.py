@@ -33,7 +33,7 @@ class Counting:
 
 
 def model_update(files, changes):
-    """Do to a dictionary what writing does to a tree: a file takes the place of a directory, and the other way round."""
+    """Update a dictionary as a tree is updated: a file replaces a directory and vice versa."""
     result = dict(files)
     for path, data in changes.items():
         if data is None:
@@ -65,7 +65,7 @@ def test_a_tree_behaves_like_a_dictionary_of_paths(repository, rounds):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(*[st.dictionaries(paths, contents, max_size=6).filter(side_by_side)] * 2)
-def test_a_difference_is_what_turns_one_tree_into_the_other(repository, before, after):
+def test_applying_a_difference_to_one_tree_gives_the_other(repository, before, after):
     old, new = (update_tree(repository, None, files) for files in (before, after))
     moves = {path: (was, now) for path, was, now in diff_blobs(repository, old, new)}
     assert moves.keys() == {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
@@ -75,7 +75,7 @@ def test_a_difference_is_what_turns_one_tree_into_the_other(repository, before, 
     assert {path: read_blob(repository, oid) for path, oid in back.items()} == {p: before[p] for p in back}
 
 
-def test_equal_subtrees_are_not_opened_for_a_difference(repository):
+def test_equal_subtrees_are_not_read_for_a_difference(repository):
     files = {f"{directory}/{n}": b"x" for directory in "abc" for n in range(5)}
     old = update_tree(repository, None, files)
     new = update_tree(repository, old, {"b/3": b"y"})
@@ -90,7 +90,7 @@ def test_equal_subtrees_are_not_opened_for_a_difference(repository):
     assert len(opened) == 4
 
 
-def test_nothing_is_the_empty_tree(repository):
+def test_a_tree_without_files_is_the_empty_tree(repository):
     """A directory goes with its last file."""
     assert update_tree(repository, None, {}) == EMPTY_TREE
     tree = update_tree(repository, None, {"a/b/c=": b"x"})
@@ -98,14 +98,14 @@ def test_nothing_is_the_empty_tree(repository):
     assert update_tree(repository, EMPTY_TREE, {"a/b/c=": b"x"}) == tree
 
 
-def test_one_change_writes_one_tree_a_level(repository):
+def test_one_change_writes_one_tree_per_level(repository):
     tree = update_tree(repository, None, {f"{a}/{b}/{c}=": b"x" for a in "abc" for b in "abc" for c in "abc"})
     counting = Counting(repository)
     update_tree(counting, tree, {"a/b/c=": b"y"})
     assert counting.written == [BLOB, TREE, TREE, TREE]
 
 
-def test_a_blob_that_is_stored_is_named_by_its_id(repository):
+def test_a_stored_blob_can_be_given_by_its_id(repository):
     blob = repository.write(BLOB, b"x")
     assert update_tree(repository, None, {"a": blob}) == update_tree(repository, None, {"a": b"x"})
 
@@ -119,12 +119,12 @@ def test_an_absent_path_is_none_and_so_is_a_path_through_a_file(repository):
     assert find_blob(repository, tree, "a") is None
 
 
-def test_taking_away_what_is_not_there_changes_nothing(repository):
+def test_removing_an_absent_path_changes_nothing(repository):
     tree = update_tree(repository, None, {"a/b": b"x"})
     assert update_tree(repository, tree, {"c": None, "a/c": None, "d/e": None}) == tree
 
 
-def test_entries_that_are_not_ours_survive_a_change(repository):
+def test_foreign_entries_are_kept_by_a_change(repository):
     """A name in another encoding."""
     blob = repository.write(BLOB, b"x")
     tree = repository.write(TREE, b"100644 b\xf6se\0" + bytes.fromhex(blob))
@@ -140,7 +140,7 @@ def test_a_tree_deeper_than_python_recurses_is_walked(repository):
     assert [path for path, _ in walk_blobs(repository, tree)] == ["d/" * 1500 + "x"]
 
 
-def test_a_missing_part_is_not_found_and_another_kind_is_damage(repository):
+def test_a_missing_subtree_is_not_found_and_an_object_of_another_kind_is_corrupt(repository):
     """D-40."""
     missing = repository.write(TREE, format_tree([TreeEntry("a", Oid("1" * 40), is_tree=True)]))
     with pytest.raises(NotFound):
@@ -149,7 +149,7 @@ def test_a_missing_part_is_not_found_and_another_kind_is_damage(repository):
         read_blob(repository, missing)
 
 
-def test_git_finds_no_fault_with_what_is_written(repository):
+def test_git_fsck_accepts_the_written_trees(repository):
     tree = update_tree(
         repository, None, {"state/a=": b"x", "state/a/b=": b"y", "message.json": b"z", "state/%2Egit=": b""}
     )

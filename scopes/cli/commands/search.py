@@ -33,14 +33,15 @@ def search(
     author: agent: kind: tool: file: model: branch: tag: before: after: (* stands for any text), and in:text,
     in:reasoning, in:tool_input or in:tool_result limits where words and re: are searched.
 
-    The best hits come first, with a score. If most of very many messages contain the words, their score would say
-    nothing: then the newest come first, without a score, as they do with --newest and in a query without words.
+    The best hits come first, with a score. If most of very many messages contain the words, the score is not
+    meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
 
     --regex makes the whole query one regular expression; re:"..." is one within a query, next to fields and words and
     under NOT and OR. The syntax is Python's; \w, \d and \b know every script, and ^ and $ match at the ends of lines.
 
-    Each hit is named so that cat and branch --from accept it, and says if its text was retracted or amended since. In a
-    pipe a hit is a row; with --context rows begin with their offset from the hit: -1, 0 for the hit itself, 1.
+    Each hit is named so that cat and branch --from accept it, and shows whether its text was retracted or amended
+    since. In a pipe a hit is a row; with --context rows begin with their offset from the hit: -1, 0 for the hit itself,
+    1.
 
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
     search ends there, and the hits found before it are shown.

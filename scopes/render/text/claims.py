@@ -91,7 +91,7 @@ def render_decision_list(result: DecisionList, view: View) -> None:
     if not result.decisions:
         view.line(Span(result.conversation, "id"), " holds no decisions.")
     for row in result.decisions:
-        marked = "" if row.current else " (not held by the active branch)"
+        marked = "" if row.current else " (superseded on the active branch)"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
@@ -118,7 +118,7 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     time = short_time(view, display_time(row.head))
-    state = "stands" if row.current else "not held"
+    state = "in effect" if row.current else "superseded"
     return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
 
 

@@ -71,13 +71,13 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         return
     if not result.conflicts:
         view.line("There are no open conflicts.")
-    for number, (_, waiting) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
+    for number, (_, rows) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
         if number:
             view.line()
-        _write_branch_conflicts(list(waiting), view)
+        _write_branch_conflicts(list(rows), view)
     if result.conflicts:
         row = result.conflicts[0]
-        write_hint(view, f"look at one: scopes conflicts show {row.conversation} {row.conflict.id[:8]}")
+        write_hint(view, f"show one: scopes conflicts show {row.conversation} {row.conflict.id[:8]}")
 
 
 @render_text.register
@@ -99,7 +99,9 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
         left = counted(result.remaining, "conflict")
         write_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
     else:
-        write_hint(view, f"nothing is open any more; go on: scopes conv {result.kind} {result.conversation} --continue")
+        write_hint(
+            view, f"no conflict is open now; continue: scopes conv {result.kind} {result.conversation} --continue"
+        )
 
 
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
@@ -221,7 +223,7 @@ def _side(  # noqa: PLR0917 - a heading, its content and the width
 
 def _attribution(view: View, position: Position) -> Iterator[str | Span]:
     yield "— "
-    yield Span(position.agent, "agent") if position.agent is not None else "somebody"
+    yield Span(position.agent, "agent") if position.agent is not None else "unknown author"
     if position.confidence is not None:
         yield f", {confidence(position.confidence)}"
     if position.message is not None:
@@ -261,9 +263,9 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
 def _write_next_steps(row: ConflictRow, view: View) -> None:
     view.line()
     if row.conflict.status == "resolved":
-        write_hint(view, f"go on: scopes conv {row.kind} {row.conversation} --continue")
+        write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
     write_hint(view, f"edit a value:   {resolve} --edit")
-    write_hint(view, f"talk about it:  scopes conv append {row.conversation}/{row.branch} TEXT")
+    write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")

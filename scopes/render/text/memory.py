@@ -69,7 +69,9 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
     if not result.entries:
         view.line("Nothing to remember yet.")
     if result.waiting:
-        write_hint(view, f"{counted(result.waiting, 'branch')} with a little that is new: --now remembers that, too")
+        verb, pronoun = ("has", "it") if result.waiting == 1 else ("have", "them")
+        few = f"{counted(result.waiting, 'branch')} {verb} too few new messages"
+        write_hint(view, f"{few}; include {pronoun} with --now")
     if result.operation is not None:
         write_hint(view, _UNDO)
 
@@ -91,7 +93,7 @@ def render_memory_list(result: MemoryList, view: View) -> None:
         view.rows(_columns_for(_ENTRY, view), (_row(entry, view) for entry in result.entries), title="Memory")
     else:
         view.line("Nothing is remembered.")
-        write_hint(view, "remember what was said with: scopes memory update")
+        write_hint(view, "create entries: scopes memory update")
 
 
 @render_text.register
@@ -124,7 +126,7 @@ def render_memory_hits(result: MemoryHits, view: View) -> None:
     if result.hits or not view.terminal:
         view.rows(_columns_for(_HIT, view), (_hit_row(hit, view) for hit in result.hits), title="Found in the memory")
     else:
-        view.line("Nothing in the memory fits ", result.query, ".")
+        view.line("Nothing in the memory matches ", result.query, ".")
 
 
 @render_text.register

@@ -11,31 +11,33 @@ from scopes.render.text.phrases import counted, identifier, write_hint, write_ou
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 _MOST_LINES = 20
 
 
 @render_text.register
-def up_to_date(result: MergeOutcome, view: View) -> None:
-    """Say that nothing was to be done."""
-    write_outcome(view, result.target, _target(result), " has everything of ", _source(result), " already")
+def render_up_to_date(result: UpToDate, view: View) -> None:
+    """Write that the target has all messages of the source."""
+    write_outcome(view, result.target, _target(result), " is already up to date with ", _source(result))
 
 
 @render_text.register
-def fast_forwarded(result: FastForwarded, view: View) -> None:
-    """Say that the target moved forward, and by how many messages."""
+def render_fast_forwarded(result: FastForwarded, view: View) -> None:
+    """Write that the target was fast-forwarded, and by how many messages."""
     count = counted(len(result.messages), "message")
     if result.dry_run:
-        write_outcome(view, result.target, _target(result), " would move forward to ", _source(result), f": {count}")
+        write_outcome(
+            view, result.target, _target(result), " would be fast-forwarded to ", _source(result), f": {count}"
+        )
         return
-    sentence = (_target(result), " moved forward to ", _source(result), f": {count}")
+    sentence = (_target(result), " fast-forwarded to ", _source(result), f": {count}")
     write_outcome(view, result.target, *sentence, operation=result.operation)
 
 
 @render_text.register
-def merged(result: Merged, view: View) -> None:
-    """Say how many messages were merged, and list the automatically resolved conflicts."""
+def render_merged(result: Merged, view: View) -> None:
+    """Write how many messages were merged, and list the automatically resolved conflicts."""
     count = counted(len(result.messages), "message")
     if result.dry_run:
         write_outcome(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
@@ -49,17 +51,17 @@ def merged(result: Merged, view: View) -> None:
 
 
 @render_text.register
-def conflicted(result: MergeConflicted, view: View) -> None:
+def render_conflicted(result: MergeConflicted, view: View) -> None:
     """List the open conflicts, and the commands to resolve them and to continue."""
     unresolved = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
     if not view.terminal:
         view.line(result.branch)
         return
     number = counted(len(unresolved), "conflict")
-    stays = "would stay where it is" if result.dry_run else "stays where it is"
-    view.line(_target(result), f" {stays}: ", Span(number, "heading"), " with ", _source(result))
+    unchanged = "would be unchanged" if result.dry_run else "is unchanged"
+    view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
-        view.line("the merge waits on what is the active branch now:")
+        view.line("resolve the conflicts on this branch, which is now active:")
         view.line(Span(result.branch, "active"), indent=4)
     view.line()
     write_conflict_lines(view, unresolved[:_MOST_LINES], (result.target, result.source))
@@ -71,20 +73,22 @@ def conflicted(result: MergeConflicted, view: View) -> None:
 
 
 @render_text.register
-def aborted(result: MergeAborted, view: View) -> None:
-    """Say which branch was deleted, and which one is active."""
-    gone = Span(f"{result.conversation}/{result.branch}", "branch")
+def render_aborted(result: MergeAborted, view: View) -> None:
+    """Write which branch was deleted, and which one is active."""
+    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(
+        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
+    )
 
 
 def _write_commands(result: MergeConflicted, first: str, view: View) -> None:
     conversation = result.conversation
     view.line()
-    write_hint(view, f"look at one:     scopes conflicts show {conversation} {first[:8]}")
-    write_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first[:8]} --take source")
-    write_hint(view, f"then go on:      scopes conv merge {conversation} --continue")
-    write_hint(view, f"or give it up:   scopes conv merge {conversation} --abort")
+    write_hint(view, f"show one:        scopes conflicts show {conversation} {first[:8]}")
+    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first[:8]} --take source")
+    write_hint(view, f"then continue:   scopes conv merge {conversation} --continue")
+    write_hint(view, f"or abort it:     scopes conv merge {conversation} --abort")
 
 
 def _write_resolved(result: MergeOutcome, view: View) -> None:

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scopes.merge.replay import Rewrite
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.model.conflicts import Conflict
 
 _MOST_LINES = 20
 
 
 @render_text.register
-def up_to_date(result: ReplayOutcome, view: View) -> None:
-    """Say that nothing was to be done."""
+def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
+    """Write that there was nothing to replay."""
     if result.kind == "rebase":
         write_outcome(view, result.moved_branch, _branch(result), " is already based on ", _base(result))
     else:
-        write_outcome(view, result.moved_branch, _branch(result), " has that already")
+        write_outcome(view, result.moved_branch, _branch(result), " already has these messages")
 
 
 @render_text.register
-def replayed(result: Replayed, view: View) -> None:
-    """Say how many messages were replayed, and where; a dry run lists them with their old and new commits."""
+def render_replayed(result: Replayed, view: View) -> None:
+    """Write how many messages were replayed, and where; a dry run lists them with their old and new commits."""
     count = counted(len(result.moved), "message")
     words: tuple[str | Span, ...]
     match result.kind, result.dry_run:
@@ -53,16 +53,16 @@ def replayed(result: Replayed, view: View) -> None:
 
 
 @render_text.register
-def conflicted(result: ReplayConflicted, view: View) -> None:
-    """Say at which message it stopped, the conflicts, and the commands to continue."""
+def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
+    """Write at which message it stopped, the conflicts, and the commands to continue."""
     if not view.terminal:
         view.line(result.branch)
         return
     number = counted(sum(conflict.status != "resolved" for conflict in result.conflicts), "conflict")
-    stays = " would stay where it is: " if result.dry_run else " stays where it is: "
-    view.line(_branch(result), stays, Span(number, "heading"), " at message ", identifier(view, result.stopped))
+    unchanged = " would be unchanged: " if result.dry_run else " is unchanged: "
+    view.line(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
-        view.line(f"the {result.kind} waits on what is the active branch now:")
+        view.line("resolve the conflicts on this branch, which is now active:")
         view.line(Span(result.branch, "active"), indent=4)
         view.line(f"{counted(len(result.moved), 'message')} done, {result.remaining:,} to do after this one")
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
@@ -74,11 +74,13 @@ def conflicted(result: ReplayConflicted, view: View) -> None:
 
 
 @render_text.register
-def aborted(result: ReplayAborted, view: View) -> None:
-    """Say which branch was deleted, and which one is active."""
-    gone = Span(f"{result.conversation}/{result.branch}", "branch")
+def render_replay_aborted(result: ReplayAborted, view: View) -> None:
+    """Write which branch was deleted, and which one is active."""
+    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
     active = Span(result.active_branch, "active")
-    write_outcome(view, result.branch, "gave up ", gone, "; the active branch is ", active, operation=result.operation)
+    write_outcome(
+        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
+    )
 
 
 def _branch(result: ReplayOutcome) -> Span:
@@ -118,8 +120,8 @@ def _write_commands(view: View, result: ReplayConflicted) -> None:
     first = next((conflict.id[:8] for conflict in result.conflicts if conflict.status != "resolved"), "ID")
     if view.hints:
         view.line()
-    write_hint(view, f"look at one:     scopes conflicts show {conversation} {first}")
-    write_hint(view, f"decide it:       scopes conflicts resolve {conversation} {first} --take source")
-    write_hint(view, f"then go on:      scopes conv {result.kind} {conversation} --continue")
-    write_hint(view, f"or leave it out: scopes conv {result.kind} {conversation} --skip")
-    write_hint(view, f"or give it up:   scopes conv {result.kind} {conversation} --abort")
+    write_hint(view, f"show one:        scopes conflicts show {conversation} {first}")
+    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first} --take source")
+    write_hint(view, f"then continue:   scopes conv {result.kind} {conversation} --continue")
+    write_hint(view, f"or skip it:      scopes conv {result.kind} {conversation} --skip")
+    write_hint(view, f"or abort it:     scopes conv {result.kind} {conversation} --abort")

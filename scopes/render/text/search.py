@@ -23,9 +23,9 @@ _MAX_ROWS = 3
 _NARROWEST = 20
 _INDEX = {
     "fresh": "",
-    "updated": "brought up to date",
+    "updated": "updated",
     "built": "built",
-    "rebuilt": "built anew",
+    "rebuilt": "rebuilt",
     "in-memory": "in memory",
 }
 _OFFSET = "Offset"  # position of a row relative to the hit, which has 0

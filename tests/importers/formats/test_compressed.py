@@ -1,4 +1,4 @@
-"""Compressed transcripts: read as the plain text that they are."""
+"""Compressed transcripts are read as plain text."""
 
 from __future__ import annotations
 

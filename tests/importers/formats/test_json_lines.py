@@ -29,7 +29,7 @@ def spans(records):
 
 
 def tile(records, size):
-    """Tell whether the records lie side by side and cover everything."""
+    """Return True if the records are adjacent and cover every byte."""
     end = 0
     for offset, length in spans(records):
         if offset != end or length <= 0:

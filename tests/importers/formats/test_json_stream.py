@@ -1,4 +1,4 @@
-"""Documents one after the other, whatever the file looks like, and one at a time in memory."""
+"""A stream of JSON documents in any layout, with one at a time in memory."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def texts(data):
         b'\xef\xbb\xbf{"n":1}\r\n\r\n{"n":2}',
     ],
 )
-def test_a_sequence_and_an_array_are_the_same_documents(data):
+def test_a_sequence_and_an_array_give_the_same_documents(data):
     assert texts(data) == ['{"n":1}', '{"n":2}']
 
 
-def test_an_array_of_something_else_is_one_document():
+def test_an_array_of_other_values_is_one_document():
     assert texts(b"[1, 2]\n[3]") == ["[1, 2]", "[3]"]
     assert texts(b'[[{"n":1}]]') == ['[[{"n":1}]]']
     assert texts(b"[]") == ["[]"]
@@ -68,16 +68,16 @@ def test_two_arrays_are_two_sequences():
 
 
 @pytest.mark.parametrize("data", [b"", b"  \n", b"\xef\xbb\xbf"])
-def test_nothing_has_no_documents(data):
+def test_empty_input_has_no_documents(data):
     assert texts(data) == []
 
 
-def test_places_are_bytes_and_not_characters():
+def test_positions_are_bytes_and_not_characters():
     data = '[{"n":"é日🌍"},{"n":2}]'.encode()
     assert walk(data)[1].start == data.index(b'{"n":2}')
 
 
-def test_bytes_that_are_no_text_keep_their_places():
+def test_bytes_that_are_not_utf_8_keep_their_positions():
     data = b'[{"n":"\xff\xe9"},{"n":2}]'
     assert [document.start for document in walk(data)] == [1, data.index(b'{"n":2}')]
 
@@ -90,11 +90,11 @@ def test_reading_continues_after_an_invalid_element():
     assert texts(b'[{"n":1},{"n":tea},{"n":3}]') == ['{"n":1}', '{"n":tea},', '{"n":3}']
 
 
-def test_a_document_that_is_cut_off_is_the_rest():
+def test_a_truncated_document_extends_to_the_end():
     assert texts(b'[{"n":1},{"n":[1,2') == ['{"n":1}', '{"n":[1,2']
 
 
-def test_what_is_no_json_at_all_is_one_document():
+def test_input_that_is_not_json_is_one_document():
     assert texts(b"# Tea\n\n- black\n") == ["# Tea\n\n- black\n"]
 
 
@@ -104,7 +104,7 @@ def test_the_search_after_an_invalid_document_is_bounded(monkeypatch):
     assert texts(data) == [data.decode()]
 
 
-def test_nesting_without_end_is_no_document():
+def test_unlimited_nesting_is_not_a_document():
     """C-23."""
     assert len(texts(b"[" * 100_000)) == 1
 
@@ -115,18 +115,18 @@ def test_a_number_of_any_length_has_an_end():
 
 
 @pytest.mark.parametrize("text", ["", "]", "tea", '"x', "[1,", "{1:2}"])
-def test_what_does_not_end_is_refused(text):
+def test_an_unterminated_value_is_refused(text):
     with pytest.raises(json.JSONDecodeError):
         find_value_end(text, 0)
 
 
-def test_blanks_are_those_of_json_and_a_mark_of_byte_order():
+def test_json_whitespace_and_a_byte_order_mark_are_skipped():
     assert skip_blanks("\ufeff \t\r\n x", 0) == 6
     assert skip_blanks("\u2028x", 0) == 0
     assert skip_blanks("x", 1) == 1
 
 
-def test_bytes_are_counted_as_they_were():
+def test_bytes_are_counted_as_stored():
     assert [source_length(text) for text in ("tea", "é", "\udcff", "")] == [3, 2, 1, 0]
 
 
@@ -140,7 +140,7 @@ def test_blocks_of_any_size_give_the_same_documents(monkeypatch):
         assert walk(data) == whole
 
 
-def test_a_document_that_is_too_large_is_broken_and_the_next_is_read(monkeypatch):
+def test_a_document_that_is_too_large_is_invalid_and_the_next_is_read(monkeypatch):
     monkeypatch.setattr(json_stream, "BLOCK_BYTES", 16)
     monkeypatch.setattr(json_stream, "MAX_DOCUMENT", 64)
     data = b'{"n":"' + b"x" * 200 + b'"}\n{"n":2}'
@@ -160,7 +160,7 @@ def test_a_long_array_is_not_held_in_memory(monkeypatch):
     assert peak < 300_000
 
 
-def test_only_the_source_as_it_was_is_read():
+def test_bytes_added_during_reading_are_not_read():
     """A file that grows while it is read."""
     data = b'{"n":1}\n{"n":2}\n'
     assert [document.text for document in walk_documents(BytesIO(data), 8, is_object)] == ['{"n":1}']

@@ -1,4 +1,4 @@
-"""JSON from outside: plain where it is exact, remembered where it is not."""
+"""Foreign JSON: exact values become plain JSON, inexact ones are kept as text."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ def nested(depth):
 
 
 @given(EXACT)
-def test_what_is_exact_is_a_plain_value_under_its_own_name(value):
+def test_an_exact_value_is_stored_as_plain_json_under_its_own_name(value):
     text = json.dumps(value)
     assert lossless_field("input", decode(text)) == {"input": value}
 
 
 @given(EXACT)
-def test_blanks_and_escapes_make_no_difference(value):
+def test_whitespace_and_escapes_do_not_matter(value):
     spaced = json.dumps(value, ensure_ascii=False, indent=1)
     assert lossless_field("input", decode(spaced)) == lossless_field("input", decode(json.dumps(value)))
 
 
 @pytest.mark.parametrize("token", INEXACT)
-def test_what_a_round_trip_would_change_is_kept_as_text(token):
+def test_a_value_changed_by_a_round_trip_is_kept_as_text(token):
     """C-25, C-26."""
     assert lossless_field("input", decode(token)) == {"input_text": token}
     assert lossless_field("input", decode(f'{{"k":[true,{token}]}}')) == {"input_text": f'{{"k":[true,{token}]}}'}
 
 
 @pytest.mark.parametrize("token", INEXACT)
-def test_compact_and_spaced_writing_of_an_inexact_value_are_one_text(token):
+def test_whitespace_is_removed_from_the_text_of_an_inexact_value(token):
     assert lossless_field("x", decode(f' {{ "k" : {token} }} ')) == lossless_field("x", decode(f'{{"k":{token}}}'))
 
 
 @given(EXACT)
-def test_what_is_plain_can_be_stored(value):
+def test_plain_values_can_be_stored(value):
     stored = encoding.dump({"input": encoding.Foreign(lossless_field("input", decode(json.dumps(value)))["input"])})
     assert encoding.load(stored) == {"input": value}
 
@@ -77,7 +77,7 @@ def test_the_last_of_repeated_keys_counts_and_all_are_kept():
     assert (value["a"], value.pairs) == (3, [("a", 1), ("b", 2), ("a", 3)])
 
 
-def test_repeated_keys_deep_inside_are_written_back_as_they_came():
+def test_nested_repeated_keys_are_written_back_unchanged():
     text = '[{"é":{"a":"\\"","a":null}},2.0]'
     assert lossless_field("output", decode(text)) == {"output_text": text}
 
@@ -88,7 +88,7 @@ def test_lone_surrogates_are_plain_text():
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a':1}", "nul", '"', "1 2", "9" * 5000])
-def test_what_is_no_document_is_refused(text):
+def test_invalid_json_is_refused(text):
     """C-24."""
     with pytest.raises(ValueError):
         decode(text)
@@ -102,7 +102,7 @@ def test_the_depth_that_can_be_stored_is_the_depth_that_is_read():
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900, 100_000])
-def test_deeper_documents_are_refused_whoever_asks(depth):
+def test_deeper_documents_are_refused_at_any_stack_depth(depth):
     """C-23: Python's own limit depends on the caller's stack depth."""
     with pytest.raises(RecursionError):
         decode('{"a":' + nested(depth - 1) + "}")
@@ -110,7 +110,7 @@ def test_deeper_documents_are_refused_whoever_asks(depth):
         decode_first(nested(depth) + "{}", 0)
 
 
-def test_many_brackets_side_by_side_are_not_deep():
+def test_many_adjacent_brackets_are_not_deep():
     assert len(decode("[" + ",".join(["[]"] * 1000) + "]")) == 1000
     assert decode(json.dumps("[" * 1000)) == "[" * 1000
 

@@ -65,7 +65,7 @@ def test_a_wide_list_is_a_table_with_every_column(at_one_moment):
     lines = seen_lines(CONFLICT["list"], 120)
     assert lines[3].split()[1:-1] == ["#", "ID", "Type", "Severity", "About", "Agents", "Status", "Age"]
     assert lines[5].endswith("  planner, reviewer, tester  escalated  2h ago │")
-    assert lines[-1] == "look at one: scopes conflicts show conv-001 da2d0db7"
+    assert lines[-1] == "show one: scopes conflicts show conv-001 da2d0db7"
 
 
 def test_a_narrow_list_has_two_lines_each_and_hides_nothing(at_one_moment):
@@ -138,7 +138,7 @@ def test_next_commands_are_suggested_on_a_terminal_only():
     assert "scopes conflicts resolve conv-001 da2d0db7 --take source" in seen(CONFLICT["show"])
     assert "scopes conflicts resolve" not in seen(CONFLICT["show"], hints=False)
     assert "scopes conflicts resolve" not in piped(CONFLICT["show"])
-    assert "go on: scopes conv merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
+    assert "continue: scopes conv merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
 
 
 def test_a_resolution_shows_actor_reason_and_rejected_values():
@@ -154,7 +154,8 @@ def test_a_resolution_shows_actor_reason_and_rejected_values():
 
 def test_a_resolution_says_how_many_conflicts_are_left():
     assert (
-        seen_lines(CONFLICT["resolved"])[-1] == "nothing is open any more; go on: scopes conv merge conv-001 --continue"
+        seen_lines(CONFLICT["resolved"])[-1]
+        == "no conflict is open now; continue: scopes conv merge conv-001 --continue"
     )
     assert seen_lines(CONFLICT["escalated"])[-1] == "3 conflicts still open: scopes conflicts list conv-001"
     assert piped(CONFLICT["resolved"]) == "da2d0db79666\n"

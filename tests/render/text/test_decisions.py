@@ -17,7 +17,7 @@ def test_a_decision_can_be_quoted(at_one_moment):
 
 
 def test_a_decision_that_the_active_branch_does_not_hold_is_marked(at_one_moment):
-    assert seen_lines(DECISIONS["decisions"])[0] == "cookies (not held by the active branch)"
+    assert seen_lines(DECISIONS["decisions"])[0] == "cookies (superseded on the active branch)"
 
 
 def test_a_piped_decision_is_a_row_with_whole_ids():
@@ -29,9 +29,9 @@ def test_a_piped_decision_is_a_row_with_whole_ids():
         "2025-12-31T22:40:00Z",
         DECIDED.id,
         DECIDED.oid,
-        "stands",
+        "in effect",
     ]
-    assert rows[0][-1] == "not held"
+    assert rows[0][-1] == "superseded"
 
 
 def test_no_decisions_say_so_to_people():

@@ -33,8 +33,8 @@ def test_a_merge_says_how_much_came_in_and_from_where():
     assert seen_lines(MERGE["merged"])[0] == (
         "merged analysis/security-review into conv-001/main by joined22: 2 messages"
     )
-    assert seen_lines(MERGE["fast-forward"])[0].endswith("moved forward to analysis/security-review: 1 message")
-    assert seen_lines(MERGE["up-to-date"]) == ["conv-001/main has everything of analysis/security-review already"]
+    assert seen_lines(MERGE["fast-forward"])[0].endswith("fast-forwarded to analysis/security-review: 1 message")
+    assert seen_lines(MERGE["up-to-date"]) == ["conv-001/main is already up to date with analysis/security-review"]
 
 
 def test_what_was_settled_on_the_way_is_listed():
@@ -46,7 +46,7 @@ def test_what_was_settled_on_the_way_is_listed():
 
 def test_a_stopped_merge_shows_both_sides_of_each_conflict():
     lines = seen_lines(MERGE["conflict"], 100)
-    assert lines[0] == "conv-001/main stays where it is: 2 conflicts with analysis/security-review"
+    assert lines[0] == "conv-001/main is unchanged: 2 conflicts with analysis/security-review"
     assert lines[4:7] == [
         " 1  decision-disagreement  high  decisions/auth flow  da2d0db7",
         "    target main                      JWT — planner",

@@ -45,8 +45,8 @@ def test_what_was_settled_on_the_way_is_counted():
 @pytest.mark.parametrize(("sample", "kind"), [(REBASE["conflict"], "rebase"), (PICK["conflict"], "cherry-pick")])
 def test_a_stop_names_the_message_the_branch_and_the_ways_out(sample, kind):
     text = seen(sample)
-    assert "stays where it is: 1 conflict at message secure22" in text
-    assert f"the {kind} waits on what is the active branch now:" in text
+    assert "is unchanged: 1 conflict at message secure22" in text
+    assert "resolve the conflicts on this branch, which is now active:" in text
     assert "1 message done, 4 to do after this one" in text
     for step in ("--continue", "--skip", "--abort"):
         assert f"scopes conv {kind} conv-001 {step}" in text
@@ -59,7 +59,7 @@ def test_a_resolved_conflict_is_not_shown_again_and_keeps_its_number():
 
 @pytest.mark.parametrize("sample", [REBASE["conflict-foreseen"], PICK["conflict-foreseen"]])
 def test_a_stop_that_has_not_happened_has_no_ways_out(sample):
-    assert "would stay where it is" in seen(sample)
+    assert "would be unchanged" in seen(sample)
     assert "--continue" not in seen(sample)
 
 
@@ -70,14 +70,14 @@ def test_hints_can_be_switched_off():
 
 def test_giving_up_says_which_branch_is_gone():
     for sample in (REBASE["aborted"], PICK["aborted"]):
-        line = "gave up conv-001/analysis/conflict-resolution; the active branch is main"
+        line = "aborted conv-001/analysis/conflict-resolution; the active branch is main"
         assert seen_lines(sample)[0] == line
 
 
 def test_picking_says_how_much_came_to_which_branch():
     assert seen_lines(PICK["picked"])[0] == "picked 2 messages for conv-001/main"
     assert seen_lines(PICK["picked-foreseen"])[0] == "2 messages would be picked for conv-001/main"
-    assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main has that already"
+    assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main already has these messages"
 
 
 def test_the_map_is_for_machines():

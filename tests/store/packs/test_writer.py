@@ -113,7 +113,7 @@ def test_git_finds_nothing_wrong_with_a_finished_pack(store, tmp_path):
     assert git_bytes(store, "rev-list", "--count", tip) == b"50\n"
 
 
-def test_the_index_is_byte_for_byte_what_git_makes_of_the_pack(store, tmp_path):
+def test_the_index_has_the_same_bytes_as_that_of_git(store, tmp_path):
     with writer(store) as pack:
         write_chain(pack, 100)
     (name,) = pack.finish()
@@ -151,7 +151,7 @@ def test_pygit2_reads_every_object_back(store):
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 2047, 2048, 262_143, 262_144, 3_000_000])
-def test_lengths_at_the_edges_of_the_varint_survive(store, size):
+def test_lengths_at_the_limits_of_the_varint_are_read_back(store, size):
     data = random.Random(size).randbytes(size)
     assert parse_entry(format_entry("blob", data)) == ("blob", data)
     with writer(store) as pack:
@@ -170,7 +170,7 @@ def test_the_empty_blob_and_the_empty_tree_are_objects_too(store):
 
 @settings(max_examples=20, deadline=None)
 @given(OBJECTS, st.sampled_from([60, 1000, 1 << 20]))
-def test_any_set_of_objects_comes_back_from_packs_that_git_accepts(blobs, flush_bytes):
+def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
         store = init_bare(directory)
         odb = pygit2.Repository(store).odb
@@ -198,7 +198,7 @@ def pack_by_hand(count):
     return bytes(pack) + checksum, index, checksum
 
 
-def test_offsets_beyond_the_short_table_are_written_as_git_writes_them(store, tmp_path):
+def test_64_bit_offsets_are_written_as_by_git(store, tmp_path):
     pack, index, checksum = pack_by_hand(20)
     (tmp_path / "long.pack").write_bytes(pack)
     git_bytes(
@@ -221,7 +221,7 @@ def test_git_and_pygit2_read_through_64_bit_offsets(store):
     assert [odb.read(oid)[1] for oid in oids] == [b"object %d" % number for number in range(10, 20)]
 
 
-def test_an_offset_of_more_than_four_gigabytes_is_kept_whole():
+def test_an_offset_above_four_gigabytes_is_not_truncated():
     index = PackIndex()
     index.add(b"a" * 20, 12, 1)
     index.add(b"b" * 20, 5 << 32, 2)
@@ -255,7 +255,7 @@ def test_an_object_the_store_has_is_not_written(store):
     assert files(store) == []
 
 
-def test_only_an_object_that_the_store_may_have_is_looked_up(store):
+def test_only_objects_that_may_exist_are_looked_up_in_the_store(store):
     looked_up = []
     with writer(store, looked_up.append) as pack:
         blob = pack.write("blob", b"new")
@@ -274,7 +274,7 @@ def test_an_object_of_a_pack_already_flushed_is_not_written_again(store):
     assert len(pack.finish()) == 1
 
 
-def test_the_same_objects_written_by_two_writers_make_one_pack(store):
+def test_the_same_objects_written_by_two_writers_give_one_pack(store):
     names = []
     for _ in range(2):
         with writer(store) as pack:
@@ -284,14 +284,14 @@ def test_the_same_objects_written_by_two_writers_make_one_pack(store):
     assert len(files(store)) == 2
 
 
-def test_a_writer_that_was_given_nothing_installs_nothing(store):
+def test_a_writer_without_objects_installs_nothing(store):
     with writer(store) as pack:
         assert files(store) == []
     assert pack.finish() == ()
     assert files(store) == []
 
 
-def test_finish_can_be_called_again_and_writing_can_go_on(store):
+def test_finish_can_be_called_again_and_writing_can_continue(store):
     pack = writer(store)
     pack.write("blob", b"one")
     first = pack.finish()
@@ -304,7 +304,7 @@ def test_finish_can_be_called_again_and_writing_can_go_on(store):
 # Flushing, and memory
 
 
-def test_a_long_import_becomes_several_packs_of_about_the_wanted_size(store):
+def test_a_long_import_writes_several_packs_of_about_the_requested_size(store):
     with writer(store, pygit2.Repository(store).odb.exists, flush_bytes=20_000) as pack:
         written, tip = write_chain(pack, 150, size=1000)
     sizes = [os.path.getsize(path_of(store, name)) for name in pack.finish()]
@@ -332,7 +332,7 @@ def test_memory_does_not_grow_with_the_import(store):
 # Reading back
 
 
-def test_what_is_in_hand_can_be_read_back_until_it_is_finished(store):
+def test_unfinished_objects_can_be_read_back(store):
     with writer(store) as pack:
         written, _ = write_chain(pack, 30)
         assert {oid: pack.find(oid) for oid in written} == written
@@ -343,7 +343,7 @@ def test_what_is_in_hand_can_be_read_back_until_it_is_finished(store):
 
 @settings(max_examples=25, deadline=None)
 @given(OBJECTS, st.integers(1, 100_000))
-def test_find_returns_what_was_written_however_little_it_may_remember(blobs, flush_bytes):
+def test_find_returns_written_objects_with_any_cache_size(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
         pack = PackWriter(directory, nothing_exists, flush_bytes=flush_bytes, durable=False)
         for data in blobs:
@@ -353,7 +353,7 @@ def test_find_returns_what_was_written_however_little_it_may_remember(blobs, flu
         pack.discard()
 
 
-def test_what_memory_does_not_hold_is_read_from_the_unfinished_file(store):
+def test_objects_not_in_memory_are_read_from_the_unfinished_file(store):
     with writer(store, flush_bytes=400_000) as pack:
         written, _ = write_chain(pack, 150, size=4000)
         assert files(store)[0].startswith("tmp_pack_")
@@ -362,7 +362,7 @@ def test_what_memory_does_not_hold_is_read_from_the_unfinished_file(store):
         assert {oid: pack.find(oid) for oid in more} == more
 
 
-def test_trees_and_commits_are_remembered_longer_than_blobs():
+def test_trees_and_commits_stay_in_the_cache_longer_than_blobs():
     recent = _RecentObjects(2000)
     recent.add(b"t", "tree", b"tree")
     for number in range(20):
@@ -372,7 +372,7 @@ def test_trees_and_commits_are_remembered_longer_than_blobs():
     assert recent.find(b"3") is None
 
 
-def test_an_object_larger_than_the_memory_is_not_remembered():
+def test_an_object_larger_than_the_cache_is_not_cached():
     recent = _RecentObjects(1000)
     recent.add(b"c", "commit", b"x" * 2000)
     assert recent.find(b"c") is None
@@ -395,7 +395,7 @@ def test_an_open_repository_sees_a_finished_pack_without_a_refresh(store):
     assert oid in pygit2.Repository(store).odb
 
 
-def test_nothing_of_an_unfinished_pack_is_seen(store):
+def test_an_unfinished_pack_is_invisible(store):
     with writer(store) as pack:
         oid = pack.write("blob", b"early")
         assert oid not in pygit2.Repository(store).odb
@@ -404,7 +404,7 @@ def test_nothing_of_an_unfinished_pack_is_seen(store):
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o444), (0o077, 0o400)])
-def test_installed_files_are_read_only_and_no_wider_than_the_umask(store, umask, mode):
+def test_installed_files_are_read_only_and_respect_the_umask(store, umask, mode):
     before = os.umask(umask)
     try:
         with writer(store) as pack:
@@ -463,7 +463,7 @@ def write_then_raise(pack, stop):
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
-def test_leaving_with_an_exception_leaves_no_file(store, stop):
+def test_an_exception_in_the_block_leaves_no_file(store, stop):
     pack = writer(store)
     with pytest.raises(stop), pack:
         write_then_raise(pack, stop)
@@ -479,7 +479,7 @@ def test_an_exception_keeps_the_packs_that_were_finished_before(store):
 
 @pytest.mark.parametrize("call", ["open", "write", "pread", "pwrite", "fsync", "close", "rename"])
 @pytest.mark.parametrize("turn", [1, 2, 3])
-def test_a_call_that_fails_leaves_a_whole_pack_or_nothing(store, monkeypatch, call, turn):
+def test_a_failed_system_call_leaves_a_complete_pack_or_nothing(store, monkeypatch, call, turn):
     real, turns = getattr(os, call), itertools.count(1)
 
     def failing(*arguments):
@@ -494,7 +494,7 @@ def test_a_call_that_fails_leaves_a_whole_pack_or_nothing(store, monkeypatch, ca
     git_bytes(store, "fsck", "--strict", "--full")
 
 
-def test_a_pack_that_is_there_already_is_not_replaced(store):
+def test_an_existing_pack_is_not_replaced(store):
     inodes = []
     for _ in range(2):
         with writer(store) as pack:
@@ -503,7 +503,7 @@ def test_a_pack_that_is_there_already_is_not_replaced(store):
     assert inodes[0] == inodes[1]
 
 
-def test_a_pack_left_without_its_index_is_completed(store):
+def test_a_pack_without_an_index_is_completed(store):
     with writer(store) as pack:
         write_chain(pack, 3)
     os.unlink(path_of(store, files(store)[0]))
@@ -512,7 +512,7 @@ def test_a_pack_left_without_its_index_is_completed(store):
     assert read_all(pygit2.Repository(store), written) == written
 
 
-def test_a_pack_whose_index_cannot_be_installed_is_taken_back(store, tmp_path):
+def test_a_pack_whose_index_cannot_be_installed_is_removed(store, tmp_path):
     elsewhere = init_bare(str(tmp_path / "elsewhere.git"))
     with writer(elsewhere) as pack:
         write_chain(pack, 3)
@@ -533,7 +533,7 @@ def test_a_pack_whose_index_cannot_be_installed_is_taken_back(store, tmp_path):
         (errno.EIO, "Input/output error"),
     ],
 )
-def test_a_refusal_says_what_was_done_and_what_is_in_the_way(store, monkeypatch, number, words):
+def test_an_error_names_the_action_and_the_reason(store, monkeypatch, number, words):
     pack = writer(store)
     monkeypatch.setattr(os, "open", raising(OSError(number, "no")))
     with pytest.raises(Inaccessible, match=f"cannot write new objects: .*{words}") as refusal:
@@ -541,7 +541,7 @@ def test_a_refusal_says_what_was_done_and_what_is_in_the_way(store, monkeypatch,
     assert refusal.value.hint
 
 
-def test_a_directory_that_is_not_there_is_inaccessible(tmp_path):
+def test_a_missing_directory_is_inaccessible(tmp_path):
     pack = PackWriter(str(tmp_path / "gone"), nothing_exists)
     with pytest.raises(Inaccessible, match="No such file or directory"):
         pack.write("blob", b"x")
@@ -562,7 +562,7 @@ def write_three(pack):
 
 @pytest.mark.parametrize("call", ["open", "write", "pread", "pwrite", "fsync", "rename"])
 @pytest.mark.parametrize("stop", [OSError(errno.EIO, "no"), KeyboardInterrupt()])
-def test_a_writer_that_was_stopped_refuses_rather_than_install_a_part(store, monkeypatch, call, stop):
+def test_a_stopped_writer_refuses_to_install_a_partial_pack(store, monkeypatch, call, stop):
     pack = writer(store)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, raising(stop))
@@ -573,7 +573,7 @@ def test_a_writer_that_was_stopped_refuses_rather_than_install_a_part(store, mon
     assert files(store) == []
 
 
-def test_an_interrupt_that_was_swallowed_installs_nothing_and_leaves_no_file(store, monkeypatch):
+def test_a_swallowed_interrupt_installs_nothing_and_leaves_no_file(store, monkeypatch):
     def swallow(pack):
         pack.write("blob", b"whole")
         monkeypatch.setattr(packing, "format_entry", raising(KeyboardInterrupt()))
@@ -616,7 +616,7 @@ except Inaccessible as error:
     assert files(store) == []
 
 
-def test_what_a_killed_writer_leaves_is_ignored_and_pruned(store):
+def test_files_of_a_killed_writer_are_ignored_and_pruned(store):
     program = """
 import sys
 pack = PackWriter(sys.argv[1], lambda oid: False)
@@ -658,14 +658,14 @@ def test_a_full_disk_leaves_nothing(small_disk):
 
 
 @pytest.mark.needs_root
-def test_a_disk_that_fills_up_later_keeps_what_was_finished_before(small_disk):
+def test_packs_finished_before_the_disk_is_full_are_kept(small_disk):
     with pytest.raises(Inaccessible), writer(small_disk, flush_bytes=100_000) as pack:
         write_noise(pack)
     assert len(files(small_disk)) == 2 * len([name for name in files(small_disk) if name.endswith(".pack")]) > 0
     git_bytes(small_disk, "fsck", "--strict", "--full")
 
 
-def test_a_header_that_the_system_takes_piece_by_piece_is_whole(store, monkeypatch):
+def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch):
     """Reliability P2: without its number of objects a pack is lost with all that is in it."""
     whole = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:5], at))

@@ -1,4 +1,4 @@
-"""What a transcript holds, found out another way: whole files, every line decoded at once, links followed by hand."""
+"""An independent parser of transcripts, to check the importer against: it decodes whole files and follows links itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts as tests write them: records in the real shape, and the events that a reading yields."""
+"""Build transcripts in the real format, and read their events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST = object()
 
 @dataclass(frozen=True, slots=True)
 class BytesSource(Source):
-    """A source that is bytes."""
+    """A source in memory."""
 
     data: bytes = b""
 
@@ -168,7 +168,7 @@ def check(events, size):
 
 
 def store(draft):
-    """Write a draft as a message, as the machine will."""
+    """Write a draft as a message, as the importer does."""
     assert content_bytes(draft)
     extra = {"usage": draft.usage, "spawned_by": draft.spawned_by, **draft.extra}
     assert encode(

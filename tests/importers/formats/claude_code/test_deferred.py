@@ -1,4 +1,4 @@
-"""Parents that come later, parents in circles: nothing hangs, nothing is lost, nothing is read into memory to wait."""
+"""Parents that come later and cyclic parents: no endless loop, no lost record, no record held in memory."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def short_log():
     return log
 
 
-def test_a_session_is_recognised_by_what_it_holds():
+def test_a_session_is_recognised_by_its_content():
     """Transcripts fact 10."""
     assert ClaudeCode().sniff(short_log().data())
     assert ClaudeCode().sniff(b"\xef\xbb\xbf\n" + short_log().data())
@@ -65,7 +65,7 @@ def test_other_formats_are_not_taken(value):
     assert not sniff(value)
 
 
-def test_a_session_about_transcripts_is_none():
+def test_a_document_about_transcripts_is_not_a_session():
     assert not sniff(CODEX | {"payload": {"text": short_log().data().decode()}})
 
 
@@ -108,7 +108,7 @@ def test_records_that_name_only_their_agent_are_recognised():
     assert ClaudeCode().sniff(json.dumps(record).encode())
 
 
-def test_the_first_record_that_tells_is_enough():
+def test_the_first_recognisable_record_is_enough():
     log = Log()
     log.user("Hello")
     assert ClaudeCode().sniff(log.data() + b'{"type":"user","sessionId":"session-1","isSidechain":false}\n')

@@ -1,4 +1,4 @@
-"""Whose history a file is."""
+"""The session that a file belongs to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_session_began_with_the_first_record_that_has_a_time():
     assert (session(log).created, session(log).cwd) == ("2026-03-01T10:00:00.000Z", "/home/carol/shop")
 
 
-def test_of_two_session_ids_the_first_owns_the_file():
+def test_the_first_of_two_session_ids_owns_the_file():
     log = Log()
     log.user("Hello")
     log.answer("m1", text("Hi"), sessionId=OTHER)
@@ -61,13 +61,13 @@ def test_a_copied_branch_names_the_session_it_was_copied_from():
     assert session(log).base == OTHER
 
 
-def test_nothing_is_the_copy_of_itself():
+def test_a_session_is_not_a_copy_of_itself():
     log = Log()
     log.user("Hello", forkedFrom={"sessionId": SESSION})
     assert session(log).base is None
 
 
-def test_a_session_without_messages_is_one():
+def test_a_source_without_messages_is_a_session():
     log = Log()
     log.state("queue-operation", operation="enqueue", timestamp="2026-03-01T09:00:00Z")
     events = read(log)
@@ -75,7 +75,7 @@ def test_a_session_without_messages_is_one():
     assert (events[-1].active, events[-1].open) == (None, None)
 
 
-def test_what_a_session_is_does_not_change_while_it_grows():
+def test_the_header_of_a_session_does_not_change_while_it_grows():
     log = Log()
     log.progress()
     log.user("Hello")
@@ -84,7 +84,7 @@ def test_what_a_session_is_does_not_change_while_it_grows():
     assert session(log) == before
 
 
-def test_fields_of_other_types_tell_nothing():
+def test_fields_of_other_types_are_ignored():
     log = Log()
     log.user("Hello", cwd=["/"], version=2, timestamp=7, agentId={}, forkedFrom="x", isSidechain="true")
     found = session(log)

@@ -1,4 +1,4 @@
-"""Whatever the bytes are: no exception, every byte in one event, known parents, and messages that can be stored."""
+"""For any bytes: no exception, every byte in one event, known parents, and messages that can be stored."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_any_records_are_read(records):
 @given(
     st.lists(st.tuples(st.integers(0, len(SAMPLE)), st.integers(0, 40), st.binary(max_size=6)), min_size=1, max_size=6)
 )
-def test_any_damage_to_the_bytes_is_survived(edits):
+def test_any_damaged_bytes_are_read_without_an_exception(edits):
     data = SAMPLE
     for start, length, instead in edits:
         data = data[:start] + instead + data[start + length :]
@@ -112,7 +112,7 @@ def test_lines_in_any_order_and_number_are_read(order):
 
 @SLOW
 @given(st.binary() | st.text().map(lambda words: words.encode("utf-8", "replace")))
-def test_any_bytes_are_survived_and_sniffed(data):
+def test_any_bytes_are_sniffed_and_read_without_an_exception(data):
     ClaudeCode().sniff(data)
     survive(data)
 
@@ -127,7 +127,7 @@ def survive(data):
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100, len(SAMPLE) // 2, len(SAMPLE) - 1])
-def test_a_file_that_is_still_written_is_read_as_far_as_it_goes(size):
+def test_an_incomplete_file_is_read_to_its_end(size):
     """C-21."""
     survive(SAMPLE[:size])
 
@@ -163,7 +163,7 @@ def test_a_record_of_any_depth_is_read_or_reported(depth):
 
 
 @pytest.mark.parametrize("words", ["\u2028\u2029\x85", "\x00\x01\x1b[31m", "\ud800", "\U0001f375", "\u202e", "\ufeff"])
-def test_any_characters_come_through_as_they_are(words):
+def test_any_characters_are_kept_unchanged(words):
     """B-11, B-13, B-17."""
     log = Log()
     log.user(words)
@@ -171,7 +171,7 @@ def test_any_characters_come_through_as_they_are(words):
     assert draft.parts[0].text == words
 
 
-def test_a_byte_order_mark_and_blank_lines_hide_nothing():
+def test_a_byte_order_mark_and_blank_lines_are_skipped():
     """C-27."""
     log = Log()
     log.user("Sell tea")
@@ -181,7 +181,7 @@ def test_a_byte_order_mark_and_blank_lines_hide_nothing():
     )
 
 
-def test_zeroes_that_a_crash_left_are_kept_unread():
+def test_zero_bytes_left_by_a_crash_are_kept_unparsed():
     log = Log()
     log.user("Sell tea")
     before = log.data()

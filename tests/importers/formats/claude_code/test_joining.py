@@ -1,4 +1,4 @@
-"""Sub-agents' files in a store: they join their session, and the call that began them."""
+"""Files of sub-agents in a store: they join their session and name the call that started them."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, t
     assert len(conversation_ids(repository)) == 1
 
 
-def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
+def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     """The agent's id is in the tool result."""
     import_files(repository, write(tmp_path, session=session_log(), agent=agent_log()))
     heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert first_of_agent(repository).extra["spawned_by"] == {"call_id": "toolu_1", "message": heads[1].id}
 
 
-def test_a_sub_agent_that_was_still_at_work_is_joined_later(repository, tmp_path):
-    """In the end the store is as if both had come at once."""
+def test_a_sub_agent_that_was_still_running_is_joined_later(repository, tmp_path):
+    """The store equals one that imported both at once."""
     import_files(repository, write(tmp_path, session=session_log(ended=False), agent=agent_log()))
     assert "spawned_by" not in first_of_agent(repository).extra
     sources = write(tmp_path, session=session_log())
@@ -83,12 +83,12 @@ def test_a_sub_agent_that_was_still_at_work_is_joined_later(repository, tmp_path
     assert import_files(repository, sources).operation is None
 
 
-def test_a_session_that_the_records_name_counts_more_than_the_folder():
+def test_a_session_named_by_the_records_overrides_the_folder():
     other = "99999999-2222-4333-8444-555555555555"
     assert head(agent_log(other)).session_id == other
 
 
-def test_the_name_of_the_file_names_the_agent_where_nothing_else_does():
+def test_the_file_name_gives_the_agent_if_nothing_else_does():
     log = Log(AGENT)
     log.user("Search the shop", isSidechain=True)
     assert (head(log).session_id, head(log).part) == (SESSION, AGENT)
@@ -99,7 +99,7 @@ def test_a_folder_of_another_system_counts_too():
     assert (found.session_id, found.part) == (SESSION, AGENT)
 
 
-def test_a_file_that_lies_elsewhere_is_its_own_session():
+def test_a_file_outside_a_session_folder_is_its_own_session():
     assert head(agent_log(AGENT), f"/{SESSION}/agent-{AGENT}.jsonl").session_id == AGENT
 
 

@@ -30,7 +30,7 @@ def test_the_lines_of_an_answer_are_one_message():
     assert len(draft.spans) == 1
 
 
-def test_states_between_the_lines_close_nothing():
+def test_states_between_the_lines_do_not_end_an_answer():
     log = Log()
     log.answer("m1", thinking("Hm"))
     log.progress()
@@ -56,7 +56,7 @@ def test_results_of_parallel_calls_are_one_message_in_one_line():
     assert is_line(log)
 
 
-def test_progress_beside_a_result_is_no_fork():
+def test_progress_and_a_result_after_one_call_are_not_a_fork():
     log = Log()
     line = log.answer("m1", call("c1"))
     log.progress(parent=line)
@@ -67,7 +67,7 @@ def test_progress_beside_a_result_is_no_fork():
     assert is_line(log)
 
 
-def test_an_answer_whose_tools_run_while_it_speaks_stays_in_one_line():
+def test_an_answer_with_results_between_its_lines_stays_linear():
     log = Log()
     log.user("Sell tea")
     for number in range(3):
@@ -80,7 +80,7 @@ def test_an_answer_whose_tools_run_while_it_speaks_stays_in_one_line():
     assert is_line(log)
 
 
-def test_an_answer_that_goes_on_beside_its_first_result_stays_in_one_line():
+def test_an_answer_continued_after_its_first_result_stays_linear():
     log = Log()
     first = log.answer("m1", call("c1"))
     log.result("c1", parent=first)
@@ -167,7 +167,7 @@ def test_a_message_that_grows_too_large_is_split(monkeypatch):
     assert [draft.usage["output"] for draft in drafts(log) if draft.usage] == [9, 0]
 
 
-def test_a_record_that_is_written_twice_counts_once():
+def test_a_repeated_record_counts_once():
     """A resume writes the last record again, glued to the line before, with fields in another order."""
     log = Log()
     log.user("Hello")
@@ -223,7 +223,7 @@ def check_growth(log):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 2), st.integers(0, 20) | st.none()), min_size=1, max_size=14))
-def test_whatever_is_written_next_only_the_last_message_changes(steps):
+def test_a_further_record_changes_only_the_last_message(steps):
     """Transcripts 8.2."""
     log = Log()
     log.state("mode", mode="normal")
@@ -232,7 +232,7 @@ def test_whatever_is_written_next_only_the_last_message_changes(steps):
     check_growth(log)
 
 
-def test_what_was_read_does_not_change_while_the_file_grows():
+def test_closed_messages_do_not_change_while_the_file_grows():
     """Transcripts 8.2: only the last message is open."""
     log = Log()
     log.user("Sell tea")

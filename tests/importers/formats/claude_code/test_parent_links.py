@@ -18,7 +18,7 @@ def test_links_are_followed_through_records_that_are_not_messages():
     assert tree(log) == [("u001", None), ("m1", "u001")]
 
 
-def test_a_compaction_stays_in_line_and_is_where_context_begins():
+def test_a_compaction_stays_linear_and_starts_the_context():
     """Transcripts fact 9."""
     log = Log()
     log.user("Sell tea")
@@ -43,7 +43,7 @@ def test_a_boundary_follows_its_logical_parent_even_past_other_branches():
 
 
 @pytest.mark.parametrize("logical", ["not-in-this-file", None, 7, ...])
-def test_a_compaction_whose_logical_parent_is_elsewhere_follows_the_last_message(logical):
+def test_a_compaction_with_a_logical_parent_in_another_file_follows_the_last_message(logical):
     log = Log()
     log.user("Sell tea")
     log.answer("m1", text("Done"))
@@ -76,7 +76,7 @@ def test_a_microcompaction_changes_nothing():
     assert not any(draft.context_root for draft in drafts(log))
 
 
-def test_a_link_to_what_was_never_written_is_bridged():
+def test_a_link_to_a_missing_record_is_bridged():
     """Such links are common after a resume; who breaks off there loses everything before."""
     log = Log()
     log.user("Sell tea")
@@ -88,7 +88,7 @@ def test_a_link_to_what_was_never_written_is_bridged():
     assert ending(log).notes == ("1 link to a missing parent; each such message follows the previous one",)
 
 
-def test_a_bad_line_in_the_middle_does_not_cut_the_history():
+def test_an_invalid_line_in_the_middle_does_not_split_the_history():
     """C-22."""
     log = Log()
     for number in range(6):
@@ -99,7 +99,7 @@ def test_a_bad_line_in_the_middle_does_not_cut_the_history():
     assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
 
 
-def test_a_file_whose_beginning_is_gone_begins_where_it_begins():
+def test_a_file_without_its_beginning_starts_at_its_first_message():
     log = Log()
     log.user("And coffee", parent="gone")
     log.answer("m1", text("Done"))
@@ -107,7 +107,7 @@ def test_a_file_whose_beginning_is_gone_begins_where_it_begins():
     assert ending(log).notes == ()
 
 
-def test_a_message_without_a_parent_begins_a_line_of_history():
+def test_a_message_without_a_parent_starts_a_new_line():
     log = Log()
     log.user("Sell tea")
     log.user("Begin again", parent=None)
@@ -154,7 +154,7 @@ def test_the_last_message_of_the_main_line_is_active():
 @pytest.mark.parametrize(
     "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
 )
-def test_a_cleared_context_is_no_fork(hook):
+def test_a_cleared_context_is_not_a_fork(hook):
     """Transcripts section 4: messages after a cleared context are on the same line, and the context begins there."""
     log = Log()
     log.user("Plan it")
@@ -167,14 +167,14 @@ def test_a_cleared_context_is_no_fork(hook):
     assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
 
 
-def test_a_plan_that_is_carried_out_is_no_fork():
+def test_an_accepted_plan_is_not_a_fork():
     log = Log()
     log.user("Plan it")
     log.user("Implement the plan", parent=None, planContent="The plan")
     assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False), ("0", True)]
 
 
-def test_a_session_that_begins_with_a_cleared_context_begins_there():
+def test_a_session_may_begin_with_a_cleared_context():
     log = Log()
     log.add("progress", parent=None, data={"hookName": "SessionStart:clear"})
     log.user("Plan it")

@@ -57,12 +57,12 @@ def test_an_unknown_block_is_kept_raw(block):
     assert (part.type, part.fields) == ("raw", {"json": block})
 
 
-def test_numbers_that_would_not_come_back_keep_their_text():
+def test_inexact_numbers_keep_their_text():
     """C-25, C-26."""
     part = read_part(decode('{"type":"tool_use","name":"Wait","id":"c1","input":{"seconds":1.0,"seconds":2}}'))
     assert part.fields == {"call_id": "c1", "name": "Wait", "input_text": '{"seconds":1.0,"seconds":2}'}
 
 
-def test_the_order_of_an_inputs_keys_is_kept():
+def test_the_key_order_of_an_input_is_kept():
     part = read_part(call("c1", "Edit", old="b", new="a", file="x"))
     assert list(part.fields["input"]) == ["old", "new", "file"]

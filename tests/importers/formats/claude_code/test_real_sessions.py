@@ -1,4 +1,4 @@
-"""Real sessions, counted twice: by the importer, and by a small script that knows nothing of it."""
+"""Real sessions, counted by the importer and by an independent parser."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def is_line(found):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_messages_forks_and_beginnings_are_what_an_independent_count_finds(real, name):
+def test_messages_forks_and_roots_agree_with_an_independent_count(real, name):
     """Transcripts fact 1, 8.11."""
     found = drafts(real(name))
     raw = Raw(real(name).path)
@@ -60,7 +60,7 @@ def test_messages_forks_and_beginnings_are_what_an_independent_count_finds(real,
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_tokens_are_what_the_last_line_of_every_answer_says(real, name):
+def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
     """Transcripts fact 2."""
     total = Counter()
     for draft in drafts(real(name)):
@@ -76,7 +76,7 @@ def test_every_record_is_read_and_recognised_by_its_content(real, name):
     assert not [event for event in read(real(name)) if isinstance(event, Unparsed)]
 
 
-def test_glued_records_are_both_there(real):
+def test_two_records_on_one_line_are_both_read(real):
     """Transcripts 8.3: 242 records on 241 lines."""
     source = real("concat-json-line_115")
     events = read(source)
@@ -118,7 +118,7 @@ def test_a_sub_agents_file_is_a_part_of_a_session(real):
     assert [event.author.name for event in events if isinstance(event, Draft)] == ["user", "general-purpose", "tool"]
 
 
-def test_titles_are_the_sessions_own(real):
+def test_titles_are_those_of_the_session_itself(real):
     """Transcripts 2.1: the summaries that a file begins with are other sessions'."""
     titled, summarised = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
     titles = [record["aiTitle"] for record in Raw(titled.path).records if record["type"] == "ai-title"]
@@ -128,7 +128,7 @@ def test_titles_are_the_sessions_own(real):
     assert read(summarised)[-1].title is None
 
 
-def test_the_hash_of_a_file_that_was_read_is_that_of_the_file_that_was_edited_next(real):
+def test_a_file_that_was_read_has_the_hash_of_the_file_edited_next(real):
     """An edit's record holds the file as it was before."""
     source = real("microcompact")
     before = {}

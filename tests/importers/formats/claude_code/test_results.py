@@ -1,4 +1,4 @@
-"""What tools gave back: outputs, what the record adds to them, files, exit codes."""
+"""Tool results: outputs, additional fields of the record, files, exit codes."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def only(draft):
     return dict(part.fields)
 
 
-def test_a_result_is_the_tools_and_pairs_with_its_call():
+def test_a_result_has_the_tool_as_author_and_names_its_call():
     draft = results(output="a.txt\n")
     assert (draft.kind, draft.author.name, draft.author.kind, draft.tool) == ("tool-results", "tool", "tool", "Bash")
     assert only(draft) == {"call_id": "c1", "output": "a.txt\n"}
     assert draft.status is None
 
 
-def test_an_output_of_several_blocks_is_kept_as_it_came():
+def test_an_output_of_several_blocks_is_kept_unchanged():
     blocks = [text("see"), {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]
     assert only(results(output=blocks))["output"] == blocks
 
 
-def test_a_failed_command_tells_its_exit_code():
+def test_a_failed_command_has_its_exit_code():
     draft = results(
         output="Exit code 127\nsh: tea: not found",
         failed=True,
@@ -67,11 +67,11 @@ def test_a_failed_command_tells_its_exit_code():
     assert draft.status == "error"
 
 
-def test_an_output_that_only_speaks_of_exit_codes_has_none():
+def test_an_output_that_merely_mentions_an_exit_code_has_none():
     assert "exit_code" not in only(results(output="Exit code 3 means no tea"))
 
 
-def test_an_interrupted_command_says_so():
+def test_an_interrupted_command_is_marked():
     assert (
         results(toolUseResult={"stdout": "done", "stderr": "", "interrupted": True, "isImage": False}).status
         == "interrupted"
@@ -96,7 +96,7 @@ def test_an_interrupted_command_says_so():
         ({}, None),
     ],
 )
-def test_of_a_structured_result_is_kept_what_it_adds(beside, structured):
+def test_additional_fields_of_a_structured_result_are_kept(beside, structured):
     assert only(results(toolUseResult=beside)).get("structured") == structured
 
 
@@ -130,7 +130,7 @@ def test_files_are_taken_from_structured_results(beside, touch):
 @pytest.mark.parametrize(
     "beside", [{"filePath": "/shop/a.txt", "operation": "hover"}, {"file": {"base64": "aGk="}}, {"filePath": 7}]
 )
-def test_a_result_that_only_mentions_a_file_touches_none(beside):
+def test_a_result_that_merely_mentions_a_file_touches_none(beside):
     assert results("LSP", toolUseResult=beside).files == ()
 
 
@@ -154,7 +154,7 @@ def test_a_result_that_only_mentions_a_file_touches_none(beside):
         ("NotebookEdit", {"notebook_path": "b.ipynb"}, "updated", FileTouch("b.ipynb", "edit")),
     ],
 )
-def test_without_a_structured_result_the_call_tells_the_file(tool, asked, output, touch):
+def test_without_a_structured_result_the_file_is_that_of_the_call(tool, asked, output, touch):
     assert results(tool, asked, output).files == (touch,)
 
 
@@ -165,11 +165,11 @@ def test_a_call_that_names_no_file_touches_none(tool, asked):
     assert results(tool, asked).files == ()
 
 
-def test_what_failed_touched_nothing():
+def test_a_failed_call_touches_no_file():
     assert results("Edit", {"file_path": "a.txt"}, "String not found", failed=True).files == ()
 
 
-def test_parallel_results_add_up():
+def test_files_of_parallel_results_are_combined():
     log = Log()
     answer = log.answer(
         "m1", call("c1", "Read", file_path="a"), call("c2", "Read", file_path="b"), call("c3", "Read", file_path="a")
@@ -181,7 +181,7 @@ def test_parallel_results_add_up():
     assert (draft.files, draft.tool) == ((FileTouch("a", "read"), FileTouch("b", "read")), "Read")
 
 
-def test_results_of_different_tools_are_of_no_single_tool():
+def test_results_of_different_tools_name_no_tool():
     log = Log()
     answer = log.answer("m1", call("c1", "Read", file_path="a"), call("c2", "Bash", command="ls"))
     log.result("c1", parent=answer)
@@ -189,7 +189,7 @@ def test_results_of_different_tools_are_of_no_single_tool():
     assert drafts(log)[1].tool is None
 
 
-def test_one_record_may_hold_several_results_and_words():
+def test_one_record_may_have_several_results_and_text():
     log = Log()
     log.answer("m1", call("c1"), call("c2"))
     block = {"type": "tool_result", "content": "x"}
@@ -214,7 +214,7 @@ def test_a_result_of_odd_shape_is_a_result(block):
     assert "is_error" not in draft.parts[0].fields
 
 
-def test_the_files_own_name_is_the_tools():
+def test_a_result_without_a_call_has_files_and_no_tool():
     """Transcripts 2.1: a result may have no call in the file."""
     log = Log()
     log.result("lost", toolUseResult=seen())

@@ -20,7 +20,7 @@ def side(log, prompt, agent=None, **fields):
     return log.user(prompt, **fields)
 
 
-def test_a_side_is_a_line_of_its_own_that_its_call_began():
+def test_a_side_line_starts_at_its_call():
     log = spawning("Look for tea")
     line = log.last
     side(log, "Look for tea", "a1")
@@ -54,14 +54,14 @@ def test_two_agents_with_one_prompt_belong_to_two_calls():
     assert [draft.spawned_by for draft in drafts(log)[2:]] == [{"call_id": "c0"}, {"call_id": "c1"}, None]
 
 
-def test_progress_tells_the_call_of_an_agent():
+def test_progress_names_the_call_of_an_agent():
     log = spawning("Look for tea")
     log.add("progress", data={"type": "agent_progress", "agentId": "a1"}, parentToolUseID="c0", toolUseID="agent_1")
     side(log, "Look for tea, and be quick", "a1")
     assert drafts(log)[2].spawned_by == {"call_id": "c0"}
 
 
-def test_a_side_whose_call_is_unknown_is_still_a_side():
+def test_a_side_line_with_an_unknown_call_stays_a_side_line():
     log = spawning()
     side(log, "Warmup", "a1")
     log.answer("s1", text("Ready"), isSidechain=True, agentId="a1")
@@ -69,7 +69,7 @@ def test_a_side_whose_call_is_unknown_is_still_a_side():
     assert (begin.side, begin.spawned_by, begin.parent, answer.author.name) == ("a1", None, None, "claude-code")
 
 
-def test_lines_of_agents_that_work_at_once_do_not_mix():
+def test_lines_of_concurrent_agents_do_not_mix():
     log = spawning("One", "Two")
     lasts = {agent: side(log, prompt, agent) for agent, prompt in (("a1", "One"), ("a2", "Two"))}
     for number in range(3):
@@ -104,7 +104,7 @@ def test_a_link_from_one_line_into_another_is_not_followed():
     assert tree(log)[2:] == [("u002", None), ("u003", "m1")]
 
 
-def test_in_an_agents_own_file_another_agent_is_a_side():
+def test_in_the_file_of_an_agent_another_agent_is_a_side_line():
     log = Log()
     log.user("Look", isSidechain=True, agentId="a1")
     log.user("Look there", isSidechain=True, agentId="a2", parent=None)

@@ -1,4 +1,4 @@
-"""What a session is called."""
+"""Titles of sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def titled(*titles):
     return ending(log).title
 
 
-def test_the_users_own_title_wins():
+def test_the_title_given_by_the_user_wins():
     assert titled(("custom-title", "Tea"), ("ai-title", "Selling tea"), ("summary", "A shop")) == "Tea"
 
 
@@ -30,7 +30,7 @@ def test_a_summary_of_the_files_own_messages_is_a_title():
     assert titled(("summary", "A shop")) == "A shop"
 
 
-def test_of_each_kind_the_last_counts():
+def test_the_last_title_of_each_kind_counts():
     assert titled(("ai-title", "One"), ("ai-title", "Two")) == "Two"
     assert (
         titled(("custom-title", "One"), ("ai-title", "Two"), ("custom-title", "Three"), ("ai-title", "Four")) == "Three"
@@ -51,7 +51,7 @@ def test_a_summary_may_precede_its_message():
     assert ending(log).title == "A shop"
 
 
-def test_empty_titles_are_none():
+def test_empty_titles_are_ignored():
     assert titled(("custom-title", "  "), ("ai-title", "")) is None
     assert titled(("custom-title", None), ("ai-title", 7)) is None
     assert titled(("custom-title", " Tea \n")) == "Tea"

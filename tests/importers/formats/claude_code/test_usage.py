@@ -28,7 +28,7 @@ def test_the_last_line_of_an_answer_counts():
     assert sums(log) == {"input_uncached": 3, "cache_read": 100, "cache_write": 20, "output": 260}
 
 
-def test_an_answer_whose_tools_ran_while_it_spoke_is_counted_once():
+def test_an_answer_with_results_between_its_lines_is_counted_once():
     """Each message has the usage since the previous one, so that none changes when the file grows."""
     log = Log()
     for number, tokens in enumerate([5, 5, 90]):
@@ -48,7 +48,7 @@ def test_an_answer_that_a_resumed_session_wrote_again_is_counted_once():
     assert sums(log)["output"] == 7
 
 
-def test_the_sources_own_object_is_kept():
+def test_the_original_usage_object_is_kept():
     log = Log()
     log.answer("m1", text("Hi"), tokens=7)
     [draft] = drafts(log)
@@ -56,7 +56,7 @@ def test_the_sources_own_object_is_kept():
     assert draft.usage["input_uncached"] == 3
 
 
-def test_what_is_unknown_is_left_out():
+def test_unknown_counts_are_left_out():
     assert read_counts({"input_tokens": 1, "output_tokens": None, "cache_read_input_tokens": "7"}) == {
         "input_uncached": 1
     }
@@ -67,7 +67,7 @@ def test_an_invalid_count_is_left_out(count):
     assert read_counts({"output_tokens": count}) == {}
 
 
-def test_a_count_never_falls_below_nothing():
+def test_a_count_is_never_negative():
     assert describe_usage({"output_tokens": 3}, {"output": 5})["output"] == 0
 
 
@@ -76,7 +76,7 @@ def test_a_usage_with_inexact_numbers_keeps_its_text():
     assert describe_usage(raw, {}) == {"output": 3, "raw_text": '{"output_tokens":3,"cost":1.0}'}
 
 
-def test_without_a_message_id_the_request_tells_the_answer():
+def test_without_a_message_id_the_request_id_identifies_the_answer():
     log = Log()
     log.answer(None, text("One"), tokens=1, requestId="r1")
     log.answer(None, text("Two"), tokens=9, requestId="r1")

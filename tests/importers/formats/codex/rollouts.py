@@ -1,4 +1,4 @@
-"""Rollouts as tests write them: records in the real shape, one below the other."""
+"""Build rollouts in the real format."""
 
 from __future__ import annotations
 

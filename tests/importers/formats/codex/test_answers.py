@@ -1,4 +1,4 @@
-"""Which items make one message: an answer of the model, a set of results, a prompt."""
+"""Grouping items into messages: an answer of the model, a set of results, a prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_items_of_one_answer_are_one_message():
     assert len(answer.spans) == 4
 
 
-def test_an_answer_has_the_names_of_its_items():
+def test_an_answer_has_the_ids_of_its_items():
     rollout = Rollout().item("reasoning", id="rs_1", summary=[]).say("Yes", id="msg_2")
     assert messages_of(rollout)[0].native_ids == ("rs_1", "msg_2")
 
@@ -40,13 +40,13 @@ def test_a_call_between_results_begins_a_new_answer():
     assert [draft.reply_to for draft in found] == [None, found[0].key, None, found[2].key]
 
 
-def test_a_result_that_comes_behind_a_later_answer_still_names_its_call():
+def test_a_result_after_a_later_answer_still_names_its_call():
     found = messages_of(Rollout().call("c1").call("c2").output("c2").call("c3").output("c1").output("c3"))
     assert results(found[3]) == ["c1", "c3"]
     assert found[3].reply_to == found[0].key
 
 
-def test_results_belong_to_nobody_but_tools():
+def test_results_have_the_tool_as_author():
     found = messages_of(Rollout().call("c1").output("c1"))[1]
     assert (found.author.name, found.author.kind, found.tool) == ("tool", "tool", "exec_command")
 
@@ -72,25 +72,25 @@ def test_a_result_without_an_id_is_kept():
     assert results(messages_of(Rollout().item("function_call_output", output="x").output("c1"))[0]) == [None, "c1"]
 
 
-def test_a_call_that_is_named_twice_is_two_parts_and_one_expectation():
+def test_a_repeated_call_id_is_two_parts_and_one_expected_result():
     found = messages_of(Rollout().call("c1").call("c1").output("c1").output("c1"))
     assert [len(draft.parts) for draft in found] == [2, 2]
     assert found[1].reply_to == found[0].key
 
 
 @pytest.mark.parametrize("event", ["task_started", "task_complete"])
-def test_an_answer_does_not_go_on_in_another_turn(event):
+def test_an_answer_does_not_continue_in_another_turn(event):
     found = messages_of(Rollout().say("One").event(event, turn_id="t").say("Two"))
     assert [texts(draft) for draft in found] == [["One"], ["Two"]]
 
 
-def test_an_answer_does_not_go_on_behind_its_usage():
+def test_an_answer_does_not_continue_after_its_usage():
     """A usage ends an answer of the interface."""
     found = messages_of(Rollout().say("One").count(tokens(10)).say("Two").count(tokens(30)))
     assert [(texts(draft), draft.usage["input_uncached"]) for draft in found] == [(["One"], 10), (["Two"], 20)]
 
 
-def test_an_answer_goes_on_behind_a_usage_that_is_repeated():
+def test_an_answer_continues_after_a_repeated_usage():
     rollout = Rollout().say("One").count(tokens(10)).say("Two").count(tokens(10)).call("c1")
     assert [len(draft.parts) for draft in messages_of(rollout)] == [1, 2]
 

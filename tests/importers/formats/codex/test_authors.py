@@ -1,4 +1,4 @@
-"""What a person typed, and what was put into the person's mouth."""
+"""Typed and injected user messages."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def test_text_without_a_known_prefix_was_typed(text):
 
 
 @pytest.mark.parametrize("text", INJECTED)
-def test_text_that_codex_adds_is_injected(text):
+def test_text_added_by_codex_is_injected(text):
     assert speaker(text) == ("injected", "meta")
 
 
-def test_a_message_with_something_typed_in_it_was_typed():
+def test_a_message_with_any_typed_text_was_typed():
     assert speaker(INJECTED[0], INJECTED[1]) == ("injected", "meta")
     assert speaker(INJECTED[0], "Sell tea") == ("human", "prompt")
 
 
-def test_an_interruption_is_one():
+def test_an_interruption_notice_is_an_interruption():
     assert speaker("<turn_aborted>\nStopped.") == ("injected", "interrupt")
 
 
-def test_a_sub_agents_end_is_a_notice():
+def test_the_end_of_a_sub_agent_is_a_notice():
     assert speaker('<subagent_notification>\n{"agent_id":"x"}') == ("injected", "notice")
 
 
@@ -67,7 +67,7 @@ def test_instructions_are_injected(role):
     assert speaker("Be brief", role=role) == ("injected", "system")
 
 
-def test_declared_kinds_count_more_than_the_text():
+def test_declared_kinds_override_the_text():
     """0.169: the provenance is marked."""
     assert speaker("<environment_context>", kinds=["user.text"]) == ("human", "prompt")
     assert speaker("Sell tea", kinds=["environments.environment_context"]) == ("injected", "meta")
@@ -75,11 +75,11 @@ def test_declared_kinds_count_more_than_the_text():
 
 
 @pytest.mark.parametrize("kinds", [[], None, "user.text", [7]])
-def test_kinds_of_the_wrong_shape_say_nothing_or_no(kinds):
+def test_invalid_kinds_are_ignored_or_count_as_not_typed(kinds):
     assert speaker("Sell tea", kinds=kinds) in {("human", "prompt"), ("injected", "meta")}
 
 
-def test_a_sub_agent_is_prompted_by_no_person():
+def test_the_prompt_of_a_sub_agent_is_not_human():
     assert speaker("Look for tea", spawned=True) == ("injected", "prompt")
     assert speaker(INJECTED[0], spawned=True) == ("injected", "meta")
 
@@ -90,10 +90,10 @@ def test_an_image_was_sent_by_a_person():
 
 
 @pytest.mark.parametrize("content", ["Sell tea", None, [], [7], {}])
-def test_content_of_another_shape_is_the_persons(content):
+def test_content_of_another_shape_is_human(content):
     assert identify_author({"role": "user", "content": content}, spawned=False).kind == "prompt"
 
 
 @pytest.mark.parametrize("role", [None, 7, "", []])
-def test_nobody_speaks_without_a_role(role):
+def test_without_a_role_there_is_no_author(role):
     assert identify_author({"role": role, "content": "x"}, spawned=False) is None

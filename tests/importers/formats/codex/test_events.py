@@ -1,4 +1,4 @@
-"""What happens to a thread: it is interrupted, fails, is compacted, goes back, gets a name."""
+"""Events of a thread: interruption, error, compaction, rollback, title."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_interruption_without_a_notice_is_one_message():
     assert (found[2].kind, found[2].author.kind, texts(found[2])) == ("interrupt", "system", ["replaced"])
 
 
-def test_an_interruption_says_nothing_about_messages_before():
+def test_an_interruption_does_not_change_earlier_messages():
     found = messages_of(Rollout().say("Done").user("More").event("turn_aborted", reason="interrupted"))
     assert [draft.status for draft in found] == [None, None, "interrupted"]
 
@@ -42,7 +42,7 @@ def test_two_interruptions_are_two():
     assert kinds(rollout) == "interrupt prompt interrupt"
 
 
-def test_an_error_that_the_user_saw_is_a_message():
+def test_an_error_shown_to_the_user_is_a_message():
     found = messages_of(Rollout().user("Hi").event("error", message="stream disconnected", codex_error_info="other"))[1]
     assert (found.kind, found.author.kind, found.status, texts(found)) == (
         "error",
@@ -71,7 +71,7 @@ def test_an_error_without_a_text_is_a_state(event):
     assert drafts(read(Rollout().add("event_msg", event))) == []
 
 
-def test_a_compaction_is_a_new_beginning_in_line():
+def test_a_compaction_stays_linear_and_starts_the_context():
     """Transcripts fact 9: context building starts there."""
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sell tea"}]}]
     rollout = (
@@ -87,7 +87,7 @@ def test_a_compaction_is_a_new_beginning_in_line():
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:3]]
 
 
-def test_a_compaction_keeps_the_history_that_took_the_others_place():
+def test_a_compaction_keeps_the_replacement_history():
     history = [{"type": "compaction", "encrypted_content": "c2VhbGVk"}]
     found = messages_of(Rollout().add("compacted", {"message": "We sell tea.", "replacement_history": history}))[0]
     assert [part.type for part in found.parts] == ["text", "raw"]
@@ -95,12 +95,12 @@ def test_a_compaction_keeps_the_history_that_took_the_others_place():
 
 
 @pytest.mark.parametrize("payload", [{"message": ""}, {}, {"message": 7}])
-def test_a_compaction_without_a_text_is_one(payload):
+def test_a_compaction_without_a_text_is_a_compaction(payload):
     found = messages_of(Rollout().add("compacted", payload))[0]
     assert (found.kind, found.parts) == ("compaction", ())
 
 
-def test_a_compaction_that_the_provider_made_is_one():
+def test_a_compaction_by_the_provider_is_a_compaction():
     found = messages_of(Rollout().say("Done").item("compaction", encrypted_content="c2VhbGVk").say("On"))
     assert [(draft.kind, draft.context_root) for draft in found] == [
         ("answer", False),
@@ -109,7 +109,7 @@ def test_a_compaction_that_the_provider_made_is_one():
     ]
 
 
-def test_the_answer_that_a_compaction_is_made_from_is_a_summary():
+def test_the_answer_used_for_a_compaction_is_a_summary():
     """0.169 marks it."""
     rollout = Rollout().user("Hi").say("Hello").event("task_started")
     rollout.say("We greeted.").records[-1]["metadata"] = {"compaction_output": True}
@@ -117,7 +117,7 @@ def test_the_answer_that_a_compaction_is_made_from_is_a_summary():
 
 
 def test_a_rollback_makes_a_branch():
-    """What was rolled back stays; what follows hangs on what stood before it."""
+    """Rolled back messages stay; later ones follow the message before them."""
     rollout = (
         Rollout().user("a").say("b").user("c").say("d").event("thread_rolled_back", num_turns=1).user("e").say("f")
     )
@@ -131,13 +131,13 @@ def test_a_rollback_of_several_turns_goes_further_back():
     assert tree(rollout)[-1] == ("f", "b")
 
 
-def test_a_rollback_behind_a_rollback_counts_what_is_left():
+def test_a_second_rollback_counts_the_remaining_turns():
     rollout = Rollout().user("a").user("b").user("c").event("thread_rolled_back", num_turns=1)
     rollout.event("thread_rolled_back", num_turns=1).user("d")
     assert tree(rollout)[-1] == ("d", "a")
 
 
-def test_a_rollback_counts_prompts_and_not_what_codex_puts_in():
+def test_a_rollback_counts_prompts_and_not_injected_messages():
     rollout = (
         Rollout().user("a").user("<environment_context>").user("b").event("thread_rolled_back", num_turns=1).user("c")
     )
@@ -151,7 +151,7 @@ def test_the_message_rolled_back_to_is_active():
 
 
 @pytest.mark.parametrize(("count", "parent"), [(9, None), (0, "b"), (-1, "b"), ("1", "b"), (None, "b"), (True, "b")])
-def test_a_rollback_of_no_sensible_number_goes_to_the_beginning_or_nowhere(count, parent):
+def test_a_rollback_by_an_invalid_number_goes_to_the_beginning_or_nowhere(count, parent):
     rollout = Rollout().user("a").user("b").event("thread_rolled_back", num_turns=count).user("c")
     assert tree(rollout)[-1] == ("c", parent)
 
@@ -166,14 +166,14 @@ def test_the_last_name_of_a_thread_is_its_title():
     assert read(rollout.event("thread_name_updated", thread_name="Tea shop"))[-1].title == "Tea shop"
 
 
-def test_another_threads_name_is_no_title():
+def test_the_name_of_another_thread_is_not_a_title():
     events = read(Rollout().event("thread_name_updated", thread_id="other", thread_name="Tea"))
     assert events[-1].title is None
     assert states(events)[-1] == "event_msg/thread_name_updated"
 
 
 @pytest.mark.parametrize("record", ["inter_agent_communication", "response_item"])
-def test_what_one_agent_says_to_another_is_a_message(record):
+def test_text_from_one_agent_to_another_is_a_message(record):
     payload = {"type": "agent_message", "author": "/root/emmy", "recipient": "/root", "content": "I found it"}
     found = messages_of(Rollout().add(record, payload))[0]
     assert (found.author.name, found.author.kind, texts(found)) == ("/root/emmy", "agent", ["I found it"])

@@ -56,8 +56,8 @@ def test_copies_are_marked_and_own_messages_are_not():
     assert [draft.precision for draft in found] == ["restamped"] * 4 + ["exact"] * 2
 
 
-def test_copies_are_the_parents_messages():
-    """Identity comes from what is said, never from the time."""
+def test_copies_are_messages_of_the_parent():
+    """Ids depend on the content, not on the time."""
     copies, originals = messages_of(fork(go_on))[:4], messages_of(parent())
     assert [content_bytes(draft) for draft in copies] == [content_bytes(draft) for draft in originals]
     assert copies[0].time != originals[0].time
@@ -68,13 +68,13 @@ def test_the_fork_continues_after_its_copies():
     assert found[4].parent == found[3].key
 
 
-def test_what_was_copied_is_not_counted_again():
+def test_copied_usage_is_not_counted_again():
     """The inherited total is subtracted."""
     found = messages_of(fork(go_on))
     assert [draft.usage["input_uncached"] for draft in found if draft.usage] == [50]
 
 
-def test_copies_without_totals_do_not_hide_the_forks_own():
+def test_copies_without_totals_do_not_hide_the_usage_of_the_fork():
     """0.142: the parent's record is there, its history is not, and totals begin at nothing."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
@@ -125,8 +125,8 @@ def test_records_that_name_the_parent_are_copies():
     assert messages_of(rollout)[-1].precision == "restamped"
 
 
-def test_a_turn_of_the_parents_is_a_copy_however_late_it_is_written():
-    """A large history takes its time to be copied."""
+def test_a_turn_of_the_parent_is_a_copy_at_any_time():
+    """Copying a large history takes a while."""
     rollout = fork(lambda rollout: setattr(rollout, "second", 100) or rollout.turn(OLD_TURN).user("Copied"))
     assert messages_of(rollout)[-1].precision == "restamped"
 
@@ -140,7 +140,7 @@ def test_without_turns_that_have_a_time_copies_end_at_a_pause():
     assert [draft.precision for draft in messages_of(rollout)] == ["restamped", "exact"]
 
 
-def test_an_ancestors_copies_are_copies():
+def test_copies_from_all_ancestors_are_copies():
     """A fork of a fork: the records of all ancestors come first."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
@@ -159,20 +159,20 @@ def spawn(rollout):
     rollout.output("c2", GREETING).turn(NEW_TURN).user("Look").say("I did.")
 
 
-def test_a_spawned_agents_greeting_is_its_own():
+def test_the_first_message_of_a_spawned_agent_is_its_own():
     """It is the only record in front of the first turn that the parent did not write."""
     found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.precision for draft in found] == ["restamped"] * 5 + ["exact"] * 3
     assert found[5].parts[0].fields["output"] == GREETING
 
 
-def test_a_spawned_agent_says_which_call_it_came_from():
+def test_a_spawned_agent_names_the_call_that_started_it():
     found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.spawned_by for draft in found if draft.spawned_by] == [{"thread": PARENT, "call_id": "c2"}]
     assert found[5].spawned_by is not None
 
 
-def test_a_spawned_agent_speaks_in_its_own_name_only_in_its_own_part():
+def test_a_spawned_agent_is_the_author_only_after_the_copies():
     found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.author.name for draft in found if draft.kind == "answer"] == ["codex", "codex", "codex", "Emmy"]
     assert [(texts(draft), draft.author.kind) for draft in found if draft.kind == "prompt"] == [

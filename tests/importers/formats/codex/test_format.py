@@ -41,7 +41,7 @@ def lines(*values):
     return "".join(json.dumps(value) + "\n" for value in values).encode()
 
 
-def test_a_rollout_is_recognised_by_what_it_holds():
+def test_a_rollout_is_recognised_by_its_content():
     """Transcripts fact 10."""
     assert Codex().sniff(short_rollout().data())
     assert Codex().sniff(b"\xef\xbb\xbf\n" + short_rollout().data())
@@ -57,7 +57,7 @@ def test_a_rollout_with_a_bad_first_line_is_recognised():
     assert Codex().sniff(b'{"timestamp":"2026-\n' + short_rollout().data())
 
 
-def test_a_rollout_whose_first_line_is_longer_than_what_is_looked_at_is_recognised():
+def test_a_rollout_with_a_first_line_longer_than_the_head_is_recognised():
     rollout = Rollout(base_instructions={"text": "x" * SNIFF_BYTES})
     assert Codex().sniff(rollout.data()[:SNIFF_BYTES])
 
@@ -110,7 +110,7 @@ def test_an_invalid_time_is_ignored():
     assert (messages_of(rollout)[0].time, messages_of(rollout)[0].precision) == (None, "none")
 
 
-def test_the_copy_of_the_interface_is_a_state():
+def test_an_event_of_the_interface_that_repeats_a_message_is_a_state():
     """Two parallel streams: content comes from the model's history alone."""
     events = read(Rollout().user("Sell tea").event("user_message", message="Sell tea").say("Yes"))
     assert [texts(draft) for draft in drafts(events)] == [["Sell tea"], ["Yes"]]
@@ -181,7 +181,7 @@ def test_a_document_that_is_not_a_record_is_unparsed(value):
     assert unparsed(read(Rollout().data() + lines(value))) == ["not a record of a rollout"]
 
 
-def test_a_bad_line_stops_nothing():
+def test_reading_continues_after_a_bad_line():
     """C-22: one bad line in the middle."""
     data = short_rollout().data().splitlines(keepends=True)
     events = read(b"".join([*data[:5], b'{"timestamp": broken}\n', *data[5:]]))
@@ -203,7 +203,7 @@ def test_two_records_on_one_line_are_two():
     assert [draft.parts for draft in drafts(read(glued))] == [draft.parts for draft in messages_of(rollout)]
 
 
-def test_every_record_has_a_span_of_its_own():
+def test_every_record_has_its_own_span():
     events = read(short_rollout())
     spans = [
         span
@@ -215,7 +215,7 @@ def test_every_record_has_a_span_of_its_own():
 
 
 @pytest.mark.parametrize("data", [b"\n", b" \n\n ", b""])
-def test_a_source_of_blanks_has_a_session_without_messages(data):
+def test_a_source_of_whitespace_has_a_session_without_messages(data):
     assert drafts(read(data)) == []
 
 

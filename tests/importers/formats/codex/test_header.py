@@ -1,4 +1,4 @@
-"""Whose history a rollout is, and what it began from."""
+"""The session of a rollout and its base."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_session_is_its_thread():
     assert found.details == {"version": "0.118.0", "originator": "codex-tui"}
 
 
-def test_the_thread_counts_and_not_the_session_that_groups_threads():
+def test_the_session_id_is_the_thread_and_not_the_group_of_threads():
     assert session(session_id=PARENT).native_id == THREAD
 
 
@@ -51,18 +51,18 @@ def test_messages_have_the_branch_of_the_session_and_the_directory_of_their_turn
     ]
 
 
-def test_a_fork_began_from_the_thread_that_it_names():
+def test_the_base_of_a_fork_is_the_thread_it_names():
     assert session(forked_from_id=PARENT).base == PARENT
 
 
-def test_a_fork_without_a_copy_says_where_in_its_base_it_begins():
+def test_a_fork_without_copies_has_its_position_in_the_base():
     """Transcripts fact 5."""
     found = session(forked_from_id=PARENT, history_mode="paginated", history_base=BASE)
     assert (found.base, found.part) == (PARENT, None)
     assert (found.details["end_byte_offset"], found.details["end_ordinal"]) == (53094, 42)
 
 
-def test_the_base_of_a_history_counts_more_than_the_thread_that_was_forked():
+def test_the_base_of_the_history_overrides_the_forked_thread():
     """A rewind to before the fork point: the history is the first thread's, the fork was of the second."""
     assert session(forked_from_id=SEGMENT, history_base=BASE).base == PARENT
 
@@ -84,7 +84,7 @@ def test_a_compressed_page_is_the_same_part():
 
 
 @pytest.mark.parametrize("base", [BASE | {"thread_id": THREAD}, BASE | {"thread_id": SEGMENT}])
-def test_a_page_under_another_name_is_a_part_all_the_same(base):
+def test_a_page_under_another_file_name_is_a_part(base):
     """It must not take the place of the thread's first file."""
     found = session("/page.jsonl", history_base=base)
     assert found.part
@@ -99,7 +99,7 @@ def test_a_page_keeps_its_part_while_it_grows():
     )
 
 
-def test_a_file_name_that_is_another_threads_names_no_part():
+def test_the_file_name_of_another_thread_names_no_part():
     assert session(f"/rollout-2026-04-11T10-00-00-{PARENT}_{SEGMENT}.jsonl").part is None
 
 
@@ -123,7 +123,7 @@ def test_a_spawned_agent_belongs_to_its_parent():
         ({"thread_source": "subagent", "parent_thread_id": PARENT, "agent_role": "tester"}, "tester"),
     ],
 )
-def test_a_sub_agent_is_called_what_it_is_called_there(fields, agent):
+def test_a_sub_agent_has_the_name_from_its_session(fields, agent):
     answer = messages_of(Rollout(**fields).user("Look").say("I did"))[1]
     assert (answer.author.name, answer.author.kind) == (agent, "agent")
 
@@ -138,7 +138,7 @@ def test_the_prompt_of_a_sub_agent_is_injected():
     assert messages_of(Rollout().user("Look for tea"))[0].author.kind == "human"
 
 
-def test_an_answer_is_codex_with_the_turns_model():
+def test_an_answer_has_codex_as_author_and_the_model_of_its_turn():
     answer = messages_of(Rollout().turn(model="gpt-5.4").user("Hi").say("Hello"))[1]
     assert (answer.author.name, answer.model) == ("codex", "gpt-5.4")
 
@@ -150,7 +150,7 @@ def test_a_session_without_its_first_record_is_named_by_its_file():
     assert (found.native_id, found.created) == (THREAD, "2026-04-11T10:00:02.000Z")
 
 
-def test_a_session_that_nothing_names_is_named_by_its_first_line():
+def test_a_session_without_any_id_is_named_by_its_first_line():
     data = b"".join(short_rollout().data().splitlines(keepends=True)[1:])
     names = {read(piece, "/x.jsonl")[0].native_id for piece in (data, data[:400], data + b"{}\n")}
     assert len(names) == 1

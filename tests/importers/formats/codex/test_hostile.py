@@ -1,4 +1,4 @@
-"""Whatever the bytes are: no exception, every byte in one event, known parents, and messages that can be stored."""
+"""For any bytes: no exception, every byte in one event, known parents, and messages that can be stored."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_any_shape_of_record_is_kept(records):
 
 @SLOW
 @given(st.lists(PAYLOAD, min_size=1, max_size=8), st.integers(0, 3))
-def test_any_history_is_kept_and_changes_only_where_it_is_open(payloads, cut):
+def test_any_history_is_kept_and_only_open_messages_change(payloads, cut):
     """Storage, open messages: what a longer source may change is at the end."""
     rollout = Rollout()
     for payload in payloads:
@@ -146,7 +146,7 @@ def test_a_rollout_with_damaged_bytes_is_kept(data):
 
 @SLOW
 @given(st.integers(0, len(SAMPLE)))
-def test_a_rollout_that_is_cut_off_anywhere_is_read_up_to_there(size):
+def test_a_rollout_truncated_anywhere_is_read_to_its_end(size):
     """C-21."""
     before, whole = closed_messages(SAMPLE[:size]), messages_of(SAMPLE)
     assert before == whole[: len(before)]
@@ -156,26 +156,26 @@ def test_records_in_any_order_are_kept():
     read(b"".join(reversed(SAMPLE.splitlines(keepends=True))))
 
 
-def test_a_history_twice_is_read_twice():
+def test_a_repeated_history_is_read_twice():
     assert len(messages_of(SAMPLE + SAMPLE)) == 2 * len(messages_of(SAMPLE))
 
 
 @pytest.mark.parametrize(
     "line", [b'{"a":' * 500 + b"1" + b"}" * 500, b'{"type":"x","n":' + b"9" * 5000 + b"}", b'{"type":"x","s":"\xff"}']
 )
-def test_a_line_that_cannot_be_read_is_kept(line):
+def test_an_invalid_line_is_kept(line):
     """C-23, C-24, C-27."""
     events = read(Rollout().data() + line + b"\n" + Rollout(None).user("Hi").data())
     assert len(unparsed(events)) == 1
     assert len(drafts(events)) == 1
 
 
-def test_arguments_nested_as_deep_as_a_document_may_be_are_stored():
+def test_arguments_nested_to_the_limit_are_stored():
     read(Rollout().call("c1", arguments='{"a":' * 199 + "1" + "}" * 199))
 
 
 @pytest.mark.parametrize("number", ["1.0", "NaN", "1e400", "-0", "1e5"])
-def test_numbers_that_would_change_are_kept_as_text(number):
+def test_inexact_numbers_are_kept_as_text(number):
     """C-25."""
     line = b'{"type":"response_item","payload":{"type":"web_search_call","action":{"n":%s}}}\n' % number.encode()
     assert drafts(read(Rollout().data() + line))[0].parts[0].fields["input_text"] == f'{{"n":{number}}}'

@@ -26,23 +26,23 @@ def test_arguments_that_are_json_are_the_input():
     "arguments",
     ['{"wait": 1.0}', '{"a": 1, "a": 2}', '{"n": NaN}', '{"n": 1e5}', '{"cmd": ', "", "ls", '{"a":' * 300, "9" * 5000],
 )
-def test_arguments_that_are_not_exactly_json_stay_the_text_that_they_are(arguments):
+def test_arguments_that_are_not_exact_json_stay_text(arguments):
     """C-23, C-24, C-25, C-26; storage, Canonical JSON."""
     found = fields_of("function_call", name="exec_command", arguments=arguments, call_id="c1")
     assert (found["input_text"], "input" in found) == (arguments, False)
 
 
-def test_arguments_that_are_no_text_are_taken_as_they_are():
+def test_arguments_that_are_not_text_are_kept_unchanged():
     assert fields_of("function_call", name="f", arguments={"a": 1}, call_id="c1")["input"] == {"a": 1}
 
 
-def test_what_a_custom_tool_is_given_is_text():
+def test_the_input_of_a_custom_tool_is_text():
     assert fields_of("custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="c1") == {
         "call_id": "c1", "name": "apply_patch", "input_text": "*** Begin Patch",
     }  # fmt: skip
 
 
-def test_a_call_has_the_items_name_where_it_has_no_id_of_its_own():
+def test_a_call_without_its_own_id_has_the_id_of_the_item():
     assert fields_of("web_search_call", id="ws_1", action={"type": "search", "query": "tea"}) == {
         "call_id": "ws_1", "name": "web_search", "input": {"type": "search", "query": "tea"},
     }  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_generated_image_is_a_call_and_an_image():
     ]
 
 
-def test_reasoning_is_its_summary_and_what_only_the_provider_can_read():
+def test_reasoning_has_its_summary_and_the_encrypted_content():
     summary = [{"type": "summary_text", "text": "First"}, {"type": "summary_text", "text": "Then"}]
     content = [{"type": "reasoning_text", "text": "Raw"}]
     assert fields_of("reasoning", summary=summary, content=content, encrypted_content="c2VhbGVk") == {
@@ -89,7 +89,7 @@ def test_reasoning_without_a_text_is_reasoning(summary):
     assert fields_of("reasoning", summary=summary) == {}
 
 
-def test_an_answers_text_says_what_it_was_written_as():
+def test_the_text_of_an_answer_has_its_phase():
     content = [{"type": "output_text", "text": "Yes", "annotations": []}]
     assert fields_of("message", role="assistant", content=content, phase="final_answer") == {
         "text": "Yes",
@@ -99,7 +99,7 @@ def test_an_answers_text_says_what_it_was_written_as():
 
 
 @pytest.mark.parametrize("kind", ["message", "function_call_output", "ghost_snapshot", "compaction", "new", None, 7])
-def test_what_is_no_item_of_an_answer_is_none(kind):
+def test_other_items_give_no_part(kind):
     assert read_answer_item({"type": kind, "role": "user"}) is None
 
 
@@ -125,6 +125,6 @@ def test_content_is_a_text_or_blocks():
         ("https://example.org/pot.png", {"path": "https://example.org/pot.png"}),
     ],
 )
-def test_an_image_is_its_bytes_or_its_address(url, fields):
+def test_an_image_has_bytes_or_a_url(url, fields):
     (part,) = read_content([{"type": "input_image", "image_url": url, "detail": "high"}])
     assert (part.type, dict(part.fields)) == ("image", fields)

@@ -140,14 +140,14 @@ def spawner():
     return rollout.event("collab_agent_spawn_end", call_id="c1", new_thread_id=THREAD).output("c1").say("Done")
 
 
-def test_a_sub_agent_names_the_message_that_began_it(repository, tmp_path):
+def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     import_files(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
     call = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
     told = first_message(repository, "subagent/emmy").extra["spawned_by"]
     assert told == {"thread": PARENT, "call_id": "c1", "message": call.id}
 
 
-def test_copies_do_not_say_that_they_were_spawned(repository, tmp_path):
+def test_copies_do_not_name_the_call_of_the_sub_agent(repository, tmp_path):
     """Copied messages of a sub-agent are its parent's; its own first message names the call that started it."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
     import_files(repository, write(tmp_path / "fork.jsonl", fork(go_on, source=spawn)))
@@ -156,7 +156,7 @@ def test_copies_do_not_say_that_they_were_spawned(repository, tmp_path):
     assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
 
 
-def test_a_usage_that_comes_late_is_the_answers_however_often_it_was_imported(repository, tmp_path):
+def test_a_late_usage_belongs_to_the_answer_also_after_repeated_imports(repository, tmp_path):
     """0.139 writes the usage after the results."""
     rollout = Rollout().turn().user("Hi").call("c1").output("c1").count(tokens(10)).say("Done").count(tokens(30))
     data = rollout.data()

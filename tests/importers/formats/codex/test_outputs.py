@@ -1,4 +1,4 @@
-"""What a tool gave back, in the forms that Codex has written it."""
+"""Outputs of tools, in all forms written by Codex."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNNING = (
 
 @pytest.mark.parametrize("code", [0, 1, 127, -1])
 @pytest.mark.parametrize("form", [CHUNK, COMMAND, PLAIN])
-def test_prose_keeps_its_text_and_tells_how_it_ended(form, code):
+def test_plain_text_output_is_kept_and_its_exit_code_is_read(form, code):
     """0.98 and later."""
     assert read_output({"output": form % code}) == {"output": form % code, "exit_code": code, "is_error": code != 0}
 
@@ -39,11 +39,11 @@ def test_wrapped_output_is_the_text_inside(code):
         '{"output": {}}',
     ],
 )
-def test_what_only_looks_wrapped_is_text(text):
+def test_output_that_merely_looks_wrapped_is_text(text):
     assert read_output({"output": text}) == {"output": text}
 
 
-def test_a_process_that_runs_has_no_exit_code():
+def test_a_running_process_has_no_exit_code():
     """Text in the output is not part of the header."""
     assert read_output({"output": RUNNING}) == {"output": RUNNING}
 
@@ -65,7 +65,7 @@ def test_an_output_with_its_success_is_read():
 
 
 @pytest.mark.parametrize("output", [[{"type": "input_text", "text": "x"}], {"content": "x"}, 7, None])
-def test_another_output_is_kept_as_it_is(output):
+def test_output_of_another_form_is_kept_unchanged(output):
     assert read_output({"output": output}) == {"output": output}
 
 
@@ -73,11 +73,11 @@ def test_an_output_with_inexact_numbers_is_kept_as_text():
     assert read_output({"output": decode('[{"seconds": 1.0}]')}) == {"output_text": '[{"seconds":1.0}]'}
 
 
-def test_no_output_is_no_field():
+def test_a_missing_output_gives_no_field():
     assert read_output({}) == {}
 
 
-def test_a_long_header_is_searched_so_far_and_no_further():
+def test_only_the_beginning_of_an_output_is_searched_for_a_header():
     """A result of many megabytes is not searched through for a header that it does not have."""
     text = "x\n" * 100_000 + "Process exited with code 1\nOutput:\n"
     assert read_output({"output": text}) == {"output": text}

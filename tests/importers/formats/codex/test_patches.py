@@ -1,4 +1,4 @@
-"""Which files a change touched, and what they hold afterwards where that is known."""
+"""The files of a change, and their content afterwards if it is known."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_an_empty_file_has_the_content_of_an_empty_file():
 
 
 @pytest.mark.parametrize("patch", ["*** Add File: a\n+x\n", "*** Add File: a\n+x\ny\n*** End Patch"])
-def test_a_patch_that_breaks_off_has_no_whole_content(patch):
+def test_a_truncated_patch_has_no_content(patch):
     assert touched_by_patch(patch) == (FileTouch("a", "create"),)
 
 
 @pytest.mark.parametrize("patch", ["", "*** Begin Patch", "*** Move to: x", "*** End Patch\n*** End Patch", "+x\n-y"])
-def test_what_is_no_patch_touches_nothing(patch):
+def test_text_that_is_not_a_patch_touches_nothing(patch):
     assert touched_by_patch(patch) == ()
 
 
@@ -70,7 +70,7 @@ def test_what_is_no_patch_touches_nothing(patch):
         {"input": {"type": "exec", "command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF\n"]}},
     ],
 )
-def test_a_patch_is_found_in_whatever_call_it_is_given_to(fields):
+def test_a_patch_is_found_in_any_call(fields):
     assert len(touched_by_call(Part("tool_call", fields))) == 4
 
 
@@ -79,7 +79,7 @@ def test_a_call_without_a_patch_touches_nothing(given):
     assert touched_by_call(Part("tool_call", {"input": given})) == ()
 
 
-def test_a_reported_change_tells_what_was_done_to_each_path():
+def test_a_reported_change_has_the_operation_for_each_path():
     changes = {
         "/shop/tea.py": {"type": "add", "content": "PRICE = 4\n"},
         "/shop/till.py": {"type": "update", "unified_diff": "@@", "move_path": None},
@@ -95,7 +95,7 @@ def test_a_reported_change_tells_what_was_done_to_each_path():
 
 
 @pytest.mark.parametrize("change", [None, 7, {}, {"type": "new"}, {"type": 7}, []])
-def test_a_change_of_another_shape_is_passed_over(change):
+def test_a_change_of_another_shape_is_ignored(change):
     assert touched_by_changes({"a": change}) == ()
 
 

@@ -1,4 +1,4 @@
-"""Rollouts that Codex really wrote, from 0.36 to 0.169; what is expected of each is counted in another way."""
+"""Real rollouts of Codex 0.36 to 0.169, compared with an independent count."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_calls_and_results_of_a_real_file_find_each_other(name):
             assert {places[part.fields["call_id"]] for part in draft.parts} == {draft.reply_to}
 
 
-def test_the_real_forks_copies_end_where_it_begins_itself():
+def test_the_copies_of_the_real_fork_end_at_its_first_own_record():
     """Transcripts acceptance 4: records 1 to 744 are copies, the first own turn context is record 747."""
     events = events_of(FORK)
     records = records_of(FORK)
@@ -153,7 +153,7 @@ def test_the_real_forks_copies_end_where_it_begins_itself():
     assert [place for place, record in enumerate(records) if record["type"] == "turn_context"][-1] == 747
 
 
-def test_the_real_fork_says_whose_it_is():
+def test_the_real_fork_names_its_parent():
     records = records_of(FORK)
     meta, call = records[0]["payload"], records[744]["payload"]
     events = events_of(FORK)

@@ -1,4 +1,4 @@
-"""What the log of the interface adds to the results of tools: exit codes, changes, and nothing that was said."""
+"""Interface events add exit codes and changes to tool results, but no content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_report_is_a_record_of_the_result():
     assert states(read(rollout)) == ["session_meta"]
 
 
-def test_a_report_behind_the_output_is_taken_as_long_as_the_results_are_open():
+def test_a_report_after_the_output_is_used_while_the_results_are_open():
     rollout = Rollout().call("c1").output("c1").event("exec_command_end", call_id="c1", exit_code=2)
     assert result(rollout)[0]["exit_code"] == 2
 
@@ -78,7 +78,7 @@ def test_a_call_that_was_reported_on_in_an_ended_turn_can_still_have_its_result(
     assert result(rollout)[0] == {"call_id": "c1", "output": "tea.py\n"}
 
 
-def test_what_a_command_read_is_known():
+def test_files_read_by_a_command_are_recorded():
     rollout = (
         Rollout()
         .call("c1")
@@ -88,7 +88,7 @@ def test_what_a_command_read_is_known():
     assert result(rollout)[1] == (FileTouch("/shop/tea.py", "read"),)
 
 
-def test_what_a_command_failed_to_read_is_not():
+def test_files_that_a_command_failed_to_read_are_not_recorded():
     rollout = (
         Rollout()
         .call("c1")
@@ -98,7 +98,7 @@ def test_what_a_command_failed_to_read_is_not():
     assert result(rollout)[1] == ()
 
 
-def test_a_reported_change_is_what_happened():
+def test_a_reported_change_overrides_the_patch():
     """Structured results and diffs first."""
     fields, files = result(patched(success=True, changes=CHANGES))
     assert [(touch.path, touch.op) for touch in files] == [("/shop/tea.py", "create")]
@@ -111,7 +111,7 @@ def test_a_change_that_failed_touched_nothing():
     assert (files, fields["is_error"]) == ((), True)
 
 
-def test_without_a_report_the_patch_tells_the_files():
+def test_without_a_report_the_files_are_those_of_the_patch():
     rollout = (
         Rollout().patch("c1").output("c1", '{"output":"Success","metadata":{"exit_code":0}}', "custom_tool_call_output")
     )
@@ -131,7 +131,7 @@ def test_a_report_without_changes_leaves_the_files_to_the_patch():
     assert [touch.path for touch in result(patched(success=True))[1]] == ["tea.py"]
 
 
-def test_the_newer_items_report_the_same():
+def test_the_newer_items_have_the_same_reports():
     """0.169: item_completed."""
     item = {"type": "CommandExecution", "id": "c1", "exit_code": 2, "cwd": "file:///shop", "parsed_cmd": READ}
     assert result(Rollout().call("c1").event("item_completed", item=item).output("c1"))[0]["exit_code"] == 2
@@ -147,7 +147,7 @@ def test_the_newer_items_report_the_same():
     ("told", "failed"),
     [({"Ok": {"content": [], "isError": True}}, True), ({"Err": "gone"}, True), ({"Ok": {"isError": False}}, False)],
 )
-def test_a_remote_tool_reports_whether_it_went_well(told, failed):
+def test_a_remote_tool_reports_success_or_failure(told, failed):
     rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=told).output("c1")
     assert result(rollout)[0]["is_error"] is failed
 

@@ -25,24 +25,24 @@ def record(usage, thread=None):
     return {"thread_id": PARENT, "usage": usage} | ({} if thread is None else {"thread_token_usage": thread})
 
 
-def test_input_does_not_include_what_was_cached():
+def test_input_does_not_include_cached_tokens():
     usage = messages_of(Rollout().say("Hi").count(tokens(100, 40, 10, 5)))[0].usage
     assert {name: usage[name] for name in usage if name != "raw"} == {
         "input_uncached": 60, "cache_read": 40, "output": 10, "reasoning": 5,
     }  # fmt: skip
 
 
-def test_input_does_not_include_what_was_written_to_the_cache():
+def test_input_does_not_include_tokens_written_to_the_cache():
     usage = UsageCounter().read_record({"usage": tokens(100, 40) | {"cache_write_input_tokens": 20}})
     assert (usage["input_uncached"], usage["cache_read"], usage["cache_write"]) == (40, 40, 20)
 
 
-def test_the_sources_own_object_is_kept():
+def test_the_original_usage_object_is_kept():
     usage = messages_of(Rollout().say("Hi").count(tokens(100), tokens(100)))[0].usage
     assert usage["raw"] == {"last_token_usage": tokens(100), "total_token_usage": tokens(100)}
 
 
-def test_each_answer_has_what_the_total_grew_by():
+def test_each_answer_has_the_increase_of_the_total():
     found = messages_of(
         Rollout().say("One").count(tokens(100, 0, 10)).user("And?").say("Two").count(tokens(250, 50, 25))
     )
@@ -50,7 +50,7 @@ def test_each_answer_has_what_the_total_grew_by():
     assert sums(found) == {"input_uncached": 200, "cache_read": 50, "output": 25}
 
 
-def test_a_total_that_is_repeated_counts_nothing():
+def test_a_repeated_total_counts_nothing():
     """493 of 4,476 totals are repeated."""
     rollout = (
         Rollout()
@@ -66,12 +66,12 @@ def test_a_total_that_is_repeated_counts_nothing():
     assert states(read(rollout)).count("event_msg/token_count") == 2
 
 
-def test_a_total_that_has_shrunk_begins_anew():
+def test_a_smaller_total_starts_again_from_zero():
     rollout = Rollout().say("One").count(tokens(100), tokens(100)).user("And?").say("Two").count(tokens(30), tokens(30))
     assert sums(messages_of(rollout)) == {"input_uncached": 130}
 
 
-def test_a_total_that_is_the_last_answers_begins_anew_although_it_is_larger():
+def test_a_total_equal_to_the_last_answer_starts_again_although_it_is_larger():
     """0.73: a resumed session counts from nothing."""
     rollout = (
         Rollout().say("One").count(tokens(100), tokens(100)).user("And?").say("Two").count(tokens(130), tokens(130))
@@ -106,7 +106,7 @@ def test_records_without_a_threads_total_are_counted_once_too():
     assert sums(messages_of(rollout)) == {"input_uncached": 100}
 
 
-def test_a_file_that_older_and_newer_versions_wrote_is_counted_once():
+def test_a_file_written_by_older_and_newer_versions_is_counted_once():
     rollout = Rollout().say("One").count(tokens(70), tokens(70)).user("And?")
     rollout.say("Two").add("token_usage_record", record(tokens(30), tokens(100))).count(tokens(100), tokens(30)).user(
         "And?"
@@ -114,13 +114,13 @@ def test_a_file_that_older_and_newer_versions_wrote_is_counted_once():
     assert sums(messages_of(rollout.say("Three").count(tokens(110), tokens(10)))) == {"input_uncached": 110}
 
 
-def test_a_usage_ahead_of_its_answer_is_the_answers():
+def test_a_usage_before_its_answer_belongs_to_it():
     """0.36: the total comes before the items."""
     rollout = Rollout().user("Hi").count(tokens(10)).think().call("c1").output("c1").count(tokens(30)).say("Done")
     assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [None, 10, None, 20]
 
 
-def test_a_usage_behind_the_results_is_the_answers():
+def test_a_usage_after_the_results_belongs_to_the_answer():
     """0.139: results and their answer are closed together."""
     rollout = (
         Rollout()
@@ -142,19 +142,19 @@ def test_an_answer_that_awaits_its_usage_is_open_with_its_results():
     assert [draft.kind for draft in closed_messages(rollout.count(tokens(10)))] == ["prompt", "answer"]
 
 
-def test_a_usage_between_results_is_the_answers():
+def test_a_usage_between_results_belongs_to_the_answer():
     rollout = Rollout().call("c1").call("c2").output("c1").count(tokens(10)).output("c2").say("Done")
     assert [(draft.kind, (draft.usage or {}).get("input_uncached")) for draft in messages_of(rollout)] == [
         ("answer", 10), ("tool-results", None), ("answer", None),
     ]  # fmt: skip
 
 
-def test_a_second_usage_behind_results_is_the_next_answers():
+def test_a_second_usage_after_results_belongs_to_the_next_answer():
     rollout = Rollout().call("c1").count(tokens(10)).output("c1").count(tokens(30)).say("Done")
     assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [10, None, 20]
 
 
-def test_an_answer_without_a_usage_comes_before_its_results_all_the_same():
+def test_an_answer_without_a_usage_still_comes_before_its_results():
     rollout = Rollout().call("c1").output("c1").say("Done")
     assert [draft.kind for draft in messages_of(rollout)] == ["answer", "tool-results", "answer"]
 
@@ -191,7 +191,7 @@ def test_a_record_of_another_shape_counts_nothing(usage):
     assert sums(messages_of(Rollout().say("Hi").add("token_usage_record", {"usage": usage}))) == {}
 
 
-def test_more_cached_than_given_is_no_negative_count():
+def test_more_cached_than_input_tokens_give_no_negative_count():
     assert UsageCounter().read_record({"usage": tokens(10, 40)})["input_uncached"] == 0
 
 

@@ -1,4 +1,4 @@
-"""Message lists: every conversation is a session of its own, and nothing of the file is lost."""
+"""Message lists: every conversation is its own session, and every byte of the file is kept."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def lengths(events):
         lines({"messages": TALK}),
     ],
 )
-def test_a_list_is_recognised_wherever_it_stands(value):
+def test_a_list_is_recognised_at_any_position(value):
     data = value if isinstance(value, str) else json.dumps(value, indent=2)
     assert OpenAIMessages().sniff(data.encode())
     assert OpenAIMessages().sniff(b"\xef\xbb\xbf\n" + data.encode())
     assert lengths(read(data)) == [5]
 
 
-def test_a_list_that_is_longer_than_what_is_looked_at_is_recognised():
+def test_a_list_longer_than_the_sniffed_head_is_recognised():
     for value in (TALK, {"messages": TALK}, [RECORD]):
         data = json.dumps(value).replace('"Yes"', '"' + "y" * SNIFF_BYTES + '"').encode()
         assert OpenAIMessages().sniff(data[:SNIFF_BYTES])
@@ -100,7 +100,7 @@ def test_invalid_json_is_not_a_list(data):
     assert lengths(read(data)) == [0]
 
 
-def test_roles_say_who_speaks():
+def test_roles_give_the_author():
     found = [(draft.kind, draft.author.name, draft.author.kind) for draft in drafts(read(TALK))]
     assert found == [
         ("system", "user", "injected"), ("prompt", "user", "human"), ("answer", "openai-messages", "agent"),
@@ -108,7 +108,7 @@ def test_roles_say_who_speaks():
     ]  # fmt: skip
 
 
-def test_a_name_says_who_of_many_speaks():
+def test_a_name_distinguishes_authors_of_one_role():
     found = drafts(read([HI | {"name": "carol"}, YES | {"name": "bob"}, {"role": "developer", "content": "x"}]))
     assert [(draft.author.name, draft.author.kind) for draft in found] == [
         ("carol", "human"),
@@ -123,7 +123,7 @@ def test_every_message_follows_the_one_before():
     assert found[3].reply_to == found[2].key
 
 
-def test_results_in_a_row_are_one_message():
+def test_consecutive_results_are_one_message():
     events = read([LOOK, FOUND, FOUND | {"tool_call_id": "c2"}, YES])
     found = drafts(events)
     assert [draft.kind for draft in found] == ["answer", "tool-results", "answer"]
@@ -140,16 +140,16 @@ def test_the_older_form_of_a_result_names_its_tool():
     assert (found.kind, found.tool) == ("tool-results", "look")
 
 
-def test_answers_have_the_conversations_model():
+def test_answers_have_the_model_of_the_conversation():
     assert [draft.model for draft in drafts(read({"model": "gpt-4o", "messages": [HI, YES]}))] == [None, "gpt-4o"]
 
 
-def test_a_time_is_taken_where_there_is_one():
+def test_the_time_of_a_message_is_read():
     found = drafts(read([HI | {"timestamp": "2026-04-11T10:00:00Z"}, YES | {"timestamp": 1}]))
     assert [(draft.time, draft.precision) for draft in found] == [("2026-04-11T10:00:00Z", "exact"), (None, "none")]
 
 
-def test_a_message_has_its_own_name():
+def test_a_message_has_its_own_native_id():
     assert drafts(read([HI | {"id": "m1"}, YES | {"id": 7}]))[0].native_ids == ("m1",)
 
 
@@ -169,18 +169,18 @@ def test_a_conversation_is_named_by_its_bytes():
     assert sessions(read([RECORD, YES]))[0].native_id == sessions(read(data))[0].native_id
 
 
-def test_a_conversation_that_stands_twice_in_a_file_has_two_names():
+def test_a_conversation_repeated_in_a_file_has_two_names():
     first, second = sessions(read([RECORD, RECORD]))
     assert second.native_id == f"{first.native_id}#2"
 
 
 @pytest.mark.parametrize("name", ["id", "conversation_id", "session_id", "thread_id"])
-def test_a_conversation_with_a_name_of_its_own_has_that(name):
+def test_a_conversation_with_its_own_id_keeps_it(name):
     assert sessions(read({name: "chatcmpl-0123456789", "messages": TALK}))[0].native_id == "chatcmpl-0123456789"
 
 
 @pytest.mark.parametrize("name", ["7", "", 7, None, "conv-001"])
-def test_a_name_that_others_may_have_too_is_not_taken(name):
+def test_an_id_that_is_not_globally_unique_is_not_used(name):
     """A number in a file is not unique beyond it."""
     assert len(sessions(read({"id": name, "messages": TALK}))[0].native_id) == 64
 
@@ -190,7 +190,7 @@ def test_other_members_of_a_record_are_in_the_details():
     assert (session.details["task_id"], session.details["trial"], session.details["reward"]) == (3, 2, 1.0)
 
 
-def test_a_title_and_a_time_of_the_conversation_are_taken():
+def test_title_and_time_of_the_conversation_are_read():
     session = sessions(read({"title": "Tea", "created_at": "2026-04-11T10:00:00Z", "messages": TALK}))[0]
     assert (session.title, session.created) == ("Tea", "2026-04-11T10:00:00Z")
 
@@ -204,7 +204,7 @@ def test_bytes_around_the_messages_are_a_state():
     ]
 
 
-def test_a_messages_bytes_are_its_object_and_what_separates_it_from_the_next():
+def test_the_bytes_of_a_message_are_its_object_and_the_separator_after_it():
     data = json.dumps([HI, YES], indent=1).encode() + b"\n"
     first, second = drafts(read(data))
     assert data[: first.spans[0].length].strip().endswith(b"},")
@@ -234,38 +234,38 @@ def test_an_element_that_is_not_a_message_is_kept(element, state, problem):
     assert drafts(events)[1].parent == drafts(events)[0].key
 
 
-def test_an_element_that_cannot_be_read_stops_nothing():
+def test_reading_continues_after_an_invalid_element():
     data = json.dumps([HI, "BAD", YES]).replace('"BAD"', '{"a":' * 300 + "1" + "}" * 300)
     events = read(data)
     assert (lengths(events), unparsed(events)) == ([2], ["nested too deeply"])
 
 
-def test_a_list_that_breaks_off_is_read_up_to_there():
+def test_a_truncated_list_is_read_to_its_end():
     """C-21."""
     events = read(json.dumps({"messages": TALK})[:-20])
     assert (lengths(events), unparsed(events)) == ([4], ["truncated or damaged"])
 
 
-def test_a_conversation_that_is_broken_stops_no_other():
+def test_reading_continues_after_an_invalid_conversation():
     data = json.dumps([RECORD, "BAD", RECORD]).replace('"BAD"', '{"traj": [{"role": "user", "content": tea}]}')
     events = read(data)
     assert lengths(events) == [5, 5]
     assert unparsed(events) == ["not a list of messages"]
 
 
-def test_a_line_that_is_broken_stops_no_other():
+def test_reading_continues_after_an_invalid_line():
     events = read(lines(RECORD) + '{"messages": [{"role": "us\n' + lines(RECORD))
     assert lengths(events) == [5, 5]
 
 
-def test_what_is_no_conversation_is_kept_with_the_one_before_it():
+def test_other_documents_are_kept_with_the_conversation_before_them():
     events = read(lines(7, RECORD, "x", RECORD, None))
     assert [type(event).__name__ for event in events if isinstance(event, Session | Unparsed | Ending)] == [
         "Session", "Unparsed", "Unparsed", "Ending", "Session", "Unparsed", "Ending",
     ]  # fmt: skip
 
 
-def test_an_empty_conversation_is_one():
+def test_an_empty_list_is_a_conversation():
     events = read({"messages": []})
     assert (lengths(events), states(events)) == ([0], ["conversation"])
 
@@ -329,7 +329,7 @@ def test_a_list_with_damaged_bytes_is_kept(data):
 
 @SLOW
 @given(st.integers(0, len(SAMPLE)))
-def test_a_list_that_is_cut_off_anywhere_is_kept(size):
+def test_a_list_truncated_anywhere_is_kept(size):
     found, whole = drafts(read(SAMPLE[:size])), drafts(read(SAMPLE))
     assert [draft.parts for draft in found] == [draft.parts for draft in whole[: len(found)]]
 

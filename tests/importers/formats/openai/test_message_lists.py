@@ -30,12 +30,12 @@ def test_a_conversation_is_an_array_or_an_object_that_holds_one(text):
     assert places(text) == [HI, YES]
 
 
-def test_what_an_object_says_beside_the_list_is_known():
+def test_other_members_of_the_object_are_read():
     text = f'{{"task_id":7,"info":{{"x":1}},"traj":[{HI}],"reward":0.5,"done":true,"none":null,"name":"tea"}}'
     assert read_message_list(text).members == {"task_id": 7, "reward": 0.5, "done": True, "none": None, "name": "tea"}
 
 
-def test_what_an_object_says_at_length_is_left_out():
+def test_long_members_of_the_object_are_left_out():
     assert read_message_list(f'{{"prompt":"{"x" * 5000}","messages":[{HI}]}}').members == {}
 
 
@@ -57,7 +57,7 @@ def test_what_an_object_says_at_length_is_left_out():
         '{"messages":[',
     ],
 )
-def test_what_has_no_message_is_no_conversation(text):
+def test_a_document_without_messages_is_not_a_conversation(text):
     assert places(text) is None
 
 
@@ -71,7 +71,7 @@ def test_a_conversation_can_begin_anywhere_in_a_text():
 
 
 @pytest.mark.parametrize("tail", ["", ",", ',{"role":', ",{]", " tea", "]]"[:0] + "}"])
-def test_a_conversation_that_breaks_off_is_read_up_to_there(tail):
+def test_a_truncated_conversation_is_read_to_its_end(tail):
     """C-21."""
     found = read_message_list(f"[{HI}{tail}")
     assert ([element.value for element in found.elements], found.complete) == (
@@ -81,7 +81,7 @@ def test_a_conversation_that_breaks_off_is_read_up_to_there(tail):
 
 
 @pytest.mark.parametrize("tail", ["", ',"x":', ',"x"', ",7:1}", "]"])
-def test_an_object_that_breaks_off_behind_its_list_is_not_complete(tail):
+def test_an_object_truncated_after_its_list_is_incomplete(tail):
     assert not read_message_list(f'{{"messages":[{HI}]{tail}').complete
 
 
@@ -93,12 +93,12 @@ def test_an_object_that_breaks_off_behind_its_list_is_not_complete(tail):
         ('{"s":"\udcff"}', "not valid UTF-8"),
     ],
 )
-def test_an_element_that_cannot_be_read_has_a_place_and_a_problem(element, problem):
+def test_an_invalid_element_has_a_position_and_a_problem(element, problem):
     """C-23, C-24, C-27."""
     found = read_message_list(f"[{HI},{element},{YES}]")
     assert [item.problem for item in found.elements] == [None, problem, None]
     assert places(f"[{HI},{element},{YES}]")[1] == element
 
 
-def test_a_number_beside_the_list_that_is_too_long_breaks_it_off():
+def test_a_number_too_long_outside_the_list_makes_the_object_incomplete():
     assert not read_message_list(f'{{"messages":[{HI}],"n":1{"0" * 4400}').complete

@@ -1,4 +1,4 @@
-"""What chat completion messages say, as parts."""
+"""Parts of chat completion messages."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_an_answer_can_be_empty(nothing):
     assert answer(**nothing) == []
 
 
-def test_reasoning_under_its_other_name_is_taken_once():
+def test_reasoning_under_two_names_is_read_once():
     assert answer(reasoning="Hm") == [("reasoning", {"text": "Hm"})]
     assert len(answer(reasoning="Hm", reasoning_content="Hm")) == 1
 
 
-def test_a_refusal_is_a_text_that_says_so():
+def test_a_refusal_is_a_text_part_marked_as_refusal():
     assert answer(refusal="No.") == [("text", {"text": "No.", "refusal": True})]
     assert content({"type": "refusal", "refusal": "No."}) == [("text", {"text": "No.", "refusal": True})]
 
@@ -51,15 +51,15 @@ def test_the_older_form_of_a_call_has_no_id():
 
 
 @pytest.mark.parametrize("arguments", ['{"n": 1.0}', '{"a":1,"a":2}', "", "{", '{"a":' * 300, "9" * 5000])
-def test_arguments_that_are_not_exactly_json_stay_text(arguments):
+def test_arguments_that_are_not_exact_json_stay_text(arguments):
     assert answer(tool_calls=[call(arguments=arguments)])[0][1]["input_text"] == arguments
 
 
-def test_arguments_that_are_no_text_are_taken_as_they_are():
+def test_arguments_that_are_not_text_are_kept_unchanged():
     assert answer(tool_calls=[call(arguments={"a": 1})])[0][1]["input"] == {"a": 1}
 
 
-def test_a_custom_tool_is_given_text():
+def test_the_input_of_a_custom_tool_is_text():
     custom = {"id": "c1", "type": "custom", "custom": {"name": "patch", "input": '{"a":1}'}}
     given = {"call_id": "c1", "name": "patch", "input_text": '{"a":1}', "custom": True}
     assert answer(tool_calls=[custom]) == [("tool_call", given)]
@@ -71,11 +71,11 @@ def test_a_call_of_another_shape_is_kept_raw(given):
 
 
 @pytest.mark.parametrize("name", [7, "", None])
-def test_a_call_with_no_sensible_id_has_none(name):
+def test_a_call_with_an_invalid_id_has_none(name):
     assert "call_id" not in answer(tool_calls=[call(id=name)])[0][1]
 
 
-def test_images_are_their_bytes_or_their_address():
+def test_images_have_bytes_or_a_url():
     assert content({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0K", "detail": "high"}}) == [
         ("image", {"media_type": "image/png", "data": "iVBORw0K"}),
     ]
@@ -102,7 +102,7 @@ def test_a_block_of_another_shape_is_kept_raw(block):
     assert content(block) == [("raw", {"json": block})]
 
 
-def test_content_is_a_text_blocks_or_nothing():
+def test_content_is_text_or_blocks_or_absent():
     assert [dict(part.fields) for part in read_content("Hi")] == [{"text": "Hi"}]
     assert content("Hi", {"type": "text", "text": "there"}) == [("text", {"text": "Hi"}), ("text", {"text": "there"})]
     assert list(read_content(None)) == []
