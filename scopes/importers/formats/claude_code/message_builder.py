@@ -15,13 +15,11 @@ from scopes.importers.formats.claude_code.record import (
     NAME,
     RESULTS,
     ParsedRecord,
-    object_field,
     read_part,
-    text_field,
-    time_field,
 )
 from scopes.importers.formats.claude_code.results import ParsedResults, read_results
 from scopes.importers.formats.events import ByteRange, Draft, Unparsed
+from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import FileTouch, Part

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.record import object_field, text_field
 from scopes.importers.formats.events import ByteRange
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import walk_records
 
 _NO_LINK = object()

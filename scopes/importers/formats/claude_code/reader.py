@@ -9,17 +9,9 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.header import Header, Titles
 from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
-from scopes.importers.formats.claude_code.record import (
-    NAME,
-    is_message,
-    is_state,
-    parse_record,
-    state_key,
-    text_field,
-    time_field,
-    type_of,
-)
+from scopes.importers.formats.claude_code.record import NAME, is_message, is_state, parse_record, state_key, type_of
 from scopes.importers.formats.events import ByteRange, Ending, Event, State, Unparsed
+from scopes.importers.formats.fields import text_field, time_field
 from scopes.importers.formats.json_lines import Record
 
 

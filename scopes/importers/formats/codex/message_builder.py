@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.importers.formats.codex.calls import PendingCall, ToolReport
-from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state, text_field
+from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state
 from scopes.importers.formats.codex.usage import sum_usage
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, State, Unparsed
+from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author, FileTouch, Part
 
