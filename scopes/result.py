@@ -34,7 +34,7 @@ class Stream(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document(Result):
+class RawDocument(Result):
     """A result that is a complete document; its bytes are written unchanged, in text mode and in JSON mode."""
 
     @property

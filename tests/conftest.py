@@ -8,6 +8,7 @@ import signal
 from hashlib import sha256
 
 import pytest
+from hypothesis import settings
 
 from scopes import clock
 from tests.support.store import make_store
@@ -15,6 +16,10 @@ from tests.support.store import make_store
 MEMORY_DISK = "/dev/shm"
 LEAST_FREE_BYTES = 2 << 30
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+
+
+settings.register_profile("suite", deadline=None)  # how long an example takes depends on the machine
+settings.load_profile("suite")
 
 
 def pytest_configure(config):

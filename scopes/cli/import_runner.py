@@ -23,7 +23,7 @@ from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedSources:
     """The sources to import, with skipped files and notes from the search for them."""
 
     sources: list[Source]
@@ -31,7 +31,7 @@ class Collected:
     notes: tuple[Note, ...]
 
 
-def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
+def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSources:
     """Return the sources of the given paths; without paths those in the agents' standard folders, after listing them.
 
     Raises:
@@ -53,7 +53,7 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> Collected:
     )
     sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
     unique = list({source.path: source for source in sources}.values())
-    return Collected(unique, tuple(skipped), notes)
+    return CollectedSources(unique, tuple(skipped), notes)
 
 
 def _sources_of_path(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:
@@ -91,7 +91,7 @@ def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
         return []
 
 
-def import_all(invocation: Invocation, collected: Collected, options: ImportOptions) -> Imported:
+def import_all(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
     """Import the collected sources, with a progress bar on a terminal.
 
     If there is no store yet, first check that there is something to import, and only then create it.
@@ -111,7 +111,7 @@ def import_all(invocation: Invocation, collected: Collected, options: ImportOpti
 
 
 def _import_into(
-    invocation: Invocation, repository: Repository, collected: Collected, options: ImportOptions
+    invocation: Invocation, repository: Repository, collected: CollectedSources, options: ImportOptions
 ) -> Imported:
     total = sum(source.size for source in collected.sources)
     with progress(invocation.output(), "importing", total) as on_progress:

@@ -10,7 +10,7 @@ from scopes.context.collect import Collected
 from scopes.context.files import FileSelection, Project, retry_large, select_files
 from scopes.context.relevance import score
 from scopes.context.request import Request
-from scopes.context.selection import Selection, best_first, relax_cuts, select_newest, select_relevant
+from scopes.context.selection import TurnSelection, best_first, relax_cuts, select_newest, select_relevant
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.sanitize import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, fence_mark
@@ -33,7 +33,7 @@ class Assembled:
     files_text: str
     tokens: int
     turns: tuple[Turn, ...]
-    selection: Selection
+    selection: TurnSelection
     files: FileSelection
     summary: str | None
     relevance: Mapping[int, float]
@@ -143,7 +143,7 @@ def _select_files(
 
 def _select_turns(
     turns: list[Turn], scores: Mapping[int, float], request: Request, room: int, count: Count
-) -> Selection:
+) -> TurnSelection:
     if request.task is None:
         return select_newest(turns, room, count)
     best = best_first(scores)
@@ -153,7 +153,7 @@ def _select_turns(
     return selection
 
 
-def _pieces(header: str, summary: str | None, files: FileSelection, selection: Selection) -> list[str]:
+def _pieces(header: str, summary: str | None, files: FileSelection, selection: TurnSelection) -> list[str]:
     """Return the pieces of the context in order; the first is the header, which may be empty."""
     pieces = [header.format(len(selection.kept)), summary or ""]
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
@@ -169,7 +169,7 @@ def _fenced(pieces: list[str]) -> str:
 
 
 def _warn(
-    collected: Collected, turns: list[Turn], selection: Selection, files: FileSelection, request: Request
+    collected: Collected, turns: list[Turn], selection: TurnSelection, files: FileSelection, request: Request
 ) -> list[str]:
     kept_sessions = {turns[position].session for position in selection.kept}
     excluded_sessions = len({turn.session for turn in collected.turns} - kept_sessions)

@@ -16,7 +16,7 @@ _MAX_CHARACTERS_PER_TOKEN = 8  # on the average of a whole turn
 
 
 @dataclass(slots=True)
-class Selection:
+class TurnSelection:
     """The selected turns by position: text and tokens of each kept turn, and the reason for each dropped one.
 
     `tokens` also has dropped turns that were counted. `truncated` is the position of the turn that was cut to fit,
@@ -37,12 +37,12 @@ class Selection:
         self.used += tokens
 
 
-def select_newest(turns: Sequence[Turn], room: int, count: Count) -> Selection:
+def select_newest(turns: Sequence[Turn], room: int, count: Count) -> TurnSelection:
     """Keep the newest turns without a gap; truncate the first one that does not fit if much room is left (S1-4, S1-6).
 
     Turns are oldest first. Turns older than the first that does not fit are not counted.
     """
-    selection = Selection()
+    selection = TurnSelection()
     for position in reversed(range(len(turns))):
         tokens = selection.tokens[position] = count(turns[position].block)
         if selection.used + tokens > room:
@@ -60,9 +60,9 @@ def best_first(scores: Mapping[int, float]) -> list[int]:
     return sorted(scores, key=lambda position: (-scores[position], -position))
 
 
-def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Count) -> Selection:
+def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Count) -> TurnSelection:
     """Keep the turns with the highest scores; skip those that do not fit, and truncate the best skipped one."""
-    selection = Selection()
+    selection = TurnSelection()
     best_skipped: int | None = None
     for position in best_first(scores):
         left, block = room - selection.used, turns[position].block
@@ -83,7 +83,9 @@ def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: in
     return selection
 
 
-def relax_cuts(turns: Sequence[Turn], selection: Selection, room: int, count: Count) -> tuple[list[Turn], Selection]:
+def relax_cuts(
+    turns: Sequence[Turn], selection: TurnSelection, room: int, count: Count
+) -> tuple[list[Turn], TurnSelection]:
     """Raise the limit of tool results as far as the room allows (S1-28); call it only if every turn was kept."""
     best = list(turns), selection
     low, high = TOOL_LIMIT, max((turn.longest for turn in turns), default=0)
@@ -102,7 +104,7 @@ def relax_cuts(turns: Sequence[Turn], selection: Selection, room: int, count: Co
     return best
 
 
-def _fill(selection: Selection, turns: Sequence[Turn], position: int, room: int, count: Count) -> None:
+def _fill(selection: TurnSelection, turns: Sequence[Turn], position: int, room: int, count: Count) -> None:
     """Truncate a turn to the remaining room, if nothing is kept yet or much room would stay empty."""
     used = selection.used
     if selection.kept and used * 100 >= room * _FILL_BELOW:
@@ -116,11 +118,11 @@ def _fill(selection: Selection, turns: Sequence[Turn], position: int, room: int,
         selection.dropped.pop(position, None)
 
 
-def _keep_all(turns: Sequence[Turn], room: int, count: Count) -> Selection | None:
+def _keep_all(turns: Sequence[Turn], room: int, count: Count) -> TurnSelection | None:
     """Keep every turn; None if they do not fit. Texts that are obviously too long are not counted."""
     if sum(len(turn.content) for turn in turns) > room * _MAX_CHARACTERS_PER_TOKEN:
         return None
-    selection = Selection()
+    selection = TurnSelection()
     for position, turn in enumerate(turns):
         selection.keep(position, turn.block, count(turn.block))
         if selection.used > room:

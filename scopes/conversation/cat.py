@@ -13,7 +13,7 @@ from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
-from scopes.result import Document, Result
+from scopes.result import RawDocument, Result
 from scopes.store.repository import Repository, read_commit
 
 
@@ -33,7 +33,7 @@ class MessageView(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OriginalRecords(Document):
+class OriginalRecords(RawDocument):
     """The source records of one message, byte for byte, in the order of the source."""
 
     records: tuple[bytes, ...]

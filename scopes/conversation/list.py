@@ -25,7 +25,7 @@ from scopes.model.path_encoding import decode_component
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, Entry, Tip
+from scopes.store.objects import Commit, Tip, TreeEntry
 from scopes.store.raw_refs import RefFiles
 from scopes.store.repository import Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import find_blob, find_entry
@@ -252,7 +252,7 @@ def _complete_summary(
     )
 
 
-def _read_participants(repository: Repository, state: Entry, cache: ParticipantCache) -> frozenset[AgentName]:
+def _read_participants(repository: Repository, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
     entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
     if entry is None or not entry.is_tree:
         return frozenset()

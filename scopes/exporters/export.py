@@ -11,13 +11,13 @@ from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
-from scopes.exporters.selection import Selection, select_messages
+from scopes.exporters.selection import ExportSelection, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
-from scopes.result import Document
+from scopes.result import RawDocument
 from scopes.store.repository import Repository
 
-Writer: TypeAlias = Callable[[Repository, Selection], Iterator[bytes]]
+Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
 ORIGINAL = "original"
 OPENAI = "openai"
@@ -43,7 +43,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported(Document):
+class Exported(RawDocument):
     """An exported conversation; `messages` is their number, None for original bytes, which may be several files."""
 
     conversation: ConversationId

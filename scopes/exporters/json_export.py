@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.exporters.selection import Selection
+from scopes.exporters.selection import ExportSelection
 from scopes.history.messages import MessageHead, read_message_bytes
 from scopes.model import encoding
 from scopes.model.conversation import decode_root
@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
-def write_json(repository: Repository, selection: Selection) -> Iterator[bytes]:
+def write_json(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield one JSON document: the conversation, then its messages, one per line."""
     conversation = json_text(_conversation_object(repository, selection))
     yield utf8(f'{{"scopes":{SCHEMA_VERSION},"kind":"export","conversation":{conversation},"messages":[')
@@ -28,13 +28,13 @@ def write_json(repository: Repository, selection: Selection) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def write_json_lines(repository: Repository, selection: Selection) -> Iterator[bytes]:
+def write_json_lines(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield the messages as JSON Lines, parents before their children."""
     for document in walk_documents(repository, selection):
         yield utf8(json_text(document) + "\n")
 
 
-def walk_documents(repository: Repository, selection: Selection) -> Iterator[dict[str, Any]]:
+def walk_documents(repository: Repository, selection: ExportSelection) -> Iterator[dict[str, Any]]:
     """Yield the stored document of every message with `oid`, `parents` (message ids) and `parent_oids`.
 
     A message with several commits, as after a cherry-pick, lists the other commits under `also_at`. Parents come before
@@ -61,7 +61,7 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _conversation_object(repository: Repository, selection: Selection) -> dict[str, object]:
+def _conversation_object(repository: Repository, selection: ExportSelection) -> dict[str, object]:
     view = selection.view
     root = decode_root(read_message_bytes(repository, selection.root)) if selection.root is not None else None
     return _without_none(
@@ -78,7 +78,7 @@ def _conversation_object(repository: Repository, selection: Selection) -> dict[s
     )
 
 
-def _branch_objects(selection: Selection) -> Iterator[dict[str, object]]:
+def _branch_objects(selection: ExportSelection) -> Iterator[dict[str, object]]:
     """Yield the exported branches; `tip` is the last exported commit, which may lie before the tip of the branch."""
     for branch_slice in selection.slices:
         branch = branch_slice.branch
@@ -95,7 +95,7 @@ def _branch_objects(selection: Selection) -> Iterator[dict[str, object]]:
             )
 
 
-def _commit_object(selection: Selection, head: MessageHead) -> dict[str, Any]:
+def _commit_object(selection: ExportSelection, head: MessageHead) -> dict[str, Any]:
     return {"oid": head.oid, "parents": selection.parents_of(head), "parent_oids": list(head.parents)}
 
 

@@ -22,7 +22,7 @@ from scopes.exporters.markdown_escape import (
     escape_inline,
     show_controls,
 )
-from scopes.exporters.selection import BranchSlice, Selection
+from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments
 from scopes.history.messages import MessageHead, read_message
 from scopes.ids import BranchName, MessageId, Oid
@@ -50,7 +50,7 @@ class _Transcript:
     branch_numbers: Mapping[BranchName, int]
 
 
-def write_markdown(repository: Repository, selection: Selection) -> Iterator[bytes]:
+def write_markdown(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield a heading, the messages oldest first and, if selected, the other branches."""
     transcript = _read_transcript(repository, selection)
     yield utf8(show_controls(_title_section(selection)))
@@ -98,7 +98,7 @@ def write_files(files: tuple[FileTouch, ...]) -> str:
     return f"Files: {', '.join(touched)}"
 
 
-def _read_transcript(repository: Repository, selection: Selection) -> _Transcript:
+def _read_transcript(repository: Repository, selection: ExportSelection) -> _Transcript:
     amendments: dict[MessageId, Amendment] = {}
     for branch_slice in selection.slices:
         amendments |= find_amendments(repository, branch_slice.tip, branch_slice.heads)
@@ -110,7 +110,7 @@ def _read_transcript(repository: Repository, selection: Selection) -> _Transcrip
     return _Transcript(frozenset(selection.ids.values()), amendments, forks, numbers)
 
 
-def _title_section(selection: Selection) -> str:
+def _title_section(selection: ExportSelection) -> str:
     view, branch = selection.view, selection.slices[0].branch
     facts = {
         "Conversation": f"{escape_inline(view.id)} ({code_span(view.uuid)})",
@@ -123,7 +123,7 @@ def _title_section(selection: Selection) -> str:
     return "\n".join([f"# {escape_inline(view.title or '') or escape_inline(view.id)}", "", *lines, ""])
 
 
-def _branch_heading(selection: Selection, branch_slice: BranchSlice, transcript: _Transcript, number: int) -> str:
+def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, transcript: _Transcript, number: int) -> str:
     """Return the heading of a further branch, with its fork point and purpose."""
     branch = branch_slice.branch
     if branch is None:

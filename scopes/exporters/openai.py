@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.exporters.json_export import json_text, utf8
-from scopes.exporters.selection import Selection
+from scopes.exporters.selection import ExportSelection
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.messages import read_message
 from scopes.model.message import Message, Part, payload_key
@@ -28,7 +28,7 @@ _UNNAMED = frozenset({"user", "tool", _OPENAI_SOURCE})  # authors that the impor
 _URL_PREFIXES = ("data:", "http://", "https://")
 
 
-def write_openai(repository: Repository, selection: Selection) -> Iterator[bytes]:
+def write_openai(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield one JSON array with one message per line; authors are named if several have the same role."""
     named_kinds = _kinds_with_several_authors(selection)
     from_openai = selection.view.source == _OPENAI_SOURCE
@@ -40,13 +40,13 @@ def write_openai(repository: Repository, selection: Selection) -> Iterator[bytes
     yield b"[]\n" if separator == "[\n" else b"\n]\n"
 
 
-def _kinds_with_several_authors(selection: Selection) -> set[str]:
+def _kinds_with_several_authors(selection: ExportSelection) -> set[str]:
     authors = {(head.author_kind, head.author) for head in selection.heads}
     kinds = [kind for kind, _ in authors]
     return {kind for kind in ("human", "agent") if kinds.count(kind) > 1}
 
 
-def _walk_current(repository: Repository, selection: Selection) -> Iterator[Message]:
+def _walk_current(repository: Repository, selection: ExportSelection) -> Iterator[Message]:
     """Yield the messages with amendments applied, without retracted ones."""
     amendments = find_amendments(repository, selection.slices[0].tip, selection.heads)
     known = set(selection.ids.values())

@@ -23,7 +23,7 @@ class BranchSlice:
 
 
 @dataclass(slots=True)
-class Selection:
+class ExportSelection:
     """The messages to export, without their bodies.
 
     `ids` maps every commit to its message id. `copies` lists the further commits of messages that have several.
@@ -50,14 +50,14 @@ class Selection:
         return [self.ids[parent] for parent in head.parents if parent in self.ids]
 
 
-def select_messages(repository: Repository, where: str, *, all_branches: bool) -> Selection:
+def select_messages(repository: Repository, where: str, *, all_branches: bool) -> ExportSelection:
     """Select the history of the revision `where` or, with `all_branches`, of every branch, the named one first.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision cannot be resolved.
     """
     revision = resolve_revision(repository, where)
-    selection = Selection(replace(show(repository, revision.conversation, recent=0, abandoned=True), history=()))
+    selection = ExportSelection(replace(show(repository, revision.conversation, recent=0, abandoned=True), history=()))
     seen: set[MessageId] = set()
     for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
         selection.slices.append(BranchSlice(branch, tip, tuple(_walk_unseen(repository, selection, tip, seen))))
@@ -76,7 +76,9 @@ def _list_tips(
     return [(branch, branch.tip) for branch in ordered]
 
 
-def _walk_unseen(repository: Repository, selection: Selection, tip: Oid, seen: set[MessageId]) -> Iterator[MessageHead]:
+def _walk_unseen(
+    repository: Repository, selection: ExportSelection, tip: Oid, seen: set[MessageId]
+) -> Iterator[MessageHead]:
     """Yield the messages reachable from a tip that are not in `seen`; record every commit in the selection."""
     for commit in walk_oldest_first(repository, [tip], selection.ids):
         if is_root(commit):

@@ -13,7 +13,7 @@ from scopes.model.codec import decode, encode
 from scopes.model.conversation import Root, encode_root
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Entry, Identity, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tip, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
@@ -134,10 +134,10 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:
     """Write the root commit of a conversation; `participants` maps names to author kinds."""
     blob = objects.write(BLOB, encode_root(root))
-    entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
+    entries = [TreeEntry(MESSAGE_FILE, blob, is_tree=False)]
     if participants:
         claims: dict[str, Change] = dict(participant_claim(name, kind) for name, kind in participants.items())
-        entries.append(Entry(STATE_DIRECTORY, update_tree(objects, None, claims), is_tree=True))
+        entries.append(TreeEntry(STATE_DIRECTORY, update_tree(objects, None, claims), is_tree=True))
     data = format_commit(
         tree=objects.write(TREE, format_tree(entries)),
         parents=(),
@@ -170,9 +170,9 @@ def write_commit_over(
     objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
 ) -> Oid:
     """Write the commit of a message with the given parents and state; `time` is in seconds."""
-    entries = [Entry(MESSAGE_FILE, blob, is_tree=False)]
+    entries = [TreeEntry(MESSAGE_FILE, blob, is_tree=False)]
     if state is not None and state != EMPTY_TREE:
-        entries.append(Entry(STATE_DIRECTORY, state, is_tree=True))
+        entries.append(TreeEntry(STATE_DIRECTORY, state, is_tree=True))
     trailers = [(ID_TRAILER, message.id), (KIND_TRAILER, message.kind)]
     if message.to:
         trailers.append((TO_TRAILER, ", ".join(message.to)))
@@ -187,7 +187,7 @@ def write_commit_over(
     return objects.write(COMMIT, data)
 
 
-def _next_state(objects: Objects, state: Entry | None, message: Message, base: str | None) -> Oid | None:
+def _next_state(objects: Objects, state: TreeEntry | None, message: Message, base: str | None) -> Oid | None:
     """Apply the claims of a message; write nothing if the state has them already."""
 
     def previous(path: str) -> bytes | None:

@@ -15,7 +15,7 @@ from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRec
 from scopes.ids import MessageId, Oid
 from scopes.importers.commits import Segment
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
 from scopes.model import encoding
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
@@ -132,7 +132,7 @@ def _read_segment(line: bytes) -> Segment:
         case {"offset": int(offset), "length": int(length), **rest}:
             message, native = rest.get("message"), rest.get("native")
             return Segment(
-                Span(offset, length),
+                ByteRange(offset, length),
                 MessageId(message) if isinstance(message, str) else None,
                 _text(rest.get("state")),
                 _text(rest.get("unparsed")),

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import MessageId, Oid
-from scopes.importers.formats.events import Draft, Ending, Event, Session, Span, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, State, Unparsed
 from scopes.importers.identity import content_bytes, message_id
 from scopes.model.message import Message, Part
 from scopes.store.repository import Objects
@@ -24,7 +24,7 @@ Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id a
 class Segment:
     """A byte range of a source and what it became: a message, a state record, or unparsed bytes with the reason."""
 
-    span: Span
+    span: ByteRange
     message: MessageId | None = None
     state: str | None = None
     unparsed: str | None = None

@@ -15,7 +15,7 @@ from scopes.importers.branch_names import name_branches
 from scopes.importers.commits import ImportedSession, Segment, write_commits
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Event, Session, Span
+from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of
 from scopes.importers.results import Skipped, SourceImported
 from scopes.importers.stale_copy import StoredCopy
@@ -130,7 +130,7 @@ def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *
 def truncate_segments(segments: Sequence[Segment], size: int) -> list[Segment]:
     """Return the segments of the first `size` bytes of a source."""
     inside = (segment for segment in segments if segment.span.offset < size)
-    return [replace(s, span=Span(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
+    return [replace(s, span=ByteRange(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
 
 
 def refuse_unparsed(sources: Iterable[SourceImported]) -> None:

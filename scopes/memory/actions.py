@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.errors import NotFound
 from scopes.ids import OperationId
 from scopes.memory.current_entries import walk_current_entries
-from scopes.memory.entry import ActionItem, Entry
+from scopes.memory.entry import ActionItem, MemoryEntry
 from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -20,7 +20,7 @@ class ActionRow:
     """An action item and its entry."""
 
     item: ActionItem
-    entry: Entry
+    entry: MemoryEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def done(repository: Repository, action: str, *, dry_run: bool = False) -> Actio
     return ActionDone(item=closed, operation=operation)
 
 
-def merge_actions(entry: Entry, older: Iterable[Entry]) -> tuple[Entry, list[Entry]]:
+def merge_actions(entry: MemoryEntry, older: Iterable[MemoryEntry]) -> tuple[MemoryEntry, list[MemoryEntry]]:
     """Close action items of the conversation's older entries that the new entry marks as done; drop its duplicates.
 
     Returns the new entry without items that are open in older entries, and the older entries that changed.

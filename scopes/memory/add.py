@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scopes.clock import new_id, now
 from scopes.errors import Invalid
 from scopes.ids import OperationId, parse_agent_name
-from scopes.memory.entry import DEFAULT_IMPORTANCE, Entry, check_importance
+from scopes.memory.entry import DEFAULT_IMPORTANCE, MemoryEntry, check_importance
 from scopes.memory.extract import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
 from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
@@ -23,7 +23,7 @@ MAX_TOPIC_CHARACTERS = 100
 class MemoryAdded(Result):
     """The new entry; `operation` is None after a dry run."""
 
-    entry: Entry
+    entry: MemoryEntry
     operation: OperationId | None
 
 
@@ -50,7 +50,7 @@ def add(
     _check("decision", decisions, MAX_ITEM_CHARACTERS)
     _check("action", actions, MAX_ITEM_CHARACTERS)
     entry_id = new_id()
-    entry = Entry(
+    entry = MemoryEntry(
         id=entry_id,
         agent=parse_agent_name(agent),
         summary=text.strip(),

@@ -15,7 +15,7 @@ from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.memory.current_entries import walk_current_entries
-from scopes.memory.entry import Entry
+from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
 from scopes.result import Note, Result
 from scopes.sanitize import escape_tags, fence_mark
@@ -69,10 +69,10 @@ def _notes(result: MemoryContext) -> Iterator[Note]:
         yield Note(text, "more: --max-chars 8192")
 
 
-def write_context(newest_first: Iterable[Entry], max_characters: int) -> MemoryContext:
+def write_context(newest_first: Iterable[MemoryEntry], max_characters: int) -> MemoryContext:
     """Write the entries that fit; one that does not is omitted, and shorter ones after it may still fit."""
     remaining = max_characters - len(fenced("memory", HEADING, ""))
-    chosen: list[tuple[Entry, str]] = []
+    chosen: list[tuple[MemoryEntry, str]] = []
     omitted = 0
     for entry in newest_first:
         text = "\n" + "".join(f"{as_line(line)}\n" for line in _lines(entry))
@@ -101,7 +101,7 @@ def as_line(text: str) -> str:
     return escape_tags(_UNSAFE.sub("\ufffd", " ".join(text.split())))
 
 
-def _lines(entry: Entry) -> Iterator[str]:
+def _lines(entry: MemoryEntry) -> Iterator[str]:
     source = f" in {entry.conversation}/{entry.branch}" if entry.conversation is not None else ""
     yield f"[{entry.time[:10]}] {entry.agent}{source}"
     yield from (f"- {line}" for line in entry.summary.splitlines() if line.strip())

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
-from scopes.memory.entry import Entry
+from scopes.memory.entry import MemoryEntry
 from scopes.memory.source_messages import read_amended
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Repository
 
 
-def walk_current_entries(repository: Repository, entries: Iterable[Entry]) -> Iterator[Entry]:
+def walk_current_entries(repository: Repository, entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
     """Yield entries in order, without the parts whose sources were amended or retracted on the entry's branch."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     amended: dict[Oid, set[str]] = {}

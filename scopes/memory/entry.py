@@ -41,7 +41,7 @@ class EntryScope(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class MemoryEntry:
     """A memory entry. One that was added by hand has no conversation, uuid, branch, sources or method.
 
     importance: 1 (trivial) to 10 (critical).
@@ -85,7 +85,7 @@ def check_importance(importance: int) -> int:
     return importance
 
 
-def encode_entry(entry: Entry) -> bytes:
+def encode_entry(entry: MemoryEntry) -> bytes:
     """Encode an entry as indented JSON, readable with `git show`."""
     known = {"conversation": entry.conversation, "uuid": entry.uuid, "branch": entry.branch}
     document: dict[str, Any] = {
@@ -107,7 +107,7 @@ def encode_entry(entry: Entry) -> bytes:
     return (text + "\n").encode("utf-8", "backslashreplace")
 
 
-def decode_entry(data: bytes) -> Entry:
+def decode_entry(data: bytes) -> MemoryEntry:
     """Decode an entry; missing lists are empty, an importance out of range is clamped (S0-13, S0-14).
 
     Raises:
@@ -124,7 +124,7 @@ def decode_entry(data: bytes) -> Entry:
         key: extra.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(extra.get(key), str)
     }
     importance = extra.pop("importance", DEFAULT_IMPORTANCE)
-    return Entry(
+    return MemoryEntry(
         id=identity,
         agent=agent,
         summary=summary,

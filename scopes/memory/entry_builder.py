@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from scopes.clock import known_seconds, new_id, now
 from scopes.errors import Refused
-from scopes.memory.entry import Entry, EntryScope, Sources
+from scopes.memory.entry import EntryScope, MemoryEntry, Sources
 from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarizer_command import (
@@ -41,13 +41,13 @@ class EntryBuilder:
         """Whether a command writes the summaries, which may take long."""
         return self._command is not None
 
-    def build(self, messages: list[SourceMessage], scope: EntryScope) -> Entry:
+    def build(self, messages: list[SourceMessage], scope: EntryScope) -> MemoryEntry:
         """Build an entry; its time is that of the newest message, or now if no message has a time."""
         entry_id = new_id()
         decisions, actions = decisions_of(messages), actions_of(messages, entry_id)
         summary, method = self._summary(messages)
         time = known_seconds(max(source.head.time for source in messages))
-        return Entry(
+        return MemoryEntry(
             id=entry_id,
             agent=main_agent(messages),
             summary=summary,

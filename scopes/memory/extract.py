@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from scopes.history.messages import read_message, walk_heads_newest_first
 from scopes.ids import AgentName, MessageId
-from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, Entry, Sources
+from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
 from scopes.memory.keywords import top_words, walk_words
 from scopes.memory.sentences import split_sentences, walk_lines
 from scopes.memory.source_messages import SourceMessage, find_todo_list
@@ -173,7 +173,7 @@ def clip(text: str) -> str:
     return text if len(text) <= MAX_ITEM_CHARACTERS else text[: MAX_ITEM_CHARACTERS - 1] + "…"
 
 
-def drop_sources(repository: Repository, entry: Entry, withdrawn: tuple[MessageId, ...]) -> Entry:
+def drop_sources(repository: Repository, entry: MemoryEntry, withdrawn: tuple[MessageId, ...]) -> MemoryEntry:
     """Remove from an entry what only the given sources contributed; they become its `withdrawn`."""
     messages = list(_read_sources(repository, entry.sources))
     dropped = [source for source in messages if source.head.id in withdrawn]

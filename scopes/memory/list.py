@@ -8,7 +8,7 @@ from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.memory.current_entries import walk_current_entries
-from scopes.memory.entry import Entry
+from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -18,14 +18,14 @@ from scopes.store.repository import Repository
 class MemoryList(Result):
     """Entries, newest first."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryView(Result):
     """One entry."""
 
-    entry: Entry
+    entry: MemoryEntry
 
 
 def list_memory(repository: Repository, *, agent: str | None = None, limit: int | None = None) -> MemoryList:

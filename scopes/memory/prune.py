@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
 from scopes.ids import OperationId
-from scopes.memory.entry import Entry, check_importance
+from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -20,7 +20,7 @@ from scopes.store.trees import Change
 class MemoryPruned(Result):
     """The deleted entries, newest first, and the number that remain; nothing is deleted with `dry_run`."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
     remaining: int
     dry_run: bool
     operation: OperationId | None
@@ -60,8 +60,8 @@ def prune(
 
 
 def plan_prune(
-    newest_first: Sequence[Entry], *, before: int | None, max_entries: int | None, keep_importance: int | None
-) -> tuple[Entry, ...]:
+    newest_first: Sequence[MemoryEntry], *, before: int | None, max_entries: int | None, keep_importance: int | None
+) -> tuple[MemoryEntry, ...]:
     """Choose the entries to delete, newest first; `before` is in nanoseconds since 1970.
 
     Important entries count towards `max_entries`: the newest others fill the room that they leave.

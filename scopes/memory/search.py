@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
 from scopes.memory.current_entries import walk_current_entries
-from scopes.memory.entry import Entry, check_importance
+from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -24,7 +24,7 @@ _WEIGHTS = {"topic": 4, "decision": 3, "summary": 2, "action": 2, "agent": 1, "c
 class MemoryHit:
     """An entry with its score, and the names of the fields that match."""
 
-    entry: Entry
+    entry: MemoryEntry
     score: int
     fields: tuple[str, ...]
 
@@ -76,7 +76,7 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 
 
-def _passes(entry: Entry, filters: MemoryFilter, since: int | None) -> bool:
+def _passes(entry: MemoryEntry, filters: MemoryFilter, since: int | None) -> bool:
     topic = None if filters.topic is None else filters.topic.casefold()
     return (
         filters.agent in (None, entry.agent)
@@ -86,7 +86,7 @@ def _passes(entry: Entry, filters: MemoryFilter, since: int | None) -> bool:
     )
 
 
-def _match(entry: Entry, words: tuple[str, ...], kind: str | None) -> MemoryHit | None:
+def _match(entry: MemoryEntry, words: tuple[str, ...], kind: str | None) -> MemoryHit | None:
     fields = {name: text.casefold() for name, text in _fields(entry).items() if kind in (None, name)}
     fields_by_word = [[name for name, text in fields.items() if word in text] for word in words]
     if not all(fields_by_word):
@@ -97,7 +97,7 @@ def _match(entry: Entry, words: tuple[str, ...], kind: str | None) -> MemoryHit 
     )
 
 
-def _fields(entry: Entry) -> dict[str, str]:
+def _fields(entry: MemoryEntry) -> dict[str, str]:
     return {
         "topic": "\n".join(entry.topics),
         "decision": "\n".join(entry.decisions),

@@ -18,7 +18,7 @@ from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, Oid, OperationId, is_oid
-from scopes.memory.entry import Entry, decode_entry, encode_entry
+from scopes.memory.entry import MemoryEntry, decode_entry, encode_entry
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note
 from scopes.store.refs import MEMORY
@@ -47,11 +47,11 @@ class Memory:
         self._not_entries: list[str] = []
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[MemoryEntry, ...]:
         """Every entry, newest first."""
         return tuple(self.walk())
 
-    def walk(self, prefix: str = "") -> Iterator[Entry]:
+    def walk(self, prefix: str = "") -> Iterator[MemoryEntry]:
         """Yield entries, newest first; only those whose id starts with `prefix`."""
         children = self._list(_ENTRIES)
         flat = [(path, oid) for path, oid, is_tree in children if not is_tree]
@@ -67,7 +67,7 @@ class Memory:
             if is_oid(tip):
                 yield path.split("/")[1], Oid(tip)
 
-    def choose(self, prefix: str) -> Entry:
+    def choose(self, prefix: str) -> MemoryEntry:
         """Return the entry whose id is or starts with `prefix`.
 
         Raises:
@@ -101,7 +101,7 @@ class Memory:
         files = [entry for entry in read_tree(self._repository, oid).values() if not entry.is_tree]
         return ((f"{path}/{e.name}", e.oid) for e in sorted(files, key=lambda e: e.name, reverse=True))
 
-    def _read(self, files: Iterable[tuple[str, Oid]], prefix: str) -> Iterator[Entry]:
+    def _read(self, files: Iterable[tuple[str, Oid]], prefix: str) -> Iterator[MemoryEntry]:
         for path, oid in files:
             if prefix and not path.rpartition("/")[2].rpartition("-")[2].startswith(prefix):
                 continue
@@ -112,11 +112,11 @@ class Memory:
                 self._not_entries.append(path)
 
 
-def _age(entry: Entry) -> tuple[int, str]:
+def _age(entry: MemoryEntry) -> tuple[int, str]:
     return entry.age_key
 
 
-def _find_entry(path: str, data: bytes) -> Entry | None:
+def _find_entry(path: str, data: bytes) -> MemoryEntry | None:
     """Decode an entry; None if it is damaged, or its id or time does not belong to its path."""
     try:
         entry = decode_entry(data)
@@ -133,18 +133,18 @@ def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, 
     return transaction.commit("memory", summary).id
 
 
-def entry_change(entry: Entry) -> dict[str, Change]:
+def entry_change(entry: MemoryEntry) -> dict[str, Change]:
     """Return the change that stores an entry."""
     flat, dated = _paths(entry)
     return {flat: None, dated: encode_entry(entry)}
 
 
-def removal(entry: Entry) -> dict[str, Change]:
+def removal(entry: MemoryEntry) -> dict[str, Change]:
     """Return the change that deletes an entry."""
     return dict.fromkeys(_paths(entry))
 
 
-def _paths(entry: Entry) -> tuple[str, str]:
+def _paths(entry: MemoryEntry) -> tuple[str, str]:
     """Return the path that other programs use for an entry, and ours, whose names sort by time."""
     nanoseconds = entry.age_key[0]
     moment = format_seconds(nanoseconds // 10**9)

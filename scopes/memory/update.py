@@ -17,7 +17,7 @@ from scopes.history.revisions import conversation_ids, find_active_branch, list_
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
-from scopes.memory.entry import Entry, EntryScope
+from scopes.memory.entry import EntryScope, MemoryEntry
 from scopes.memory.source_messages import SourceMessage, heads_beyond, read_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
@@ -35,7 +35,7 @@ DEFAULT_MEMORY_EVERY = 4
 class MemoryUpdated(Result):
     """The new entries, not stored after a dry run; `waiting` branches have new messages, but too few."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
     waiting: int
     operation: OperationId | None
     dry_run: bool = False
@@ -84,7 +84,7 @@ def update(
     if dry_run:
         preview = tuple(builder.build(messages, scope) for scope, messages in due)
         return MemoryUpdated(entries=preview, waiting=waiting, operation=None, dry_run=True)
-    entries: list[Entry] = []
+    entries: list[MemoryEntry] = []
     operation = None
     # An entry that cost a model's time is stored at once, all others together.
     for group in [[each] for each in due] if builder.uses_command else [due]:
@@ -142,14 +142,16 @@ def _read_covered(memory: Memory) -> dict[str, _Covered]:
     return covered
 
 
-def _store(repository: Repository, built: list[tuple[EntryScope, Entry]]) -> tuple[list[Entry], OperationId | None]:
+def _store(
+    repository: Repository, built: list[tuple[EntryScope, MemoryEntry]]
+) -> tuple[list[MemoryEntry], OperationId | None]:
     """Store entries, except those of which another process has stored a message by now."""
     if not built:
         return [], None
     with exclusive_write(repository):
         memory = Memory(repository)
         covered = _read_covered(memory)
-        stored: list[Entry] = []
+        stored: list[MemoryEntry] = []
         by_id = {entry.id: entry for entry in memory.entries}
         changes: dict[str, Change] = {}
         for scope, entry in built:

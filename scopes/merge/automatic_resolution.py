@@ -9,6 +9,7 @@ from typing import Final
 from scopes.errors import Invalid, Refused
 from scopes.merge.conflict_keys import PRIORITIES, group_of
 from scopes.model.conflicts import CONFLICT_TYPES, Choice, Conflict, Position, Resolution
+from scopes.model.message import URGENCIES
 from scopes.result import Note
 from scopes.store.config import Config
 
@@ -16,7 +17,6 @@ STRATEGIES: Final = ("automatic", "ours", "theirs", "manual")
 RULES: Final = ("first", "second", "skip", "fail")
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
-_URGENCIES: Final = ("low", "normal", "high", "critical")
 _ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same on every machine
 
 
@@ -80,9 +80,9 @@ def _higher_priority(conflict: Conflict) -> Choice | None:
 
 def _rank(positions: Iterable[Position]) -> int | None:
     values = [position.value for position in positions]
-    if not values or any(value not in _URGENCIES for value in values):
+    if not values or any(value not in URGENCIES for value in values):
         return None
-    return max(_URGENCIES.index(value) for value in values)
+    return max(URGENCIES.index(value) for value in values)
 
 
 def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:

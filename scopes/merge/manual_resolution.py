@@ -15,13 +15,11 @@ from scopes.merge.replay import divergence_of
 from scopes.model import encoding
 from scopes.model.claims import parts_hash
 from scopes.model.conflicts import Choice, Conflict
-from scopes.model.message import text_parts
+from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import Change
-
-_URGENCIES = ("low", "normal", "high", "critical")
 
 
 def find_disagreement(repository: Repository, pending: InProgress, conflict: Conflict) -> Disagreement:
@@ -94,8 +92,8 @@ def read_value(key: str, text: str) -> Any:
 def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     """Return the path and the claim that set a key to a value."""
     group, field = group_of(key), value_field(key)
-    if group == "priorities" and value not in _URGENCIES:
-        raise Invalid(f"{value!a} is not an urgency", hint="one of: " + ", ".join(_URGENCIES))
+    if group == "priorities" and value not in URGENCIES:
+        raise Invalid(f"{value!a} is not an urgency", hint="one of: " + ", ".join(URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
         what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
         raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")

@@ -19,7 +19,7 @@ from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
 from scopes.model.message import Message
 from scopes.result import Note
-from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, Entry, format_commit, format_tree
+from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
@@ -159,7 +159,7 @@ def _rewrite(objects: Objects, parent: Oid, commit: Commit, state: Oid | None) -
     """Write a commit with another parent and another state; the other entries of its tree are kept."""
     entries = {name: entry for name, entry in read_tree(objects, commit.tree).items() if name != STATE_DIRECTORY}
     if state is not None and state != EMPTY_TREE:
-        entries[STATE_DIRECTORY] = Entry(STATE_DIRECTORY, state, is_tree=True)
+        entries[STATE_DIRECTORY] = TreeEntry(STATE_DIRECTORY, state, is_tree=True)
     data = format_commit(
         tree=objects.write(TREE, format_tree(entries.values())),
         parents=(parent,),

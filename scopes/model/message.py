@@ -22,6 +22,7 @@ TYPED_KINDS = frozenset({"proposal", "analysis", "collaboration-request", "decis
 AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")
 FILE_WRITES = frozenset({"create", "edit", "delete", "rename"})
+URGENCIES = ("low", "normal", "high", "critical")  # of a priority, lowest first
 ACTIVITIES = ("agent_action", "file_edit", "decision", "blocker_resolved")
 FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # fields of parts that keep their key order
 PART_TYPES = ("text", "reasoning", "tool_call", "tool_result", "image", "file", "file_ref", "raw")

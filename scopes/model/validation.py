@@ -43,13 +43,13 @@ def _agent_name(text: str) -> str:
 Name = Annotated[str, AfterValidator(_agent_name)]
 
 
-class Document(BaseModel):
+class InputModel(BaseModel):
     """Base class: frozen, keeps unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
-class EntityChange(Document):
+class EntityChange(InputModel):
     """The change of one field of an entity."""
 
     field_path: NonEmpty
@@ -58,7 +58,7 @@ class EntityChange(Document):
     after: Any = None
 
 
-class Proposal(Document):
+class Proposal(InputModel):
     """A proposal of changes, and the request to the reader (S4-24)."""
 
     entity_type: NonEmpty
@@ -70,7 +70,7 @@ class Proposal(Document):
     request_type: Literal["review", "approve", "apply", "discuss"] = "review"
 
 
-class Analysis(Document):
+class Analysis(InputModel):
     """A finding about one aspect of a subject, with the analyst's confidence (S4-25)."""
 
     subject: NonEmpty
@@ -80,7 +80,7 @@ class Analysis(Document):
     requests_feedback: bool = False
 
 
-class CollaborationRequest(Document):
+class CollaborationRequest(InputModel):
     """A request for help (S4-26)."""
 
     type: Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"]
@@ -88,28 +88,28 @@ class CollaborationRequest(Document):
     urgency: Literal["low", "normal", "high", "critical"] = "normal"
 
 
-class Decision(Document):
+class Decision(InputModel):
     """A decision about a topic."""
 
     topic: NonEmpty
     decision: NonEmpty
 
 
-class Priority(Document):
+class Priority(InputModel):
     """The urgency of a task."""
 
     task: NonEmpty
     urgency: Literal["low", "normal", "high", "critical"]
 
 
-class Method(Document):
+class Method(InputModel):
     """The approach to a goal."""
 
     goal: NonEmpty
     approach: NonEmpty
 
 
-PAYLOADS: dict[str, type[Document]] = {
+PAYLOADS: dict[str, type[InputModel]] = {
     "proposal": Proposal,
     "analysis": Analysis,
     "collaboration-request": CollaborationRequest,
@@ -119,14 +119,14 @@ PAYLOADS: dict[str, type[Document]] = {
 }
 
 
-class AuthorInput(Document):
+class AuthorInput(InputModel):
     """Name and kind of an author."""
 
     name: Name
     kind: Literal["human", "agent", "tool", "system", "injected"] = "agent"
 
 
-class FileInput(Document):
+class FileInput(InputModel):
     """A file that the message read or changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -136,13 +136,13 @@ class FileInput(Document):
     from_: str | None = Field(default=None, alias="from")
 
 
-class PartInput(Document):
+class PartInput(InputModel):
     """A part; its fields depend on its type and are not checked."""
 
     type: NonEmpty
 
 
-class MessageInput(Document):
+class MessageInput(InputModel):
     """One message; author is required, and text or parts."""
 
     author: AuthorInput

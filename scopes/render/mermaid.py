@@ -30,7 +30,7 @@ _IN_TEXT = str.maketrans({'"': "#quot;", "\\": "#92;", "#": "#35;", "<": "#lt;",
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class DiagramCommit:
     """A commit with its label; `highlight` makes it stand out."""
 
     oid: Oid
@@ -41,7 +41,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class DiagramBranch:
     """A branch; its parent may have been deleted, and it may have no commits."""
 
     name: BranchName
@@ -50,7 +50,7 @@ class Branch:
     active: bool = False
 
 
-def mermaid(oldest_first: Iterable[Commit], branches: Sequence[Branch], *, title: str) -> str:
+def mermaid(oldest_first: Iterable[DiagramCommit], branches: Sequence[DiagramBranch], *, title: str) -> str:
     """Return the text of a gitGraph; parents must come before their children.
 
     The main branch is the oldest ancestor of the first branch. A commit on several branches is drawn on the one from
@@ -74,7 +74,7 @@ def mermaid(oldest_first: Iterable[Commit], branches: Sequence[Branch], *, title
 class _Lanes:
     """The branches to draw: their names, the branch of each commit, and the commit after which each branch begins."""
 
-    def __init__(self, commits: dict[Oid, Commit]) -> None:
+    def __init__(self, commits: dict[Oid, DiagramCommit]) -> None:
         self.names: list[str] = []
         self.of: dict[Oid, int] = {}
         self.begin_after: dict[Oid | None, list[int]] = {}  # None: before every commit
@@ -97,13 +97,13 @@ class _Lanes:
         return unique
 
 
-def _parents_first(branches: Sequence[Branch]) -> Iterable[Branch]:
+def _parents_first(branches: Sequence[DiagramBranch]) -> Iterable[DiagramBranch]:
     """Return branches after their parents, otherwise in the given order; cycles are broken anywhere."""
     known = {branch.name: branch for branch in branches}
-    ordered: dict[BranchName, Branch] = {}
+    ordered: dict[BranchName, DiagramBranch] = {}
     for branch in branches:
-        line: dict[BranchName, Branch] = {}
-        ancestor: Branch | None = branch
+        line: dict[BranchName, DiagramBranch] = {}
+        ancestor: DiagramBranch | None = branch
         while ancestor is not None and ancestor.name not in ordered and ancestor.name not in line:
             line[ancestor.name] = ancestor
             ancestor = known.get(ancestor.parent) if ancestor.parent is not None else None
@@ -115,7 +115,7 @@ def _parents_first(branches: Sequence[Branch]) -> Iterable[Branch]:
 class _Replay:
     """The state of mermaid while it executes the commands."""
 
-    def __init__(self, commits: dict[Oid, Commit], lanes: _Lanes, highlighted: set[Oid | None]) -> None:
+    def __init__(self, commits: dict[Oid, DiagramCommit], lanes: _Lanes, highlighted: set[Oid | None]) -> None:
         self._commits = commits
         self._lanes = lanes
         self._highlighted = highlighted
@@ -140,7 +140,7 @@ class _Replay:
                 yield f"branch {self._reference(lane)}"
                 self._heads[lane], self._current = after, lane
 
-    def _commit_command(self, commit: Commit, lane: int) -> str:
+    def _commit_command(self, commit: DiagramCommit, lane: int) -> str:
         """Return the command for a commit: a merge if mermaid allows it, with a tag for every other merged side."""
         sides = tuple(dict.fromkeys(commit.parents))[1:]
         merged = next((side for side in sides if self._can_merge(lane, side)), None)

@@ -9,7 +9,7 @@ from scopes.conversation.show import ConversationView
 from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
 from scopes.render.dispatch import render_text, to_wire
-from scopes.render.mermaid import Branch, Commit, mermaid
+from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
 from scopes.render.text.message_summary import summary_text
 from scopes.render.text.phrases import author
 from scopes.render.view import View
@@ -36,8 +36,8 @@ def as_mermaid(view: ConversationView) -> Diagram:
             body = view.without_subject.get(commit.oid)
             summary = head.subject if body is None else summary_text(head, body)
             label = summary if is_root(commit) else f"{author(head.author, head.author_kind).text}: {summary}"
-            commits.append(Commit(commit.oid, commit.parents, label))
-    branches = [Branch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
+            commits.append(DiagramCommit(commit.oid, commit.parents, label))
+    branches = [DiagramBranch(branch.name, branch.tip, branch.parent, branch.active) for branch in view.branches]
     title = view.id if view.title is None else f"{view.id}: {view.title}"
     text = mermaid(commits, branches, title=title)
     large = Note("mermaid draws this only where maxTextSize is raised", hint="it is 50,000 characters by default")

@@ -13,7 +13,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.result import Document, Result, Stream
+from scopes.result import RawDocument, Result, Stream
 from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Output:
         Raises:
             Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
         """
-        if isinstance(result, Document):
+        if isinstance(result, RawDocument):
             self._write_document(result)
         elif not self.settings.json:
             with self._open_pager() as write:
@@ -107,7 +107,7 @@ class Output:
     def _render(self, result: Result, view: View) -> None:
         render_text(result, view)
 
-    def _write_document(self, document: Document) -> None:
+    def _write_document(self, document: RawDocument) -> None:
         """Write a document byte for byte; on a terminal only if it is text, with control characters made visible."""
         self.stdout.flush()
         if self.stdout.terminal:

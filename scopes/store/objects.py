@@ -35,7 +35,7 @@ _SECONDS = re.compile(r"[0-9]{1,18}")
 _BLANKS = re.compile(r"\s+")
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One entry of a tree."""
 
     name: str
@@ -69,7 +69,7 @@ class Tip(NamedTuple):
     time: int
 
 
-def format_tree(entries: Iterable[Entry]) -> bytes:
+def format_tree(entries: Iterable[TreeEntry]) -> bytes:
     """Format a tree in git's order: a directory sorts as if its name ended in `/`."""
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
     lines.sort(key=lambda line: line[0] + b"/" if line[1].is_tree else line[0])
@@ -79,7 +79,7 @@ def format_tree(entries: Iterable[Entry]) -> bytes:
     )
 
 
-def parse_tree(data: bytes) -> dict[str, Entry]:
+def parse_tree(data: bytes) -> dict[str, TreeEntry]:
     """Parse a tree: its entries by name, in stored order.
 
     Raises:
@@ -88,7 +88,7 @@ def parse_tree(data: bytes) -> dict[str, Entry]:
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
 
 
-def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[Entry | None, Entry | None]]:
+def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
     """Return the old and the new entry of every name that differs between two trees, sorted by name.
 
     Only differing entries are parsed: a message changes one of thousands in a directory.
@@ -102,7 +102,7 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[Entry | None, Entry
     return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
 
 
-def find_in_tree(data: bytes, name: str) -> Entry | None:
+def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     """Return the entry of a tree with this name; None if there is none.
 
     Raises:
@@ -126,8 +126,8 @@ def _line_set(data: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
     return frozenset(_read_lines(data))
 
 
-def _entry(mode: bytes, name: bytes, raw_oid: bytes) -> Entry:
-    return Entry(name.decode("utf-8", "surrogateescape"), Oid(raw_oid.hex()), mode == DIRECTORY_MODE)
+def _entry(mode: bytes, name: bytes, raw_oid: bytes) -> TreeEntry:
+    return TreeEntry(name.decode("utf-8", "surrogateescape"), Oid(raw_oid.hex()), mode == DIRECTORY_MODE)
 
 
 def format_commit(

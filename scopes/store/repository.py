@@ -23,7 +23,7 @@ from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
-from scopes.store.objects import COMMIT, TREE, Commit, Entry, Tip, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -288,7 +288,7 @@ def read_tip(objects: Objects, oid: Oid) -> Tip:
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
-def read_tree(objects: Objects, oid: Oid) -> dict[str, Entry]:
+def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
     """Read a tree's entries by name, or raise NotFound or Corrupt."""
     return parse_tree(read_data(objects, oid, TREE))
 

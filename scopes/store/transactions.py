@@ -21,7 +21,7 @@ from scopes.store import refs
 from scopes.store.error_translation import is_locked, is_moved, refusal
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
-from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
 from scopes.store.repository import OPERATION_FILE, Repository
 from scopes.store.signals import defer_signals
@@ -175,7 +175,7 @@ def write_operation(repository: Repository, operation: Operation, previous: Oid 
     values = [value for change in operation.changes for value in (change.old, change.new)]
     parents = dict.fromkeys(Oid(value) for value in (previous, *values) if _is_commit(value))
     blob = repository.write(BLOB, encode_operation(operation))
-    tree = repository.write(TREE, format_tree([Entry(OPERATION_FILE, blob, is_tree=False)]))
+    tree = repository.write(TREE, format_tree([TreeEntry(OPERATION_FILE, blob, is_tree=False)]))
     data = format_commit(
         tree=tree,
         parents=parents,

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, Entry, compare_trees, find_in_tree, format_tree
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree
 from scopes.store.repository import Objects, read_data, read_tree
 
 Change = bytes | Oid | None
 """The new content of a path: bytes, the id of a stored blob, or None to delete the path."""
 
 
-def find_entry(objects: Objects, tree: Oid, path: str) -> Entry | None:
+def find_entry(objects: Objects, tree: Oid, path: str) -> TreeEntry | None:
     """Return the entry at a path; None if there is none."""
-    entry: Entry | None = Entry("", tree, is_tree=True)
+    entry: TreeEntry | None = TreeEntry("", tree, is_tree=True)
     for name in path.split("/"):
         if entry is None or not entry.is_tree:
             return None
@@ -67,7 +67,7 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
                 yield path, blobs[0], blobs[1]
 
 
-def _entries(objects: Objects, tree: Oid | None) -> dict[str, Entry]:
+def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
     return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
 
 
@@ -89,12 +89,12 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -
                 del entries[name]
         else:
             blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
-            entries[name] = Entry(name, blob, is_tree=False)
+            entries[name] = TreeEntry(name, blob, is_tree=False)
     for name, inner in subtrees.items():
         old = entries.get(name)
         subtree = _update(objects, old.oid if old is not None and old.is_tree else None, inner)
         if subtree is not None:
-            entries[name] = Entry(name, subtree, is_tree=True)
+            entries[name] = TreeEntry(name, subtree, is_tree=True)
         elif old is not None and old.is_tree:
             del entries[name]
     return objects.write(TREE, format_tree(entries.values())) if entries else None

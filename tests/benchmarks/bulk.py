@@ -9,7 +9,7 @@ from scopes.history.messages import MESSAGE_FILE
 from scopes.ids import Oid
 from scopes.model.codec import encode
 from scopes.store.init import create_store
-from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.packs.bulk import bulk_objects
 from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech
 from tests.benchmarks.timing import Row, by_turns, run, wall
@@ -56,7 +56,7 @@ class Race:
             with bulk_objects(repository) as objects:
                 for number, body in enumerate(self.bodies):
                     blob = objects.write(BLOB, body)
-                    tree = objects.write(TREE, format_tree([Entry(MESSAGE_FILE, blob, is_tree=False)]))
+                    tree = objects.write(TREE, format_tree([TreeEntry(MESSAGE_FILE, blob, is_tree=False)]))
                     time = START_SECONDS + number
                     data = format_commit(
                         tree=tree,

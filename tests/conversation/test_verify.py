@@ -11,7 +11,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.store.objects import BLOB, TREE, Entry, format_tree
+from scopes.store.objects import BLOB, TREE, TreeEntry, format_tree
 from tests.support.history import history, say
 from tests.support.store import files_of, git, open_store
 
@@ -34,7 +34,7 @@ def overwrite(path, data):
 def commit_of(repository, document, *parents, trailers="Scopes-Kind: plain"):
     """Write a commit whose message.json is the given document."""
     blob = repository.write(BLOB, document)
-    tree = repository.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
+    tree = repository.write(TREE, format_tree([TreeEntry("message.json", blob, is_tree=False)]))
     words = [word for parent in parents for word in ("-p", parent)]
     return git(repository, "commit-tree", tree, *words, "-m", f"by hand\n\n{trailers}").strip()
 

@@ -11,7 +11,7 @@ from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.exporters.export import FORMATS, OPENAI, ORIGINAL, export
 from scopes.exporters.markdown_escape import escape_block, show_controls
-from scopes.result import Document
+from scopes.result import RawDocument
 from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
@@ -102,6 +102,6 @@ def test_an_unknown_conversation_is_refused(repository, format_name):
 
 def test_an_export_is_a_document(repository):
     history(repository, "main: a")
-    assert isinstance(export(repository, "conv-001", format_name="json"), Document)
+    assert isinstance(export(repository, "conv-001", format_name="json"), RawDocument)
     with pytest.raises(NotImplementedError):
-        _ = Document().pieces
+        _ = RawDocument().pieces

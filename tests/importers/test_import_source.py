@@ -15,7 +15,7 @@ from scopes.ids import Oid
 from scopes.importers import import_source
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Ending, Span, State
+from scopes.importers.formats.events import ByteRange, Ending, State
 from scopes.importers.run import ImportOptions, import_sources
 from tests.importers.stores import branch_words, count_objects, import_toy
 from tests.importers.toy import Toy, draft_of, session_of, session_records, write_transcript
@@ -168,9 +168,9 @@ def shifted(records, ahead, length):
     """Yield a session whose every message is the same line but for its place."""
     yield session_of(records[0])
     for number, record in enumerate(records[1:]):
-        yield draft_of(record, Span(ahead + number, 1))
+        yield draft_of(record, ByteRange(ahead + number, 1))
     done = len(records) - 1
-    yield State(key="rest", spans=(Span(ahead + done, length - done),))
+    yield State(key="rest", spans=(ByteRange(ahead + done, length - done),))
     yield Ending(active=records[-1]["id"], open=records[-1]["id"])
 
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.memory.entry import Entry, Sources, decode_entry, encode_entry
+from scopes.memory.entry import MemoryEntry, Sources, decode_entry, encode_entry
 from scopes.memory.extract import number_items
 
 TEXTS = st.lists(st.text(max_size=20), max_size=3).map(tuple)
 ENTRIES = st.builds(
-    Entry,
+    MemoryEntry,
     id=st.text(min_size=1, max_size=9),
     agent=st.text(max_size=9),
     summary=st.text(),
@@ -42,7 +42,7 @@ def test_decoding_an_encoded_entry_returns_it(entry):
 
 def test_an_entry_is_indented_json():
     """S0-12."""
-    text = encode_entry(Entry(id="x", agent="a", summary="Über\ud800", time="t")).decode()
+    text = encode_entry(MemoryEntry(id="x", agent="a", summary="Über\ud800", time="t")).decode()
     assert '\n  "summary": "Über\\ud800",\n' in text
     document = json.loads(text)
     assert (document["topics"], document["decisions"], document["action_items"]) == ([], [], [])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scopes.conversation.new import new
 from scopes.conversation.undo import undo
 from scopes.memory.actions import done, list_actions, merge_actions
-from scopes.memory.entry import Entry
+from scopes.memory.entry import MemoryEntry
 from scopes.memory.extract import number_items
 from scopes.memory.update import update
 from tests.memory.talking import say
@@ -63,7 +63,7 @@ ITEMS = st.lists(
 
 def entry(name, uuid, items):
     """Return an entry with action items."""
-    return Entry(
+    return MemoryEntry(
         id=name, agent="a", summary="s", time="2026-01-01T00:00:00Z", uuid=uuid, action_items=number_items(items, name)
     )
 

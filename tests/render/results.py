@@ -52,7 +52,7 @@ from scopes.index.conversation_table import ConversationSummary
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
-from scopes.memory.entry import ActionItem, Entry, Sources
+from scopes.memory.entry import ActionItem, MemoryEntry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
 from scopes.memory.search import MemoryHit, MemoryHits
@@ -424,13 +424,15 @@ SUMMARIZED = Summarized(
 )  # fmt: skip
 
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
-REMEMBERED = Entry(
+REMEMBERED = MemoryEntry(
     id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
     uuid=UUID, branch="main", summary="The form sets a cookie.\nSafari blocks it.", topics=("cookie", "login"),
     decisions=("cookies: SameSite=Lax",), action_items=(TO_DO, TO_DO._replace(id=TO_DO.id[:-1] + "2", done=True)),
     sources=Sources((PROMPT.id, CALL.id), CALL.oid),
 )  # fmt: skip
-ADDED = Entry(id=message_id("added"), agent="carol", time="2025-12-01T08:00:00.000Z", summary="Reset every Monday.")
+ADDED = MemoryEntry(
+    id=message_id("added"), agent="carol", time="2025-12-01T08:00:00.000Z", summary="Reset every Monday."
+)
 MEMORY = {
     "updated": MemoryUpdated(entries=(REMEMBERED,), waiting=1, operation=OPERATION),
     "nothing-new": MemoryUpdated(entries=(), waiting=0, operation=None),

@@ -1,4 +1,4 @@
-"""A Document is written byte for byte, and on a terminal with control characters escaped."""
+"""A RawDocument is written byte for byte, and on a terminal with control characters escaped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from scopes.errors import Corrupt, Inaccessible, Refused
 from scopes.render.output import Output, OutputSettings
 from scopes.render.stream import OutputStream
-from scopes.result import Document, Note
+from scopes.result import Note, RawDocument
 from tests.render.hostile import PAYLOADS, forbidden
 from tests.render.sample import Screen, output, written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper(Document):
+class Paper(RawDocument):
     """A document of some pieces, the last of which may be a failure."""
 
     sheets: tuple

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scopes.ids import BranchName, Oid
-from scopes.render.mermaid import LABEL_LENGTH, Branch, Commit, mermaid
+from scopes.render.mermaid import LABEL_LENGTH, DiagramBranch, DiagramCommit, mermaid
 from scopes.sanitize import clean_line
 
 MERMAID = os.environ.get("SCOPES_TEST_MERMAID", "")
@@ -28,16 +28,16 @@ def oid(name: str) -> Oid:
     return Oid((name * 40)[:40])
 
 
-def commit(name: str, *parents: str, **more) -> Commit:
-    return Commit(oid(name), tuple(map(oid, parents)), **{"label": name, **more})
+def commit(name: str, *parents: str, **more) -> DiagramCommit:
+    return DiagramCommit(oid(name), tuple(map(oid, parents)), **{"label": name, **more})
 
 
-def branch(name: str, tip: str | None, parent: str | None = None, *, active: bool = False) -> Branch:
+def branch(name: str, tip: str | None, parent: str | None = None, *, active: bool = False) -> DiagramBranch:
     origin = None if parent is None else BranchName(parent)
-    return Branch(BranchName(name), None if tip is None else oid(tip), origin, active=active)
+    return DiagramBranch(BranchName(name), None if tip is None else oid(tip), origin, active=active)
 
 
-def commands(commits: list[Commit], branches: list[Branch]) -> list[str]:
+def commands(commits: list[DiagramCommit], branches: list[DiagramBranch]) -> list[str]:
     """The commands of a diagram, with ids cut to one letter."""
     lines = mermaid(commits, branches, title="t").split("gitGraph\n", 1)[1].splitlines()
     return [re.sub(r'id: "(\w)\1{6} \w+"', r"\1", line.strip()) for line in lines]
@@ -226,7 +226,11 @@ def test_an_empty_label_leaves_the_short_id():
 def test_commits_with_equal_labels_have_their_whole_ids():
     one, two = Oid("1234567" + "0" * 33), Oid("1234567" + "1" * 33)
     played = play(
-        mermaid([Commit(one, (), "x"), Commit(two, (one,), "x")], [Branch(BranchName("main"), two)], title="t")
+        mermaid(
+            [DiagramCommit(one, (), "x"), DiagramCommit(two, (one,), "x")],
+            [DiagramBranch(BranchName("main"), two)],
+            title="t",
+        )
     )
     assert list(played.commits) == ["1234567 x", f"{two} x"]
 
@@ -243,14 +247,18 @@ def test_branches_that_are_each_others_parent_are_drawn():
 
 def test_ten_thousand_commits_with_a_merge_every_ten():
     ids = [Oid(f"{n:07x}" + "0" * 33) for n in range(10_000)]
-    commits = [Commit(ids[0], (), "start")]
+    commits = [DiagramCommit(ids[0], (), "start")]
     for n in range(1, 10_000):
         main = ids[(n - 1) // 10 * 10]
         commits.append(
-            Commit(ids[n], (main, ids[n - 1]) if n % 10 == 0 else (main if n % 10 == 1 else ids[n - 1],), "m")
+            DiagramCommit(ids[n], (main, ids[n - 1]) if n % 10 == 0 else (main if n % 10 == 1 else ids[n - 1],), "m")
         )
     played = play(
-        mermaid(commits, [Branch(BranchName("main"), ids[9990]), Branch(BranchName("last"), ids[-1])], title="t")
+        mermaid(
+            commits,
+            [DiagramBranch(BranchName("main"), ids[9990]), DiagramBranch(BranchName("last"), ids[-1])],
+            title="t",
+        )
     )
     assert len(played.commits) == 10_000
     assert sum(len(told[0]) == 2 for told in played.commits.values()) == 999
@@ -281,7 +289,7 @@ WORDS = st.sampled_from([*HOSTILE, "%%{init}%%", "style:#1;", "```", "\n---\n", 
 
 
 @st.composite
-def conversations(draw_from) -> tuple[list[Commit], list[Branch], str]:
+def conversations(draw_from) -> tuple[list[DiagramCommit], list[DiagramBranch], str]:
     """Up to twelve commits, oldest first, with any earlier or missing parents, and up to six branches at any of them."""
     count = draw_from(st.integers(0, 12))
     ids = [Oid(f"{n:07x}" + "0" * 33) for n in range(count)]
@@ -289,11 +297,13 @@ def conversations(draw_from) -> tuple[list[Commit], list[Branch], str]:
     for n, own in enumerate(ids):
         parents = draw_from(st.lists(st.sampled_from([*ids[max(0, n - 5) : n], Oid("f" * 40)]), max_size=3))
         tags = draw_from(st.lists(WORDS, max_size=1))
-        commits.append(Commit(own, tuple(parents), draw_from(WORDS), highlight=False, tags=tuple(tags)))
+        commits.append(DiagramCommit(own, tuple(parents), draw_from(WORDS), highlight=False, tags=tuple(tags)))
     names = [BranchName(name) for name in draw_from(st.lists(WORDS, unique=True, max_size=6))]
     tips = st.sampled_from([*ids, Oid("f" * 40), None])
     origins = st.sampled_from([*names, BranchName("gone"), None])
-    branches = [Branch(name, draw_from(tips), draw_from(origins), active=draw_from(st.booleans())) for name in names]
+    branches = [
+        DiagramBranch(name, draw_from(tips), draw_from(origins), active=draw_from(st.booleans())) for name in names
+    ]
     return commits, branches, draw_from(WORDS)
 
 

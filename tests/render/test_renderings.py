@@ -24,7 +24,7 @@ import scopes.tokens
 from scopes.conversation.merge import MergeOutcome
 from scopes.merge.sequencer import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
-from scopes.result import Document, Result
+from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
 from tests.render.showing import document, json_text, piped, seen, with_texts
@@ -52,7 +52,7 @@ KINDS = [
     for module in MODULES
     for thing in vars(module).values()
     if isinstance(thing, type) and issubclass(thing, Result) and thing.__module__ == module.__name__
-    if not issubclass(thing, Document)  # which is its own rendering
+    if not issubclass(thing, RawDocument)  # which is its own rendering
 ]
 NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "rebase"}
 BASES = {MergeOutcome, ReplayOutcome}  # of which no operation returns an instance

@@ -10,7 +10,7 @@ from scopes.errors import Busy, Inaccessible, Refused
 from scopes.store import maintenance, recovery, refs
 from scopes.store.config import Setting
 from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
-from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.operation_log import walk_operations
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import read_tree
@@ -147,7 +147,9 @@ def write_in_bulk(repository, count, seed):
         for number in range(count):
             tree = update_tree(objects, tree, {f"file-{number % 100}": b"%s %d" % (seed, number)})
             trees.append(tree)
-        root = objects.write(TREE, format_tree([Entry(f"{n:04d}", oid, is_tree=True) for n, oid in enumerate(trees)]))
+        root = objects.write(
+            TREE, format_tree([TreeEntry(f"{n:04d}", oid, is_tree=True) for n, oid in enumerate(trees)])
+        )
         commit = objects.write(
             COMMIT, format_commit(tree=root, parents=(), author=Identity("a", "b"), time=1, subject="s")
         )

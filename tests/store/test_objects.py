@@ -15,8 +15,8 @@ from scopes.store.objects import (
     EMPTY_TREE,
     MAX_TIME_SECONDS,
     TREE,
-    Entry,
     Identity,
+    TreeEntry,
     find_in_tree,
     format_commit,
     format_tree,
@@ -239,7 +239,7 @@ def test_a_tree_has_the_same_bytes_as_with_libgit2(repository, names, trees):
     entries = []
     for number, name in enumerate(name for name in names if name not in {".", ".."}):
         is_tree = bool(trees >> number & 1)
-        entries.append(Entry(name, tree if is_tree else blob, is_tree))
+        entries.append(TreeEntry(name, tree if is_tree else blob, is_tree))
         builder.insert(name, pygit2.Oid(hex=entries[-1].oid), 0o40000 if is_tree else 0o100644)
     ours = repository.write(TREE, format_tree(entries))
     assert ours == str(builder.write())
@@ -250,7 +250,7 @@ def test_a_tree_has_the_same_bytes_as_with_libgit2(repository, names, trees):
 @pytest.mark.parametrize("trees", [0, 1, 2, 3])
 def test_a_tree_has_the_same_id_as_with_git_mktree(repository, names, trees):
     blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
-    entries = [Entry(name, tree if n < trees else blob, n < trees) for n, name in enumerate(names)]
+    entries = [TreeEntry(name, tree if n < trees else blob, n < trees) for n, name in enumerate(names)]
     lines = "".join(f"{'040000 tree' if e.is_tree else '100644 blob'} {e.oid}\t{e.name}\n" for e in entries)
     ours = repository.write(TREE, format_tree(entries))
     assert ours == git(repository, "mktree", "--missing", stdin=lines.encode()).strip()
@@ -292,7 +292,7 @@ def test_find_in_tree_agrees_with_parse_tree(names, other):
 def test_an_entry_is_not_found_inside_an_id_or_a_longer_name():
     data = b"100644 xa\0" + b" a\0" * 6 + b"..40000 b\0" + b"\x11" * 20
     assert find_in_tree(data, "a") is None
-    assert find_in_tree(data, "b") == Entry("b", Oid("11" * 20), is_tree=True)
+    assert find_in_tree(data, "b") == TreeEntry("b", Oid("11" * 20), is_tree=True)
     with pytest.raises(Corrupt):
         find_in_tree(data[:-1], "b")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Entry, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, TreeEntry, format_commit, format_tree
 from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob, update_tree, walk_blobs
 from tests.support.store import CAROL, NOON, assert_sound, git
 
@@ -113,7 +113,7 @@ def test_a_stored_blob_can_be_given_by_its_id(repository):
 def test_an_absent_path_is_none_and_so_is_a_path_through_a_file(repository):
     tree = update_tree(repository, None, {"a/b": b"x"})
     assert find_entry(repository, tree, "a").is_tree
-    assert find_entry(repository, tree, "a/b") == Entry("b", repository.write(BLOB, b"x"), is_tree=False)
+    assert find_entry(repository, tree, "a/b") == TreeEntry("b", repository.write(BLOB, b"x"), is_tree=False)
     for path in ("b", "a/c", "a/b/c", "a/b/c/d", ""):
         assert find_entry(repository, tree, path) is None
     assert find_blob(repository, tree, "a") is None
@@ -134,15 +134,15 @@ def test_foreign_entries_are_kept_by_a_change(repository):
 
 def test_a_tree_deeper_than_python_recurses_is_walked(repository):
     """G-65: nobody promised that a tree from outside is shallow."""
-    tree = repository.write(TREE, format_tree([Entry("x", repository.write(BLOB, b"x"), is_tree=False)]))
+    tree = repository.write(TREE, format_tree([TreeEntry("x", repository.write(BLOB, b"x"), is_tree=False)]))
     for _ in range(1500):
-        tree = repository.write(TREE, format_tree([Entry("d", tree, is_tree=True)]))
+        tree = repository.write(TREE, format_tree([TreeEntry("d", tree, is_tree=True)]))
     assert [path for path, _ in walk_blobs(repository, tree)] == ["d/" * 1500 + "x"]
 
 
 def test_a_missing_subtree_is_not_found_and_an_object_of_another_kind_is_corrupt(repository):
     """D-40."""
-    missing = repository.write(TREE, format_tree([Entry("a", Oid("1" * 40), is_tree=True)]))
+    missing = repository.write(TREE, format_tree([TreeEntry("a", Oid("1" * 40), is_tree=True)]))
     with pytest.raises(NotFound):
         find_blob(repository, missing, "a/b")
     with pytest.raises(Corrupt, match="is not a blob"):

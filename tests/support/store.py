@@ -17,7 +17,7 @@ from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.store.config import Setting
 from scopes.store.init import create_store
-from scopes.store.objects import BLOB, COMMIT, TREE, Entry, Identity, format_commit, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Caller, Objects, Repository, open_repository
 from scopes.store.transactions import commit_operation, exclusive_write
 
@@ -80,7 +80,7 @@ def refs(repository: Repository) -> dict[str, str]:
 def write_message(objects: Objects, text: str, *parents: str, time: int = NOON) -> Oid:
     """Write a commit that looks like a message's and says `text`."""
     blob = objects.write(BLOB, text.encode())
-    tree = objects.write(TREE, format_tree([Entry("message.json", blob, is_tree=False)]))
+    tree = objects.write(TREE, format_tree([TreeEntry("message.json", blob, is_tree=False)]))
     trailers = [("Scopes-Message", text)]
     commit = format_commit(
         tree=tree, parents=map(Oid, parents), author=CAROL, time=time, subject=text, trailers=trailers

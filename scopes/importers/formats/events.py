@@ -14,7 +14,7 @@ from scopes.model.message import Author, FileTouch, Part
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteRange:
     """A byte range of the source."""
 
     offset: int
@@ -61,7 +61,7 @@ class Draft:
     author: Author
     kind: str
     parts: tuple[Part, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[ByteRange, ...]
     native_ids: tuple[str, ...] = ()
     time: str | None = None
     precision: str | None = None
@@ -85,7 +85,7 @@ class State:
     """A record that is not a message, such as a title, a mode or telemetry."""
 
     key: str
-    spans: tuple[Span, ...]
+    spans: tuple[ByteRange, ...]
     value: Any = None
     time: str | None = None
 
@@ -97,7 +97,7 @@ class Unparsed:
     An empty span reports an unknown part of the message that begins there, which keeps the part raw.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[ByteRange, ...]
     reason: str
 
 

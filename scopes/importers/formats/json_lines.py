@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.lossless_json import decode, decode_first
 
 MAX_LINE_BYTES = 64 << 20
@@ -26,7 +26,7 @@ class Record:
     """One document of a source; if it has a `problem`, it has no value. `line` counts from 1."""
 
     line: int
-    span: Span
+    span: ByteRange
     value: Any = None
     problem: str | None = None
 
@@ -44,10 +44,10 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
             break
         number += 1
         offset += length
-        span = Span(start, offset - start)
+        span = ByteRange(start, offset - start)
         records = _parse_line(line, number, span)
         if held is not None and not records:
-            held = replace(held, span=Span(held.span.offset, offset - held.span.offset))
+            held = replace(held, span=ByteRange(held.span.offset, offset - held.span.offset))
         for record in records:
             if held is not None:
                 yield held
@@ -69,7 +69,7 @@ def _read_line(stream: BinaryIO, left: int) -> tuple[bytes | None, int]:
     return None, length
 
 
-def _parse_line(line: bytes | None, number: int, span: Span) -> list[Record]:
+def _parse_line(line: bytes | None, number: int, span: ByteRange) -> list[Record]:
     """Parse the documents of one line; `span` includes blank lines before it."""
     if line is None:
         return [Record(number, span, None, f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")]
@@ -87,7 +87,7 @@ def _parse_line(line: bytes | None, number: int, span: Span) -> list[Record]:
         return _parse_adjacent(text, number, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
 
 
-def _parse_adjacent(text: str, number: int, span: Span, reason: str) -> list[Record]:
+def _parse_adjacent(text: str, number: int, span: ByteRange, reason: str) -> list[Record]:
     """Parse adjacent documents; the part that cannot be parsed is the last record."""
     records: list[Record] = []
     begin, done = span.offset, 0
@@ -101,7 +101,7 @@ def _parse_adjacent(text: str, number: int, span: Span, reason: str) -> list[Rec
             problem, position = reason, len(text)
         position = _skip_whitespace(text, position)
         length = leading + len(text[done:position].encode("utf-8"))
-        records.append(Record(number, Span(begin, length), value, problem))
+        records.append(Record(number, ByteRange(begin, length), value, problem))
         begin, done, leading = begin + length, position, 0
     return records
 

@@ -25,7 +25,7 @@ _SCANNER = json.JSONDecoder(
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """One document: its text, the byte where the text starts, and its byte range from `begin` to `end`.
 
     The ranges are adjacent and cover the source; bytes between two documents belong to the first.
@@ -37,13 +37,13 @@ class Document:
     end: int
 
 
-def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iterator[Document]:
+def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iterator[JsonDocument]:
     """Yield the documents of the first `size` bytes of a stream.
 
     `is_document(text, position)` returns True if a document starts there; an array of documents is a sequence of them.
     """
     window = _Window(stream, size)
-    held: Document | None = None
+    held: JsonDocument | None = None
     inside = False
     while window.skip_blanks():
         character = window.text[window.at]
@@ -60,7 +60,7 @@ def walk_documents(stream: BinaryIO, size: int, is_document: IsDocument) -> Iter
             end = window.find_end(window.at)
             stop = window.find_next(is_document) if end is None else end
             begin = 0 if held is None else start
-            held = Document(window.text[window.at : stop], begin, start, size)
+            held = JsonDocument(window.text[window.at : stop], begin, start, size)
             window.advance(stop)
     if held is not None:
         yield replace(held, end=size)

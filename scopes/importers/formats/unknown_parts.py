@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.importers.formats.events import Draft, Span, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Unparsed
 from scopes.model.message import Part
 
 _MAX_WORD = 64
@@ -16,7 +16,7 @@ def report_unknown_parts(draft: Draft) -> Iterator[Draft | Unparsed]:
     start = min((span.offset for span in draft.spans), default=0)
     for part in draft.parts:
         if part.type == "raw" and not (draft.kind == _COMPACTION and _is_history(part)):
-            yield Unparsed(spans=(Span(start, 0),), reason=_describe(part))
+            yield Unparsed(spans=(ByteRange(start, 0),), reason=_describe(part))
     yield draft
 
 

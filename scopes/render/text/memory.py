@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scopes.memory.actions import ActionDone, ActionList, ActionRow
     from scopes.memory.add import MemoryAdded
     from scopes.memory.context import MemoryContext
-    from scopes.memory.entry import Entry
+    from scopes.memory.entry import MemoryEntry
     from scopes.memory.list import MemoryList, MemoryView
     from scopes.memory.prune import MemoryPruned
     from scopes.memory.search import MemoryHit, MemoryHits
@@ -190,11 +190,11 @@ def _columns_for(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
     return tuple(replace(each, hidden=True) if each.name in _OPTIONAL_COLUMNS else each for each in columns)
 
 
-def _branch_of(entry: Entry) -> tuple[Span, ...]:
+def _branch_of(entry: MemoryEntry) -> tuple[Span, ...]:
     return (Span(f"{entry.conversation}/{entry.branch}", "branch"),)
 
 
-def _row(entry: Entry, view: View) -> tuple[Cell, ...]:
+def _row(entry: MemoryEntry, view: View) -> tuple[Cell, ...]:
     return (
         identifier(view, entry.id),
         entry.agent,

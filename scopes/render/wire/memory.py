@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scopes.memory.actions import ActionDone, ActionList
     from scopes.memory.add import MemoryAdded
     from scopes.memory.context import MemoryContext
-    from scopes.memory.entry import Entry
+    from scopes.memory.entry import MemoryEntry
     from scopes.memory.list import MemoryList, MemoryView
     from scopes.memory.prune import MemoryPruned
     from scopes.memory.search import MemoryHits
@@ -149,7 +149,7 @@ def format_summary_list(result: SummaryList) -> dict[str, object]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, object]:
+def _entry(entry: MemoryEntry) -> dict[str, object]:
     sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
     return known(
         id=entry.id,

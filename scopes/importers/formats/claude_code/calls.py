@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.claude_code.record import object_field, text_field
+from scopes.importers.formats.fields import object_field, text_field
 
 _FILE_TOOLS = {
     "Read": ("file_path", "read"),

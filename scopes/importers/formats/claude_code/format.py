@@ -13,8 +13,9 @@ from typing import Any
 from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.formats.claude_code.reader import Reader
-from scopes.importers.formats.claude_code.record import NAME, text_field
+from scopes.importers.formats.claude_code.record import NAME
 from scopes.importers.formats.events import Event
+from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.json_lines import walk_records
 
 _OTHER_AGENT = "session-"  # iFlow writes the same fields; its session ids begin with this

@@ -12,8 +12,9 @@ from typing import Any
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import SNIFF_BYTES, Source
 from scopes.importers.formats.claude_code.parent_links import ParentLinks
-from scopes.importers.formats.claude_code.record import NAME, is_message, object_field, text_field, time_field
+from scopes.importers.formats.claude_code.record import NAME, is_message
 from scopes.importers.formats.events import Session
+from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.json_lines import walk_records
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}  # most preferred first

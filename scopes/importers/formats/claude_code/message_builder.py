@@ -15,13 +15,11 @@ from scopes.importers.formats.claude_code.record import (
     NAME,
     RESULTS,
     ParsedRecord,
-    object_field,
     read_part,
-    text_field,
-    time_field,
 )
 from scopes.importers.formats.claude_code.results import ParsedResults, read_results
-from scopes.importers.formats.events import Draft, Span, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Unparsed
+from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import FileTouch, Part
@@ -53,17 +51,17 @@ class OpenMessage:
     stop_reason: str | None = None
     size: int = 0
     parts: list[Part] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[ByteRange] = field(default_factory=list)
     names: dict[str, None] = field(default_factory=dict)
     files: dict[FileTouch, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
     usage: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, span: Span, value: dict[str, Any], parts: Iterable[Part]) -> None:
+    def add(self, span: ByteRange, value: dict[str, Any], parts: Iterable[Part]) -> None:
         """Add a line. Of the fields that every line of an answer repeats, the last value counts."""
         before = self.spans[-1] if self.spans else None
         if before is not None and before.offset + before.length == span.offset:
-            self.spans[-1] = Span(before.offset, before.length + span.length)
+            self.spans[-1] = ByteRange(before.offset, before.length + span.length)
         else:
             self.spans.append(span)
         self.size += span.length
@@ -76,7 +74,7 @@ class OpenMessage:
             self.usage = object_field(message, "usage") or self.usage
         self._add_names(text_field(value, "uuid"))
 
-    def add_results(self, span: Span, value: dict[str, Any], results: ParsedResults) -> None:
+    def add_results(self, span: ByteRange, value: dict[str, Any], results: ParsedResults) -> None:
         """Add a record of tool results."""
         self.add(span, value, results.parts)
         self.files |= dict.fromkeys(results.files)
@@ -146,7 +144,7 @@ class MessageBuilder:
         return self._agents.get(side, NAME)
 
     def add(
-        self, span: Span, value: dict[str, Any], record: ParsedRecord, link: ParentLink
+        self, span: ByteRange, value: dict[str, Any], record: ParsedRecord, link: ParentLink
     ) -> Iterator[Draft | Unparsed]:
         """Add a record to the open message or to a new one; yield the message that this closes."""
         if self._open is None or not self._joins(self._open, span, record, link):
@@ -169,7 +167,7 @@ class MessageBuilder:
             self.last = self._open.key
             self._open = None
 
-    def _joins(self, open_message: OpenMessage, span: Span, record: ParsedRecord, link: ParentLink) -> bool:
+    def _joins(self, open_message: OpenMessage, span: ByteRange, record: ParsedRecord, link: ParentLink) -> bool:
         """Return True if a record belongs to the open message: a line of the same answer, or further tool results."""
         kind = open_message.record.kind
         if kind != record.kind or open_message.link.side != link.side or open_message.size + span.length > MAX_BYTES:
@@ -179,7 +177,7 @@ class MessageBuilder:
         follows = {open_message.key, open_message.parent, open_message.link.parent}
         return kind == RESULTS and link.parent in follows
 
-    def _begin(self, span: Span, value: dict[str, Any], record: ParsedRecord, link: ParentLink) -> OpenMessage:
+    def _begin(self, span: ByteRange, value: dict[str, Any], record: ParsedRecord, link: ParentLink) -> OpenMessage:
         key = str(span.offset)
         session = text_field(value, "sessionId")
         message = OpenMessage(
@@ -215,7 +213,7 @@ class MessageBuilder:
             self._agents[side] = spawn.agent
         return {"call_id": spawn.call_id}
 
-    def _add_content(self, message: OpenMessage, span: Span, value: dict[str, Any], record: ParsedRecord) -> None:
+    def _add_content(self, message: OpenMessage, span: ByteRange, value: dict[str, Any], record: ParsedRecord) -> None:
         if record.kind == RESULTS:
             results = read_results(value, record.blocks, self.calls)
             message.add_results(span, value, results)

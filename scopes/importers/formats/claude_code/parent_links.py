@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.record import object_field, text_field
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import walk_records
 
 _NO_LINK = object()
@@ -113,7 +113,7 @@ class DeferredRecords:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._spans: dict[str, list[Span]] = {}
+        self._spans: dict[str, list[ByteRange]] = {}
         self._uuids: frozenset[str] | None = None
 
     def is_in_file(self, uuid: str) -> bool:
@@ -122,20 +122,20 @@ class DeferredRecords:
             self._uuids = frozenset(self._walk_uuids())
         return uuid in self._uuids
 
-    def add(self, parent: str, span: Span) -> None:
+    def add(self, parent: str, span: ByteRange) -> None:
         """Defer a record until its parent is read."""
         self._spans.setdefault(parent, []).append(span)
 
-    def release(self, parent: str | None) -> list[Span]:
+    def release(self, parent: str | None) -> list[ByteRange]:
         """Return and remove the records deferred for this parent, in file order."""
         return self._spans.pop(parent, []) if parent is not None else []
 
-    def leftovers(self) -> Iterator[Span]:
+    def leftovers(self) -> Iterator[ByteRange]:
         """Yield records whose links form a cycle, in file order, except those released meanwhile."""
         left = [(span.offset, parent, span) for parent, spans in self._spans.items() for span in spans]
         yield from (span for _, parent, span in sorted(left, key=itemgetter(0)) if parent in self._spans)
 
-    def read(self, span: Span) -> Any:
+    def read(self, span: ByteRange) -> Any:
         """Read a deferred record again."""
         with self._source.open() as stream:
             stream.seek(span.offset)

@@ -9,17 +9,9 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.header import Header, Titles
 from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
-from scopes.importers.formats.claude_code.record import (
-    NAME,
-    is_message,
-    is_state,
-    parse_record,
-    state_key,
-    text_field,
-    time_field,
-    type_of,
-)
-from scopes.importers.formats.events import Ending, Event, Span, State, Unparsed
+from scopes.importers.formats.claude_code.record import NAME, is_message, is_state, parse_record, state_key, type_of
+from scopes.importers.formats.events import ByteRange, Ending, Event, State, Unparsed
+from scopes.importers.formats.fields import text_field, time_field
 from scopes.importers.formats.json_lines import Record
 
 
@@ -86,14 +78,14 @@ class Reader:
                 yield from self._add_deferred(span, value, self._links.resolve(value))
                 pending += self._deferred.release(text_field(value, "uuid"))[::-1]
 
-    def _add_deferred(self, span: Span, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
+    def _add_deferred(self, span: ByteRange, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
         """Add a record that was deferred; a state was yielded when it was first read."""
         if is_message(value):
             yield from self._add(span, value, link)
         elif text_field(value, "uuid") not in self._links:
             self._links.set_transparent(value, link)
 
-    def _add(self, span: Span, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
+    def _add(self, span: ByteRange, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
         if text_field(value, "uuid") in self._links and (is_message(value) or is_state(value)):
             yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
             return
@@ -116,7 +108,7 @@ class Reader:
             return self._builder.agent_of(link.side)
         return None if self._part is None else NAME
 
-    def _state(self, span: Span, value: dict[str, Any]) -> State | Unparsed:
+    def _state(self, span: ByteRange, value: dict[str, Any]) -> State | Unparsed:
         if not is_state(value):
             return Unparsed(spans=(span,), reason=f"a record {type_of(value)}")
         self._titles.add(value)

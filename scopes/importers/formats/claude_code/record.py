@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.clock import parse_time
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import Author, Part
 
@@ -47,24 +47,6 @@ class ParsedRecord:
     blocks: list[Any]
     answer: str | None = None
     status: str | None = None
-
-
-def text_field(value: Mapping[str, Any], name: str) -> str | None:
-    """Return a field that is a non-empty string, else None."""
-    text = value.get(name)
-    return text if isinstance(text, str) and text else None
-
-
-def object_field(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a field that is an object, else an empty one."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def time_field(value: Mapping[str, Any]) -> str | None:
-    """Return the record's timestamp if it is valid, else None."""
-    time = text_field(value, "timestamp")
-    return time if time is not None and parse_time(time) is not None else None
 
 
 def is_message(value: Mapping[str, Any]) -> bool:

@@ -9,10 +9,13 @@ from typing import Any
 
 from scopes.importers.formats.codex.items import with_exit_code
 from scopes.importers.formats.codex.patches import touched_by_call, touched_by_changes
-from scopes.importers.formats.codex.record import RolloutRecord, object_field, text_field
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.codex.record import RolloutRecord
+from scopes.importers.formats.events import ByteRange
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part
+
+_Found = tuple[dict[str, Any], tuple[FileTouch, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class ToolReport:
     call_id: str
     key: str
     fields: Mapping[str, Any]
-    span: Span
+    span: ByteRange
     touches: tuple[FileTouch, ...] | None = None
 
 
@@ -82,9 +85,6 @@ def parse_report(record: RolloutRecord) -> ToolReport | None:
         return None
     fields, touches = read(item)
     return ToolReport(call_id, record.key, fields, record.span, touches)
-
-
-_Found = tuple[dict[str, Any], tuple[FileTouch, ...] | None]
 
 
 def _read_command(item: Mapping[str, Any]) -> _Found:

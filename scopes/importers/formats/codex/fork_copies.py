@@ -11,16 +11,8 @@ from __future__ import annotations
 import re
 
 from scopes.clock import parse_time
-from scopes.importers.formats.codex.record import (
-    EVENT,
-    ITEM,
-    SESSION,
-    TURN,
-    USAGE,
-    RolloutRecord,
-    object_field,
-    text_field,
-)
+from scopes.importers.formats.codex.record import EVENT, ITEM, SESSION, TURN, USAGE, RolloutRecord
+from scopes.importers.formats.fields import object_field, text_field
 
 _PAUSE = 1_000_000_000  # nanoseconds; copies are written without a pause
 _SPAWNED = "You are the newly spawned agent."  # the only record of the fork before its first turn

@@ -10,7 +10,7 @@ from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.codex.header import read_header
 from scopes.importers.formats.codex.reader import Reader
 from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, is_rollout_record, parse_record
-from scopes.importers.formats.events import Event, Span, Unparsed
+from scopes.importers.formats.events import ByteRange, Event, Unparsed
 from scopes.importers.formats.json_lines import Record, walk_records
 
 _AHEAD = 8  # records that are searched for the session record
@@ -48,7 +48,7 @@ class Codex:
             for record in chain(ahead, records):
                 yield from _read(reader, record)
             if not ahead and source.size:
-                yield Unparsed(spans=(Span(0, source.size),), reason="only whitespace")
+                yield Unparsed(spans=(ByteRange(0, source.size),), reason="only whitespace")
             yield from reader.finish()
 
 

@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.importers.formats.codex.fork_copies import parent_thread
-from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, object_field, text_field
+from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord
 from scopes.importers.formats.events import Session
+from scopes.importers.formats.fields import object_field, text_field
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FILE_NAME = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl(?:\.zst)?")

@@ -7,13 +7,39 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.importers.formats.codex.record import object_field, text_field
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import decode, lossless_field
 from scopes.importers.formats.openai.parts import read_arguments, read_file
 from scopes.model.message import Author, Part
 
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
+HUMAN = Author("user", "human")
+INJECTED = Author("user", "injected")
+
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
+_BODY = re.compile(r"^Output:$", re.MULTILINE)
+_FAILED = ("exec_command failed", "apply_patch verification failed", "err: ")
+_HEADER = 16_384  # characters in which the header ends; it may quote a long command
+_ABORTED = "<turn_aborted>"
+_NOTIFIED = "<subagent_notification>"
+_INJECTED_BEGINNINGS = (
+    _ABORTED, _NOTIFIED, "<environment_context>", "<permissions instructions>", "<skills_instructions>",
+    "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>", "<user_instructions>",
+    "# AGENTS.md instructions", "<user_shell_command>", "<skill>", "<model_switch>", "<personality_spec>",
+    "<realtime_conversation>", "<subagents>", "<plugins>", "<hook_prompt>", "<goal_context>", "<app-context>",
+    "<recommended_plugins>", "<user_action>", "<INSTRUCTIONS>",
+)  # fmt: skip
+_TYPED = "user."  # prefix of content kinds that a person typed
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAuthor:
+    """Author, kind and status of a message."""
+
+    author: Author
+    kind: str
+    status: str | None = None
 
 
 def read_answer_item(item: Mapping[str, Any]) -> tuple[Part, ...] | None:
@@ -42,6 +68,40 @@ def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
     call_id = text_field(item, "call_id")
     result = lossless_field("output", item["tools"]) if "tools" in item and "output" not in item else read_output(item)
     return result if call_id is None else {"call_id": call_id, **result}
+
+
+def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a tool result, without the call id."""
+    output = item.get("output")
+    match output:
+        case str():
+            return _read_text(output)
+        case {"content": str(text), "success": bool(success)}:
+            return {**_read_text(text), "is_error": not success}
+    return lossless_field("output", output) if "output" in item else {}
+
+
+def with_exit_code(code: int) -> dict[str, Any]:
+    """Return the fields of a process exit code."""
+    return {"exit_code": code, "is_error": code != 0}
+
+
+def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | None:
+    """Return the author of a message that is not the model's; None if it has no role.
+
+    The prompt of a sub-agent (`spawned`) comes from another agent, whatever its role.
+    """
+    role = text_field(item, "role")
+    if role is None:
+        return None
+    if role != "user":
+        return ItemAuthor(INJECTED, "system")
+    texts = [text for text in _texts(item.get("content")) if text is not None]
+    if texts and texts[0].startswith(_ABORTED):
+        return ItemAuthor(INJECTED, "interrupt", "interrupted")
+    if not _was_typed(item):
+        return ItemAuthor(INJECTED, "notice" if texts and texts[0].startswith(_NOTIFIED) else "meta")
+    return ItemAuthor(INJECTED if spawned else HUMAN, "prompt")
 
 
 def _call(item: Mapping[str, Any], name: str, fields: dict[str, Any]) -> Part:
@@ -93,39 +153,6 @@ def _read_image_generation(item: Mapping[str, Any]) -> Iterator[Part]:
         yield Part("image", {"media_type": "image/png", "data": data})
 
 
-_ANSWER_ITEMS: dict[str, Callable[[Mapping[str, Any]], Iterator[Part]]] = {
-    "reasoning": _read_reasoning,
-    "function_call": _read_function,
-    "custom_tool_call": _read_custom_tool,
-    "local_shell_call": _read_shell,
-    "web_search_call": _read_web_search,
-    "tool_search_call": _read_search,
-    "image_generation_call": _read_image_generation,
-}
-
-
-_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
-_BODY = re.compile(r"^Output:$", re.MULTILINE)
-_FAILED = ("exec_command failed", "apply_patch verification failed", "err: ")
-_HEADER = 16_384  # characters in which the header ends; it may quote a long command
-
-
-def read_output(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a tool result, without the call id."""
-    output = item.get("output")
-    match output:
-        case str():
-            return _read_text(output)
-        case {"content": str(text), "success": bool(success)}:
-            return {**_read_text(text), "is_error": not success}
-    return lossless_field("output", output) if "output" in item else {}
-
-
-def with_exit_code(code: int) -> dict[str, Any]:
-    """Return the fields of a process exit code."""
-    return {"exit_code": code, "is_error": code != 0}
-
-
 def _read_text(text: str) -> dict[str, Any]:
     wrapped = _unwrap(text) if text.startswith('{"output"') else None
     if wrapped is not None:
@@ -149,48 +176,6 @@ def _unwrap(text: str) -> dict[str, Any] | None:
     return None
 
 
-HUMAN = Author("user", "human")
-INJECTED = Author("user", "injected")
-
-_ABORTED = "<turn_aborted>"
-_NOTIFIED = "<subagent_notification>"
-_INJECTED_BEGINNINGS = (
-    _ABORTED, _NOTIFIED, "<environment_context>", "<permissions instructions>", "<skills_instructions>",
-    "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>", "<user_instructions>",
-    "# AGENTS.md instructions", "<user_shell_command>", "<skill>", "<model_switch>", "<personality_spec>",
-    "<realtime_conversation>", "<subagents>", "<plugins>", "<hook_prompt>", "<goal_context>", "<app-context>",
-    "<recommended_plugins>", "<user_action>", "<INSTRUCTIONS>",
-)  # fmt: skip
-_TYPED = "user."  # prefix of content kinds that a person typed
-
-
-@dataclass(frozen=True, slots=True)
-class ItemAuthor:
-    """Author, kind and status of a message."""
-
-    author: Author
-    kind: str
-    status: str | None = None
-
-
-def identify_author(item: Mapping[str, Any], *, spawned: bool) -> ItemAuthor | None:
-    """Return the author of a message that is not the model's; None if it has no role.
-
-    The prompt of a sub-agent (`spawned`) comes from another agent, whatever its role.
-    """
-    role = text_field(item, "role")
-    if role is None:
-        return None
-    if role != "user":
-        return ItemAuthor(INJECTED, "system")
-    texts = [text for text in _texts(item.get("content")) if text is not None]
-    if texts and texts[0].startswith(_ABORTED):
-        return ItemAuthor(INJECTED, "interrupt", "interrupted")
-    if not _was_typed(item):
-        return ItemAuthor(INJECTED, "notice" if texts and texts[0].startswith(_NOTIFIED) else "meta")
-    return ItemAuthor(INJECTED if spawned else HUMAN, "prompt")
-
-
 def _was_typed(item: Mapping[str, Any]) -> bool:
     """Return True if a person typed any of the content, by its declared kinds or else by its text."""
     kinds = object_field(item, "internal_chat_message_metadata_passthrough").get("content_item_kinds")
@@ -205,3 +190,14 @@ def _texts(content: object) -> list[str | None]:
     blocks = content if isinstance(content, list) else [content]
     result = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     return [text.lstrip() if isinstance(text, str) else None for text in result]
+
+
+_ANSWER_ITEMS: dict[str, Callable[[Mapping[str, Any]], Iterator[Part]]] = {
+    "reasoning": _read_reasoning,
+    "function_call": _read_function,
+    "custom_tool_call": _read_custom_tool,
+    "local_shell_call": _read_shell,
+    "web_search_call": _read_web_search,
+    "tool_search_call": _read_search,
+    "image_generation_call": _read_image_generation,
+}

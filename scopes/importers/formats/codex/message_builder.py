@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.importers.formats.codex.calls import PendingCall, ToolReport
-from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state, text_field
+from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state
 from scopes.importers.formats.codex.usage import sum_usage
-from scopes.importers.formats.events import Draft, Ending, Event, Span, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, State, Unparsed
+from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author, FileTouch, Part
 
@@ -31,7 +32,7 @@ class OpenMessage:
     copied: bool
     time: str | None = None
     parts: list[Part] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[ByteRange] = field(default_factory=list)
     native_ids: dict[str, None] = field(default_factory=dict)
     reply_to: str | None = None
     model: str | None = None
@@ -50,7 +51,7 @@ class OpenMessage:
         """Return all text of the message so far."""
         return "\n".join(part.text for part in self.parts if part.type == "text")
 
-    def add_usage(self, usage: Mapping[str, Any], spans: list[Span]) -> None:
+    def add_usage(self, usage: Mapping[str, Any], spans: list[ByteRange]) -> None:
         """Add token usage of the message, and the bytes of its records."""
         self.usage = sum_usage(self.usage, usage)
         self.spans += spans
@@ -186,7 +187,7 @@ class MessageBuilder:
         """Add a record that could not be read."""
         self._ready.append(Unparsed(spans=(record.span,), reason=f"{reason}: {record.key!a}"))
 
-    def add_state_spans(self, key: str, spans: list[Span], time: str | None = None) -> None:
+    def add_state_spans(self, key: str, spans: list[ByteRange], time: str | None = None) -> None:
         """Add records as one state."""
         self._ready.append(State(key=key, spans=tuple(spans), time=time))
 

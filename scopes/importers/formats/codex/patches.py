@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.codex.record import text_field
+from scopes.importers.formats.fields import text_field
 from scopes.model.message import FileTouch, Part
 
 _HEADING = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")

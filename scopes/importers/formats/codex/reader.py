@@ -36,11 +36,10 @@ from scopes.importers.formats.codex.record import (
     TURN,
     USAGE,
     RolloutRecord,
-    object_field,
-    text_field,
 )
 from scopes.importers.formats.codex.usage_attribution import UsageAttribution
 from scopes.importers.formats.events import Event
+from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import Author, Part
 

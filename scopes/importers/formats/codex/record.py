@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.clock import parse_time
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
+from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
 
 NAME = "codex"
@@ -25,6 +25,20 @@ COMMUNICATION = "inter_agent_communication"
 KNOWN = frozenset({SESSION, ITEM, EVENT, TURN, COMPACTED, USAGE, "world_state", COMMUNICATION})
 MAX_WORD = 64  # characters of a record type in a state's key
 
+_ITEMS = frozenset({"ghost_snapshot"})
+_EVENT_PREFIXES = (
+    "agent_message", "agent_reasoning", "apply_patch_", "collab_", "dynamic_tool_call_", "elicitation_", "exec_",
+    "hook_", "image_generation_", "item_", "list_", "mcp_", "patch_apply_", "plan_", "realtime_", "reasoning_",
+    "remote_skill_", "skills_", "sub_agent_", "task_", "thread_", "turn_", "undo_", "web_search_",
+)  # fmt: skip
+_EVENTS = frozenset({
+    "background_event", "context_compacted", "deprecation_notice", "entered_review_mode", "error", "exited_review_mode",
+    "get_history_entry_response", "guardian_assessment", "model_reroute", "raw_response_item", "request_permissions",
+    "request_user_input", "session_configured", "shutdown_complete", "stream_error", "terminal_interaction",
+    "token_count", "user_message", "view_image_tool_call", "warning",
+})  # fmt: skip
+_STATE = "state"  # a separator in the oldest rollouts
+
 
 @dataclass(frozen=True, slots=True)
 class RolloutRecord:
@@ -32,7 +46,7 @@ class RolloutRecord:
 
     kind: str
     payload: Mapping[str, Any]
-    span: Span
+    span: ByteRange
     time: str | None = None
     metadata: Mapping[str, Any] | None = None
 
@@ -75,39 +89,6 @@ def is_rollout_record(value: Any) -> bool:
         case {"record_type": "state"}:
             return len(value) == 1
     return False
-
-
-def text_field(value: Mapping[str, Any], name: str) -> str | None:
-    """Return a field that is a non-empty string, else None."""
-    text = value.get(name)
-    return text if isinstance(text, str) and text else None
-
-
-def object_field(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a field that is an object, else an empty one."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def time_field(value: Mapping[str, Any]) -> str | None:
-    """Return the record's timestamp if it is valid, else None."""
-    time = text_field(value, "timestamp")
-    return time if time is not None and parse_time(time) is not None else None
-
-
-_ITEMS = frozenset({"ghost_snapshot"})
-_EVENT_PREFIXES = (
-    "agent_message", "agent_reasoning", "apply_patch_", "collab_", "dynamic_tool_call_", "elicitation_", "exec_",
-    "hook_", "image_generation_", "item_", "list_", "mcp_", "patch_apply_", "plan_", "realtime_", "reasoning_",
-    "remote_skill_", "skills_", "sub_agent_", "task_", "thread_", "turn_", "undo_", "web_search_",
-)  # fmt: skip
-_EVENTS = frozenset({
-    "background_event", "context_compacted", "deprecation_notice", "entered_review_mode", "error", "exited_review_mode",
-    "get_history_entry_response", "guardian_assessment", "model_reroute", "raw_response_item", "request_permissions",
-    "request_user_input", "session_configured", "shutdown_complete", "stream_error", "terminal_interaction",
-    "token_count", "user_message", "view_image_tool_call", "warning",
-})  # fmt: skip
-_STATE = "state"  # a separator in the oldest rollouts
 
 
 def is_known_state(record: RolloutRecord) -> bool:

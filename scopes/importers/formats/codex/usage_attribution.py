@@ -8,7 +8,7 @@ from typing import Any
 from scopes.importers.formats.codex.message_builder import MODEL_KINDS, MessageBuilder, OpenMessage
 from scopes.importers.formats.codex.record import RolloutRecord
 from scopes.importers.formats.codex.usage import UsageCounter, is_total, sum_usage
-from scopes.importers.formats.events import Span
+from scopes.importers.formats.events import ByteRange
 
 
 class UsageAttribution:
@@ -22,7 +22,7 @@ class UsageAttribution:
         self._counter = UsageCounter()
         self.missing = False
         self._early: Mapping[str, Any] | None = None
-        self._early_spans: list[Span] = []
+        self._early_spans: list[ByteRange] = []
 
     def read_count(self, record: RolloutRecord) -> bool:
         """Read a running total; return True if it ended the open answer."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from scopes.clock import parse_time
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Draft, Ending, Event, Session, Span, State, Unparsed
-from scopes.importers.formats.json_stream import Document, skip_blanks, source_length, walk_documents
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.json_stream import JsonDocument, skip_blanks, source_length, walk_documents
 from scopes.importers.formats.openai.message_lists import Element, MessageList, read_message_list
 from scopes.importers.formats.openai.parts import read_answer, read_content, read_result
 from scopes.importers.formats.unknown_parts import report_unknown_parts
@@ -84,7 +84,7 @@ def _is_conversation(text: str, start: int) -> bool:
     return read_message_list(text, start) is not None
 
 
-def _session_of(document: Document, messages: MessageList, names: dict[str, int]) -> Session:
+def _session_of(document: JsonDocument, messages: MessageList, names: dict[str, int]) -> Session:
     """Return the Session of a conversation, named by its own id or a hash of its text; `names` counts repeated ones."""
     members = messages.members
     own = (members.get(name) for name in _ID_NAMES)
@@ -102,7 +102,7 @@ def _session_of(document: Document, messages: MessageList, names: dict[str, int]
     )
 
 
-def _walk_messages(document: Document, messages: MessageList) -> Generator[Event, None, Ending]:
+def _walk_messages(document: JsonDocument, messages: MessageList) -> Generator[Event, None, Ending]:
     """Yield the drafts of one conversation; return its Ending."""
     spans, other = _assign_spans(document, messages)
     yield from other
@@ -124,7 +124,7 @@ def _walk_messages(document: Document, messages: MessageList) -> Generator[Event
     return Ending(active=current.key, open=current.key) if current is not None else Ending(active=None)
 
 
-def _assign_spans(document: Document, messages: MessageList) -> tuple[list[Span], list[Event]]:
+def _assign_spans(document: JsonDocument, messages: MessageList) -> tuple[list[ByteRange], list[Event]]:
     """Return the span of each message, up to the next one, and events for the bytes before and after the list."""
     positions = [place for element in messages.elements for place in (element.start, element.end)]
     offsets = _offsets(document, positions)
@@ -143,7 +143,7 @@ def _assign_spans(document: Document, messages: MessageList) -> tuple[list[Span]
     return [_span(bound, bounds[place + 1]) for place, bound in enumerate(bounds[:-1])] if begins else [], other
 
 
-def _offsets(document: Document, positions: list[int]) -> list[int]:
+def _offsets(document: JsonDocument, positions: list[int]) -> list[int]:
     """Return the byte offsets of ascending positions in a conversation's text."""
     offsets, offset, reached = [], document.start, 0
     for place in positions:
@@ -153,15 +153,15 @@ def _offsets(document: Document, positions: list[int]) -> list[int]:
     return offsets
 
 
-def _non_empty(*bounds: tuple[int, int]) -> tuple[Span, ...]:
+def _non_empty(*bounds: tuple[int, int]) -> tuple[ByteRange, ...]:
     return tuple(_span(begin, end) for begin, end in bounds if end > begin)
 
 
-def _span(begin: int, end: int) -> Span:
-    return Span(begin, end - begin)
+def _span(begin: int, end: int) -> ByteRange:
+    return ByteRange(begin, end - begin)
 
 
-def _read_message(value: Any, span: Span, parent: str | None, model: object) -> Draft | None:
+def _read_message(value: Any, span: ByteRange, parent: str | None, model: object) -> Draft | None:
     """Return a message as a draft that follows `parent`; None if it is not a message or has an unknown role."""
     role = value.get("role") if isinstance(value, dict) else None
     if not isinstance(role, str) or role not in _KINDS:
@@ -192,7 +192,7 @@ def _read_message(value: Any, span: Span, parent: str | None, model: object) -> 
     )
 
 
-def _unparsed_element(element: Element, span: Span) -> Unparsed:
+def _unparsed_element(element: Element, span: ByteRange) -> Unparsed:
     """Return an element that is not a message as Unparsed, with the reason."""
     if not isinstance(element.value, dict):
         return Unparsed(spans=(span,), reason=element.problem or "not a message")

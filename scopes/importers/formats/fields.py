@@ -1,0 +1,26 @@
+"""Read fields of untrusted records: a field that is missing or has the wrong type counts as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scopes.clock import parse_time
+
+
+def text_field(value: Mapping[str, Any], name: str) -> str | None:
+    """Return a field that is a non-empty string, else None."""
+    text = value.get(name)
+    return text if isinstance(text, str) and text else None
+
+
+def object_field(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a field that is an object, else an empty one."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def time_field(value: Mapping[str, Any]) -> str | None:
+    """Return the record's timestamp if it is valid, else None."""
+    time = text_field(value, "timestamp")
+    return time if time is not None and parse_time(time) is not None else None
