@@ -155,7 +155,7 @@ def _replay_on_appended(
     where = f"{state.conversation}/{state.branch}"
     hint = f"abort it: scopes conv cherry-pick {state.conversation} --abort, and start again"
     if not is_ancestor(repository, state.original, current):
-        raise Refused(f"{where} was moved since picking began", hint=hint)
+        raise Refused(f"{where} was moved since the cherry-pick began", hint=hint)
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:

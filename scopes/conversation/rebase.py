@@ -146,8 +146,9 @@ class _Rebase(ReplayVerb):
         holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
         if not holding:
             return ()
-        hint = f"move one along: scopes conv rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
-        return (Note(f"these branches keep the former messages: {', '.join(holding)}", hint),)
+        command = f"scopes conv rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
+        text = f"these branches keep the former messages: {', '.join(holding)}"
+        return (Note(text, f"rebase one of them: {command}"),)
 
 
 _REBASE = _Rebase()

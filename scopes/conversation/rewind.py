@@ -46,7 +46,7 @@ def rewind(
     if to is not None and count is not None:
         raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
     if count is not None and count < 1:
-        raise Invalid(f"cannot take back {count} messages", hint="for example: -n 2")
+        raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with exclusive_write(repository):
         conversation_id, branch_name = resolve_branch(repository, conversation, branch)
         old = resolve_revision(repository, branch_name, conversation_id).oid

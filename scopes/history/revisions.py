@@ -169,7 +169,7 @@ def _find_named(repository: Repository, name: str, conversation: ConversationId 
         try:
             return _find_by_id(repository, name, conversation_ids(repository))
         except NotFound:
-            hint = "see: scopes conv list, scopes conv log; or begin a conversation: scopes conv new"
+            hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
     conversation = find_conversation(repository, head)

@@ -74,9 +74,9 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     result = replay_commits(objects, onto, chosen, policy, new_in_target)
     notes = list(result.notes)
     if dropped:
-        notes.append(Note(f"left out {_counted(dropped, 'merge')}: both sides are in one line now"))
+        notes.append(Note(f"skipped {_counted(dropped, 'merge')}: the replayed history is linear"))
     if present:
-        notes.append(Note(f"left out {_counted(present, 'message')} that the new base has already"))
+        notes.append(Note(f"skipped {_counted(present, 'message')} that the new base already has"))
     return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
 
 

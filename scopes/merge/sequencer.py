@@ -116,7 +116,7 @@ class ReplayVerb(ABC):
         Return the state with `original` set to `current`. Objects are written.
 
         Raises:
-            Refused: what happened to the branch in the meantime does not go with it.
+            Refused: the branch was changed in the meantime in a way that the replay cannot include.
         """
 
     @abstractmethod
@@ -167,7 +167,7 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     Raises:
         NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
         Conflicted: a conflict is still open.
-        Refused: what happened to the branch in the meantime does not go with it.
+        Refused: the branch was changed in the meantime in a way that the replay cannot include.
     """
     conversation_id = find_conversation(repository, conversation)
     with exclusive_write(repository):

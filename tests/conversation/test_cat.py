@@ -76,7 +76,7 @@ def test_an_empty_or_unknown_name_is_refused(repository):
         cat(repository, "")
     with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzz'") as refusal:
         cat(repository, "zzzzzzz")
-    assert "begin a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes conv new" in refusal.value.hint
     with pytest.raises(NotFound, match="there is no conversation 'nope'"):
         cat(repository, "main", conversation="nope")
 

@@ -187,7 +187,7 @@ def test_continue_is_refused_if_appended_messages_conflict(repository, stopped):
 
 def test_continue_is_refused_if_the_target_was_rewound(repository, stopped):
     rewind(repository, "conv-001/main")
-    with pytest.raises(Refused, match="was moved since picking began"):
+    with pytest.raises(Refused, match="was moved since the cherry-pick began"):
         skip_cherry_pick(repository, "conv-001")
 
 

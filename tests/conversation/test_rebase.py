@@ -124,7 +124,7 @@ def test_a_message_already_on_the_new_base_is_skipped(repository):
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d"]
     assert done.messages == (drawn.ids["d"],)
-    assert done.notes[0].text == "left out 1 message that the new base has already"
+    assert done.notes[0].text == "skipped 1 message that the new base already has"
 
 
 def test_a_merge_whose_sides_are_both_replayed_is_dropped(repository):
@@ -133,7 +133,7 @@ def test_a_merge_whose_sides_are_both_replayed_is_dropped(repository):
     say(repository, "conv-001/fix", "e")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d", "e"]
-    assert done.notes[0].text == "left out 1 merge: both sides are in one line now"
+    assert done.notes[0].text == "skipped 1 merge: the replayed history is linear"
 
 
 def test_a_branch_that_had_merged_its_new_base_becomes_linear(repository):

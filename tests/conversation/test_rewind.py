@@ -115,8 +115,8 @@ def test_the_active_branch_is_rewound_by_default(repository):
     ("options", "refused", "words"),
     [
         ({"to": "main", "count": 1}, Invalid, "either a message or a number"),
-        ({"count": 0}, Invalid, "cannot take back 0"),
-        ({"count": -2}, Invalid, "cannot take back -2"),
+        ({"count": 0}, Invalid, "cannot rewind 0"),
+        ({"count": -2}, Invalid, "cannot rewind -2"),
         ({"to": ""}, Invalid, "the message is not named"),
         ({"branch": ""}, Invalid, "name is empty"),
         ({"branch": "fix"}, Ambiguous, "fix-1, fix-2"),

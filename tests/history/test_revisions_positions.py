@@ -141,7 +141,7 @@ def test_a_message_of_several_conversations_is_found_in_the_first_or_the_named_o
 def test_an_unknown_id_is_refused(repository, drawn):
     with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzzz'") as refusal:
         resolve_revision(repository, "zzzzzzzz")
-    assert "begin a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes conv new" in refusal.value.hint
 
 
 def test_an_unknown_name_is_refused_with_a_hint(repository):
@@ -149,7 +149,7 @@ def test_an_unknown_name_is_refused_with_a_hint(repository):
     new(repository, conversation_id="loginbug")
     with pytest.raises(NotFound, match="no conversation or message 'nosuch'") as refusal:
         resolve_revision(repository, "nosuch")
-    assert "begin a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes conv new" in refusal.value.hint
     with pytest.raises(NotFound) as refusal:
         resolve_revision(repository, "loginbag")
     assert refusal.value.hint == "did you mean loginbug?"

@@ -391,7 +391,8 @@ REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURI
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
 STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
-    "these branches keep the former messages: idea", f"move one along: scopes conv rebase {CONVERSATION} --branch idea"
+    "these branches keep the former messages: idea",
+    f"rebase one of them: scopes conv rebase {CONVERSATION} --branch idea",
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 CONTEXT = Context(

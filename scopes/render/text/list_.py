@@ -47,7 +47,7 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
         _write_table([_terminal_row(row) for row in result.conversations], view)
     else:
         view.line("There are no conversations yet.")
-        write_hint(view, "begin one with: scopes conv new")
+        write_hint(view, "create one: scopes conv new")
 
 
 def _write_table(rows: list[tuple[str | Span, ...]], view: View) -> None:

@@ -80,6 +80,6 @@ def test_a_template_that_names_no_field_is_refused():
 
 def test_an_empty_list_says_so_to_people_and_nothing_to_pipes():
     nothing = ConversationList(conversations=())
-    assert seen_lines(nothing) == ["There are no conversations yet.", "begin one with: scopes conv new"]
+    assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes conv new"]
     assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]
     assert piped(nothing) == ""
