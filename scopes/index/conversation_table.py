@@ -32,7 +32,7 @@ from scopes.model.path_encoding import decode_component, encode_component
 
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=1,
+    version=2,
     tables="""
 CREATE TABLE conversation (
     id TEXT PRIMARY KEY, participants TEXT NOT NULL, branches INTEGER NOT NULL, last_activity TEXT, title TEXT,
@@ -43,7 +43,7 @@ CREATE TABLE conversation (
 _BUSY_SECONDS: Final = 0.2  # if another process is writing, it saves the same rows
 _BRIEF: Final = "SELECT id, participants, branches, last_activity, title FROM conversation ORDER BY id"
 _WHOLE: Final = "SELECT * FROM conversation ORDER BY id"
-_SET_PROPERTY: Final = "INSERT OR REPLACE INTO standing VALUES (?, ?)"
+_SET_PROPERTY: Final = "INSERT OR REPLACE INTO property VALUES (?, ?)"
 _INSERT: Final = "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 

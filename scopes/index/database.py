@@ -19,7 +19,7 @@ READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damag
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
 )
-_PROPERTIES: Final = "CREATE TABLE standing (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID"
+_PROPERTIES: Final = "CREATE TABLE property (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID"
 
 
 class Layout(NamedTuple):
@@ -67,7 +67,7 @@ def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) ->
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {layout.version}")
-    connection.execute("INSERT INTO standing VALUES ('store', ?)", (store,))
+    connection.execute("INSERT INTO property VALUES ('store', ?)", (store,))
 
 
 def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:
@@ -85,8 +85,8 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def read_property(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return a property from the table `standing`; None if it is not set."""
-    found = connection.execute("SELECT value FROM standing WHERE key = ?", (key,)).fetchone()
+    """Return a property from the table `property`; None if it is not set."""
+    found = connection.execute("SELECT value FROM property WHERE key = ?", (key,)).fetchone()
     return None if found is None or found[0] is None else str(found[0])
 
 

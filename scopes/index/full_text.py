@@ -99,7 +99,7 @@ def open_index(directory: str, repository: Repository, describe: Describe, *, re
     connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
     with contextlib.closing(connection):
         try:
-            properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM standing"))
+            properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM property"))
             counts = {name: int(properties[name]) for name in IndexStatus._fields[2:]}
         except (*READ_ERRORS, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error

@@ -154,4 +154,4 @@ def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conver
         "messages": connection.execute("SELECT count(*) FROM message").fetchone()[0],
         "unreadable": connection.execute(_COUNT_UNREADABLE).fetchone()[0],
     }
-    connection.executemany("INSERT OR REPLACE INTO standing VALUES (?, ?)", list(status.items()))
+    connection.executemany("INSERT OR REPLACE INTO property VALUES (?, ?)", list(status.items()))

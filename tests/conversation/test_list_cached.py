@@ -166,6 +166,19 @@ def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory,
     )  # fmt: skip
 
 
+def test_an_index_of_an_older_layout_is_rebuilt_with_a_note(two, directory):
+    """Layout 1 had another name for a table."""
+    fill(two, directory)
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
+        connection.executescript("ALTER TABLE property RENAME TO standing; PRAGMA user_version = 1")
+    assert find_cached_list(two.path, directory, complete=False) is None
+    found = list_conversations(two, directory)
+    assert [note.text for note in found.notes] == [
+        "the index of conversations belonged to another store or another version"
+    ]
+    assert find_cached_list(two.path, directory, complete=False) == list_conversations(two)
+
+
 def test_a_modified_index_is_rebuilt_with_a_note(two, directory):
     fill(two, directory)
     with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection, connection:

@@ -23,7 +23,7 @@ _DUMP = {
         SELECT text, oid FROM place JOIN value ON value.number = conversation JOIN commits ON commits.number = entry
         ORDER BY 1, 2""",
     "branches": "SELECT conversation, name, oid FROM branch JOIN commits ON commits.number = tip ORDER BY 1, 2",
-    "standing": "SELECT key, value FROM standing WHERE key <> 'store' ORDER BY key",
+    "property": "SELECT key, value FROM property WHERE key <> 'store' ORDER BY key",
 }
 
 
@@ -32,7 +32,7 @@ def opened(repository, directory, **options):
     return open_index(str(directory), repository, describe_from(repository), **options)
 
 
-def standing(repository, directory):
+def status_and_notes(repository, directory):
     """Open the index; return its state and the notes."""
     with opened(repository, directory) as index:
         return index.status, [note.text for note in index.notes]

@@ -12,7 +12,7 @@ import pytest
 
 from scopes.search.search import search
 from tests.cli.running import PRODUCT, scopes
-from tests.index.corpus import file_in, standing
+from tests.index.corpus import file_in, status_and_notes
 from tests.support.history import history, say
 
 WORDS = ("alpha", "beta", "gamma", "stack overflow", "the parser")
@@ -24,7 +24,7 @@ def intact(repository, directory):
     drawn = history(repository, conversation="one")
     for number in range(30):
         say(repository, drawn.conversation, f"{WORDS[number % 5]} {number}")
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     with open(file_in(directory), "rb") as file:
         return file.read()
 
@@ -92,6 +92,6 @@ def test_a_read_only_index_directory_prevents_no_search(repository, directory, i
     os.chmod(directory, 0o500)
     say(repository, "one", "epsilon")
     try:
-        assert standing(repository, directory)[0].messages == 31
+        assert status_and_notes(repository, directory)[0].messages == 31
     finally:
         os.chmod(directory, 0o700)

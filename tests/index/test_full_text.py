@@ -15,7 +15,7 @@ from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.index.database import delete_files, index_directory
-from tests.index.corpus import dump, file_in, matches, opened, standing
+from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -27,21 +27,21 @@ def drawn(repository):
 
 
 def test_the_index_is_built_once_and_then_fresh(repository, directory, drawn):
-    first, second = standing(repository, directory)[0], standing(repository, directory)[0]
+    first, second = status_and_notes(repository, directory)[0], status_and_notes(repository, directory)[0]
     assert (first.state, first.read, second.state, second.read) == ("built", 5, "fresh", 0)
     assert (second.messages, second.branches, second.conversations) == (4, 2, 1)
 
 
 def test_only_new_commits_are_read(repository, directory, drawn):
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     said = say(repository, f"{drawn.conversation}/fix", "epsilon")
-    seen = standing(repository, directory)[0]
+    seen = status_and_notes(repository, directory)[0]
     assert (seen.state, seen.read, seen.messages) == ("updated", 1, 5)
     assert matches(repository, directory, "epsilon") == [said.id]
 
 
 def test_only_the_owner_can_read_it(repository, directory, drawn):
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     assert stat.S_IMODE(os.stat(directory).st_mode) == 0o700
     assert {stat.S_IMODE(os.stat(os.path.join(directory, name)).st_mode) for name in os.listdir(directory)} == {0o600}
 
@@ -59,14 +59,14 @@ def test_only_the_owner_can_read_it(repository, directory, drawn):
 )
 def test_after_every_change_the_index_equals_a_new_one(repository, directory, drawn, change, tmp_path):
     history(repository, "main: zeta", conversation="other")
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     change(repository, drawn.conversation)
     assert dump(repository, directory) == dump(repository, tmp_path / "new")
-    assert standing(repository, directory)[0].state == "fresh"
+    assert status_and_notes(repository, directory)[0].state == "fresh"
 
 
 def test_messages_that_no_branch_reaches_are_not_found(repository, directory, drawn):
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     rewind(repository, drawn.conversation, to=f"{drawn.conversation}~1")
     assert matches(repository, directory, "gamma") == []
     undo(repository)
@@ -75,41 +75,45 @@ def test_messages_that_no_branch_reaches_are_not_found(repository, directory, dr
 
 def test_a_store_without_messages_has_an_index(repository, directory):
     new(repository)
-    assert standing(repository, directory)[0].messages == 0
+    assert status_and_notes(repository, directory)[0].messages == 0
 
 
 def test_an_index_of_another_store_is_rebuilt(repository, directory, drawn, tmp_path):
     other = make_store(tmp_path / "other.git")
     history(other, "main: alpha secret")
-    standing(other, tmp_path / "theirs")
+    status_and_notes(other, tmp_path / "theirs")
     directory.mkdir(parents=True)
     shutil.copy(file_in(tmp_path / "theirs"), file_in(directory))
-    seen, notes = standing(repository, directory)
+    seen, notes = status_and_notes(repository, directory)
     assert (seen.state, len(notes)) == ("rebuilt", 1)
     assert "another store" in notes[0]
     assert matches(repository, directory, "secret") == []
 
 
-def test_an_index_of_another_version_is_rebuilt(repository, directory, drawn):
-    standing(repository, directory)
+@pytest.mark.parametrize(
+    "changes", ["PRAGMA user_version = 999", "ALTER TABLE property RENAME TO standing; PRAGMA user_version = 2"]
+)
+def test_an_index_of_another_version_is_rebuilt(repository, directory, drawn, changes):
+    """A newer layout, and layout 2, which had another name for a table."""
+    status_and_notes(repository, directory)
     connection = sqlite3.connect(file_in(directory))
-    connection.execute("PRAGMA user_version = 999")
+    connection.executescript(changes)
     connection.close()
-    assert standing(repository, directory)[0].state == "rebuilt"
-    assert standing(repository, directory)[0].state == "fresh"
+    assert status_and_notes(repository, directory)[0].state == "rebuilt"
+    assert status_and_notes(repository, directory)[0].state == "fresh"
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b"SQLite format 3\0" + b"\0" * 4080])
 def test_a_file_that_is_not_an_index_is_replaced(repository, directory, drawn, content):
     directory.mkdir(parents=True)
     (directory / "index.sqlite").write_bytes(content)
-    seen, notes = standing(repository, directory)
+    seen, notes = status_and_notes(repository, directory)
     assert (seen.state, seen.messages, len(notes)) == ("rebuilt", 4, 1)
 
 
 def test_without_a_writable_directory_the_index_is_built_in_memory(repository, tmp_path, drawn):
     (tmp_path / "file").write_text("in the way")
-    seen, notes = standing(repository, tmp_path / "file" / "scopes" / "index")
+    seen, notes = status_and_notes(repository, tmp_path / "file" / "scopes" / "index")
     assert (seen.state, seen.messages, len(notes)) == ("in-memory", 4, 1)
 
 
@@ -117,18 +121,18 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
     directory.mkdir(parents=True)
     (tmp_path / "victim").write_text("mine")
     os.symlink(tmp_path / "victim", file_in(directory))
-    assert standing(repository, directory)[0].state == "in-memory"
+    assert status_and_notes(repository, directory)[0].state == "in-memory"
     assert (tmp_path / "victim").read_text() == "mine"
 
 
 def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
     monkeypatch.setattr("scopes.index.full_text._BUSY_SECONDS", 0.01)
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
-    assert standing(repository, directory)[0].state == "fresh"
+    assert status_and_notes(repository, directory)[0].state == "fresh"
     say(repository, drawn.conversation, "epsilon")
-    seen, notes = standing(repository, directory)
+    seen, notes = status_and_notes(repository, directory)
     writer.close()
     assert (seen.state, seen.messages) == ("in-memory", 5)
     assert "locked" in notes[0]
@@ -143,12 +147,12 @@ def test_a_query_sees_one_snapshot(repository, directory, drawn):
     """A reader that began before another writes goes on with what it saw."""
     with opened(repository, directory) as index:
         say(repository, drawn.conversation, "epsilon")
-        standing(repository, directory)
+        status_and_notes(repository, directory)
         assert index.status.messages == 4
 
 
 def test_delete_files_keeps_directories_and_follows_no_link(repository, directory, drawn, tmp_path):
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     (directory / "kept").mkdir()
     (tmp_path / "victim").write_text("mine")
     os.symlink(tmp_path / "victim", directory / "link")
@@ -156,12 +160,12 @@ def test_delete_files_keeps_directories_and_follows_no_link(repository, director
     assert os.listdir(directory) == ["kept"]
     assert (tmp_path / "victim").read_text() == "mine"
     assert delete_files(str(tmp_path / "nowhere")) == delete_files(str(tmp_path / "victim")) == []
-    assert standing(repository, directory)[0].state == "built"
+    assert status_and_notes(repository, directory)[0].state == "built"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove anything")
 def test_files_that_cannot_be_deleted_are_reported(repository, directory, drawn):
-    standing(repository, directory)
+    status_and_notes(repository, directory)
     os.chmod(directory, 0o500)
     assert "index.sqlite" in "".join(delete_files(str(directory)))
     os.chmod(directory, 0o700)
