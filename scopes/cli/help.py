@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from scopes.cli.command_line import split_words
+from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.suggestion import unknown_word
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from scopes import __version__
 from scopes.cli.command_docs import CommandDocs
+from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.help import parameter_text
 from scopes.cli.inspect_command import inspect_global_options
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
 

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 from scopes.errors import CannotImport, Corrupt
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
-from scopes.importers.commits import Segment
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
+from scopes.importers.session_commits import Segment
 from scopes.model import encoding
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, read_commit

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from scopes.clock import format_seconds
 from scopes.history.revisions import MAIN
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, is_name, slug
-from scopes.importers.commits import ImportedSession
 from scopes.importers.identity import source_key_of
+from scopes.importers.session_commits import ImportedSession
 from scopes.model.conversation import BranchEntry
 from scopes.store.repository import Objects, read_commit
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from scopes.history.messages import is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
-from scopes.importers.commits import OPEN, Commits, ImportedSession, Segment
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, source_key_of
+from scopes.importers.session_commits import OPEN, Commits, ImportedSession, Segment
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects
 

@@ -3,69 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, SourceRecord
-from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import name_branches
-from scopes.importers.commits import ImportedSession, Segment, write_commits
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of
+from scopes.importers.import_run import ImportRun
 from scopes.importers.results import Skipped, SourceImported
+from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
-from scopes.importers.targets import UNDATED, CommittedSession, ImportTargets, StoredRecord, TargetMatch
+from scopes.importers.targets import UNDATED, CommittedSession, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
 from scopes.result import Note
-from scopes.store.packs.bulk import BulkObjects
-from scopes.store.repository import Repository
 
 _IMPORT_PARENT = "import its parent too; both then share a conversation"
-
-
-@dataclass(slots=True)
-class ImportRun:
-    """State of one import run, and its only owner: other modules are passed what they need and return values.
-
-    again: import conversations that were deleted here
-    parents: sessions of this run that others may continue, by source key
-    versions: version of each source's record, by source key
-    sources, copies, notes: for the result
-    records: ref changes of the sources' records
-    """
-
-    repository: Repository
-    objects: BulkObjects
-    targets: ImportTargets
-    again: bool = False
-    parents: dict[str, ParentSession] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    sources: list[SourceImported] = field(default_factory=list)
-    copies: list[Skipped] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    records: RefTransaction = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.records = RefTransaction(self.repository)
-
-    def is_overtaken(self) -> bool:
-        """Return True if another process has imported one of the sources since this run read it."""
-        return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
-
-    def release(self, group: int) -> None:
-        """Free the memory that only the sources of a group needed."""
-        for target in self.targets.take_group(group):
-            imported: dict[str, ImportedSession] = {}
-            for session in target.sessions:
-                parent = self.parents[session.key]
-                if parent.imported is not None:
-                    imported[session.key], parent.imported = parent.imported, None
-            self.targets.finish(target, imported)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_source import ImportRun, import_source, refuse_unparsed
+from scopes.importers.import_run import ImportRun
+from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets

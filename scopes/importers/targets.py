@@ -12,9 +12,9 @@ from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
-from scopes.importers.commits import OPEN, ImportedSession, KnownMessages
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
+from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
 from scopes.model.conversation import Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit

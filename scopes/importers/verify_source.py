@@ -19,11 +19,11 @@ from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of, walk_segments
-from scopes.importers.commits import Segment
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key
+from scopes.importers.session_commits import Segment
 from scopes.importers.targets import TRACKING
 from scopes.result import Result
 from scopes.store import refs

@@ -25,9 +25,9 @@ from scopes.index.database import (
     remove,
     translate_damage,
 )
-from scopes.index.document import Describe
 from scopes.index.schema import LAYOUT
 from scopes.index.sync import StaleEntryUnreadable, digest_of, sync_index
+from scopes.index.writer import Describe
 from scopes.result import Note
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository

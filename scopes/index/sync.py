@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.document import Describe
-from scopes.index.writer import Writer
+from scopes.index.writer import Describe, Writer
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.refs import split_branch_ref

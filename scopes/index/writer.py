@@ -1,12 +1,16 @@
-"""Add messages to the search index and delete them; `sync` decides which."""
+"""Add messages to the search index and delete them; `sync` decides which.
+
+The indexed fields of a message come from a function of a higher package (`Describe`).
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
-from scopes.ids import Oid
-from scopes.index.document import Describe, IndexDocument
+from scopes.ids import MessageId, Oid
 from scopes.index.tokenize import fold, searchable
 from scopes.store.objects import Commit
 
@@ -14,6 +18,24 @@ _INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_
 _DELETE_TEXT = """
     INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
     VALUES ('delete', ?, ?, ?, ?, ?)"""
+
+
+class IndexDocument(NamedTuple):
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown."""
+
+    id: MessageId
+    author: str
+    author_kind: str
+    kind: str
+    model: str | None
+    time: int | None
+    tools: tuple[str, ...]
+    files: tuple[str, ...]
+    texts: tuple[str, str, str, str]
+
+
+Describe: TypeAlias = Callable[[Commit], IndexDocument | None]
+"""Return the document of a commit, None if it is not a message; raise NotFound or Corrupt."""
 
 
 class Writer:

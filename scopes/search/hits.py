@@ -18,7 +18,7 @@ from scopes.model.message import Message
 from scopes.result import Result
 from scopes.search.compile import Plan
 from scopes.search.execute import Row
-from scopes.search.index_document import texts_of
+from scopes.search.message_documents import texts_of
 from scopes.search.query import Node, positive_phrases
 from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder

@@ -11,13 +11,13 @@ from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import ConversationId, Oid
-from scopes.index.document import Describe
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
+from scopes.index.writer import Describe
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
-from scopes.search.index_document import describe_from
+from scopes.search.message_documents import describe_from
 from scopes.search.query import Field, Node, parse, with_any_phrase
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.repository import Repository

@@ -12,7 +12,7 @@ from scopes.ids import Oid
 from scopes.index.database import index_directory
 from scopes.index.full_text import open_index
 from scopes.index.schema import LAYOUT
-from scopes.search.index_document import describe_from
+from scopes.search.message_documents import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from tests.benchmarks.agentsview import Agentsview, agentsview, find_program

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from scopes.cli.command_line import split_words
+from scopes.cli.environment_docs import EXIT_CODES
 from scopes.cli.help import (
     answer_without_command,
     explain,
@@ -18,7 +19,6 @@ from scopes.cli.help import (
 )
 from scopes.cli.inspect_command import inspect_command
 from scopes.cli.invocation import Invocation
-from scopes.cli.reference import EXIT_CODES
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid
 from tests.cli.sample import TABLE as SAMPLE

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
+from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command
 from tests.cli.conftest import SETTINGS

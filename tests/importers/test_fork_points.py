@@ -7,10 +7,10 @@ import os
 
 import pytest
 
-from scopes.importers.commits import ImportedSession
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.events import Session
 from scopes.importers.run import import_sources
+from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
 from tests.importers.stores import import_toy
 from tests.importers.toy import Toy, session_records, write_transcript

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.claude_code.calls import ToolCalls
 from scopes.importers.formats.claude_code.parent_links import ParentLink, ParentLinks
 from scopes.importers.formats.claude_code.record import (
     ANSWER,
@@ -17,7 +16,8 @@ from scopes.importers.formats.claude_code.record import (
     ParsedRecord,
     read_part,
 )
-from scopes.importers.formats.claude_code.results import ParsedResults, read_results
+from scopes.importers.formats.claude_code.tool_calls import ToolCalls
+from scopes.importers.formats.claude_code.tool_results import ParsedResults, read_results
 from scopes.importers.formats.events import ByteRange, Draft, Unparsed
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.lossless_json import lossless_field

@@ -104,7 +104,7 @@ def state_key(value: Mapping[str, Any]) -> str:
 
 
 def read_part(block: Any) -> Part:
-    """Convert a content block to a part; tool results are read in `results`."""
+    """Convert a content block to a part; tool results are read in `tool_results`."""
     match block:
         case {"type": "text", "text": str(text)}:
             return Part("text", {"text": text})

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.codex.calls import PendingCall, ToolReport
 from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state
+from scopes.importers.formats.codex.tool_calls import PendingCall, ToolReport
 from scopes.importers.formats.codex.usage import sum_usage
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, State, Unparsed
 from scopes.importers.formats.fields import text_field

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from scopes.importers.formats.codex.calls import PendingCalls, parse_report
 from scopes.importers.formats.codex.fork_copies import ForkCopies
 from scopes.importers.formats.codex.header import Header
 from scopes.importers.formats.codex.items import (
@@ -37,6 +36,7 @@ from scopes.importers.formats.codex.record import (
     USAGE,
     RolloutRecord,
 )
+from scopes.importers.formats.codex.tool_calls import PendingCalls, parse_report
 from scopes.importers.formats.codex.usage_attribution import UsageAttribution
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.fields import object_field, text_field

@@ -1,10 +1,42 @@
-"""Items of the model's history as parts."""
+"""Items of the model's history as parts, outputs of tools, and authors."""
 
 from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.codex.items import read_answer_item, read_content, read_result
+from scopes.importers.formats.codex.items import (
+    identify_author,
+    read_answer_item,
+    read_content,
+    read_output,
+    read_result,
+)
+from scopes.importers.formats.lossless_json import decode
+
+WRAPPED = '{"output":"tea.py\\n","metadata":{"exit_code":%d,"duration_seconds":0.0}}'
+CHUNK = "Chunk ID: f8430a\nWall time: 0.0000 seconds\nProcess exited with code %d\nOriginal token count: 11\nOutput:\ntea.py\n"
+COMMAND = "Command: /bin/zsh -lc 'ls'\nChunk ID: d4f5e2\nWall time: 0.1 seconds\nProcess exited with code %d\nOutput:\ntea.py\n"
+PLAIN = "Exit code: %d\nWall time: 0.1 seconds\nOutput:\ntea.py\n"
+RUNNING = (
+    "Chunk ID: 1\nWall time: 1.0 seconds\nProcess running with session ID 77\nOutput:\nProcess exited with code 3\n"
+)
+TYPED = [
+    "Sell tea",
+    "\n# Files mentioned by the user:\n\n## pot.png: /pot.png",
+    "<b>bold</b>",
+    "see <environment_context>",
+    "",
+]
+INJECTED = [
+    "<environment_context>\n  <cwd>/home/carol</cwd>",
+    "# AGENTS.md instructions for /home/carol\n\n<INSTRUCTIONS>",
+    "<user_instructions>\n\nBe brief",
+    "<skills_instructions>\n## Skills",
+    "  <permissions instructions>\nFilesystem",
+    "<collaboration_mode># Collab",
+    "<apps_instructions>\n## Apps",
+    "<user_shell_command>\n<command>ls</command>",
+]
 
 
 def part_of(kind, **fields):
@@ -14,6 +46,19 @@ def part_of(kind, **fields):
 
 def fields_of(kind, **fields):
     return dict(part_of(kind, **fields).fields)
+
+
+def speaker(*texts, kinds=None, role="user", spawned=False, **fields):
+    item = {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text} for text in texts],
+        **fields,
+    }
+    if kinds is not None:
+        item["internal_chat_message_metadata_passthrough"] = {"content_item_kinds": kinds}
+    found = identify_author(item, spawned=spawned)
+    return (found.author.kind, found.kind) if found else None
 
 
 def test_arguments_that_are_json_are_the_input():
@@ -128,3 +173,131 @@ def test_content_is_a_text_or_blocks():
 def test_an_image_has_bytes_or_a_url(url, fields):
     (part,) = read_content([{"type": "input_image", "image_url": url, "detail": "high"}])
     assert (part.type, dict(part.fields)) == ("image", fields)
+
+
+@pytest.mark.parametrize("code", [0, 1, 127, -1])
+@pytest.mark.parametrize("form", [CHUNK, COMMAND, PLAIN])
+def test_plain_text_output_is_kept_and_its_exit_code_is_read(form, code):
+    """0.98 and later."""
+    assert read_output({"output": form % code}) == {"output": form % code, "exit_code": code, "is_error": code != 0}
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_wrapped_output_is_the_text_inside(code):
+    """0.36 to 0.73, and patches."""
+    assert read_output({"output": WRAPPED % code}) == {"output": "tea.py\n", "exit_code": code, "is_error": code != 0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"output":"x"}',
+        '{"output":',
+        '{"output":7,"metadata":{"exit_code":0}}',
+        '{"output":' + "[" * 400,
+        '{"output": {}}',
+    ],
+)
+def test_output_that_merely_looks_wrapped_is_text(text):
+    assert read_output({"output": text}) == {"output": text}
+
+
+def test_a_running_process_has_no_exit_code():
+    """Text in the output is not part of the header."""
+    assert read_output({"output": RUNNING}) == {"output": RUNNING}
+
+
+def test_a_text_that_mentions_an_exit_code_has_none():
+    text = "Process exited with code 1"
+    assert read_output({"output": text}) == {"output": text}
+
+
+@pytest.mark.parametrize(
+    "text", ["exec_command failed for `ls`: no", "apply_patch verification failed: Failed to find", "err: gone"]
+)
+def test_a_call_that_was_refused_is_an_error(text):
+    assert read_output({"output": text}) == {"output": text, "is_error": True}
+
+
+def test_an_output_with_its_success_is_read():
+    assert read_output({"output": {"content": "no", "success": False}}) == {"output": "no", "is_error": True}
+
+
+@pytest.mark.parametrize("output", [[{"type": "input_text", "text": "x"}], {"content": "x"}, 7, None])
+def test_output_of_another_form_is_kept_unchanged(output):
+    assert read_output({"output": output}) == {"output": output}
+
+
+def test_an_output_with_inexact_numbers_is_kept_as_text():
+    assert read_output({"output": decode('[{"seconds": 1.0}]')}) == {"output_text": '[{"seconds":1.0}]'}
+
+
+def test_a_missing_output_gives_no_field():
+    assert read_output({}) == {}
+
+
+def test_only_the_beginning_of_an_output_is_searched_for_a_header():
+    """A result of many megabytes is not searched through for a header that it does not have."""
+    text = "x\n" * 100_000 + "Process exited with code 1\nOutput:\n"
+    assert read_output({"output": text}) == {"output": text}
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_text_without_a_known_prefix_was_typed(text):
+    """Transcripts, rule 7."""
+    assert speaker(text) == ("human", "prompt")
+
+
+@pytest.mark.parametrize("text", INJECTED)
+def test_text_added_by_codex_is_injected(text):
+    assert speaker(text) == ("injected", "meta")
+
+
+def test_a_message_with_any_typed_text_was_typed():
+    assert speaker(INJECTED[0], INJECTED[1]) == ("injected", "meta")
+    assert speaker(INJECTED[0], "Sell tea") == ("human", "prompt")
+
+
+def test_an_interruption_notice_is_an_interruption():
+    assert speaker("<turn_aborted>\nStopped.") == ("injected", "interrupt")
+
+
+def test_the_end_of_a_sub_agent_is_a_notice():
+    assert speaker('<subagent_notification>\n{"agent_id":"x"}') == ("injected", "notice")
+
+
+@pytest.mark.parametrize("role", ["developer", "system", "new"])
+def test_instructions_are_injected(role):
+    assert speaker("Be brief", role=role) == ("injected", "system")
+
+
+def test_declared_kinds_override_the_text():
+    """0.169: the provenance is marked."""
+    assert speaker("<environment_context>", kinds=["user.text"]) == ("human", "prompt")
+    assert speaker("Sell tea", kinds=["environments.environment_context"]) == ("injected", "meta")
+    assert speaker("Look", "x", kinds=["user.text", "user.image"]) == ("human", "prompt")
+
+
+@pytest.mark.parametrize("kinds", [[], None, "user.text", [7]])
+def test_invalid_kinds_are_ignored_or_count_as_not_typed(kinds):
+    assert speaker("Sell tea", kinds=kinds) in {("human", "prompt"), ("injected", "meta")}
+
+
+def test_the_prompt_of_a_sub_agent_is_not_human():
+    assert speaker("Look for tea", spawned=True) == ("injected", "prompt")
+    assert speaker(INJECTED[0], spawned=True) == ("injected", "meta")
+
+
+def test_an_image_was_sent_by_a_person():
+    item = {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}
+    assert identify_author(item, spawned=False).author.kind == "human"
+
+
+@pytest.mark.parametrize("content", ["Sell tea", None, [], [7], {}])
+def test_content_of_another_shape_is_human(content):
+    assert identify_author({"role": "user", "content": content}, spawned=False).kind == "prompt"
+
+
+@pytest.mark.parametrize("role", [None, 7, "", []])
+def test_without_a_role_there_is_no_author(role):
+    assert identify_author({"role": role, "content": "x"}, spawned=False) is None

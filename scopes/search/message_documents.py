@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from scopes.history.messages import MESSAGE_FILE, head_of, is_root
 from scopes.ids import Oid
-from scopes.index.document import Describe, IndexDocument
+from scopes.index.writer import Describe, IndexDocument
 from scopes.model.codec import decode
 from scopes.model.message import Message, Part
 from scopes.store.objects import Commit

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.importers.formats.claude_code.calls import ToolCall, ToolCalls, hash_of
 from scopes.importers.formats.claude_code.record import call_id, is_result, read_part
+from scopes.importers.formats.claude_code.tool_calls import ToolCall, ToolCalls, hash_of
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.revisions import list_branch_tips
-from scopes.search.index_document import describe_from
+from scopes.search.message_documents import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import history, say
 

@@ -9,8 +9,8 @@ import pytest
 from scopes import errors
 from scopes.cli import error_handler
 from scopes.cli.command_line import LONG, SHORT
+from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.global_options import COLOR_CHOICES, GLOBAL_OPTIONS
-from scopes.cli.reference import ENVIRONMENT, EXIT_CODES, FILES
 
 DOCUMENTED = [int(code) for code, _ in EXIT_CODES]
 REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ScopesError)]

@@ -1,0 +1,54 @@
+"""The state of one import run, shared by all its sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scopes.history.transaction import RefTransaction
+from scopes.importers.fork_points import ParentSession
+from scopes.importers.results import Skipped, SourceImported
+from scopes.importers.session_commits import ImportedSession
+from scopes.importers.targets import ImportTargets
+from scopes.result import Note
+from scopes.store.packs.bulk import BulkObjects
+from scopes.store.repository import Repository
+
+
+@dataclass(slots=True)
+class ImportRun:
+    """State of one import run, and its only owner: other modules are passed what they need and return values.
+
+    again: import conversations that were deleted here
+    parents: sessions of this run that others may continue, by source key
+    versions: version of each source's record, by source key
+    sources, copies, notes: for the result
+    records: ref changes of the sources' records
+    """
+
+    repository: Repository
+    objects: BulkObjects
+    targets: ImportTargets
+    again: bool = False
+    parents: dict[str, ParentSession] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    sources: list[SourceImported] = field(default_factory=list)
+    copies: list[Skipped] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    records: RefTransaction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.records = RefTransaction(self.repository)
+
+    def is_overtaken(self) -> bool:
+        """Return True if another process has imported one of the sources since this run read it."""
+        return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
+
+    def release(self, group: int) -> None:
+        """Free the memory that only the sources of a group needed."""
+        for target in self.targets.take_group(group):
+            imported: dict[str, ImportedSession] = {}
+            for session in target.sessions:
+                parent = self.parents[session.key]
+                if parent.imported is not None:
+                    imported[session.key], parent.imported = parent.imported, None
+            self.targets.finish(target, imported)
