@@ -93,7 +93,7 @@ class Invocation:
             return os.getcwd()
         except OSError as error:
             raise Inaccessible(
-                "the current directory does not exist any more", hint="change to another one, or use -C"
+                "the current directory no longer exists", hint="change to another one, or use -C"
             ) from error
 
     @property

@@ -73,7 +73,7 @@ def test_a_deleted_current_directory_is_an_error(tmp_path, monkeypatch):
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(Inaccessible, match="current directory does not exist"):
+    with pytest.raises(Inaccessible, match="current directory no longer exists"):
         _ = invocation().store_path
 
 
