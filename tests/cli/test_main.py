@@ -107,7 +107,7 @@ def test_the_module_is_the_same_command():
 def test_the_process_prints_all_output_and_keeps_the_exit_code():
     done = module("help", "--all")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("User settings: the keys scopes.*.\n")
+    assert done.stdout.endswith("What was deleted, until gc --expire.\n")
     done = module("bogus")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: scopes has no command 'bogus'\n")
