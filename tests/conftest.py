@@ -49,8 +49,13 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Keep one part of the tests; every test belongs to exactly one part, whatever the order of collection."""
     part, parts = map(int, config.getoption("--part").split("/"))
-    kept = [item for item in items if int(sha256(item.nodeid.encode()).hexdigest(), 16) % parts == part - 1]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    if parts == 1:
+        return
+    kept, left_out = [], []
+    for item in items:
+        chosen = int(sha256(item.nodeid.encode()).hexdigest(), 16) % parts == part - 1
+        (kept if chosen else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
 
