@@ -7,7 +7,7 @@ from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
 from scopes.conversation.delete import delete
 from scopes.conversation.files import files
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
