@@ -40,9 +40,9 @@ def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, 
     if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
         return (Span(left, "bad"),), (Span(right, "good"),)
     steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
-    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
-    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
-    return ours, theirs
+    bad = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    good = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return bad, good
 
 
 def _write_counts(result: Difference, view: View) -> None:
