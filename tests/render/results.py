@@ -60,8 +60,8 @@ from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
-from scopes.merge.replay import Rewrite
-from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part

@@ -23,7 +23,7 @@ import scopes.merge
 import scopes.search
 import scopes.tokens
 from scopes.conversation.merge import MergeOutcome
-from scopes.merge.sequencer import ReplayOutcome
+from scopes.merge.replay_control import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden

@@ -12,8 +12,8 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay import Rewrite
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.rewrite import Rewrite
     from scopes.model.conflicts import Conflict
 
 _MOST_LINES = 20
