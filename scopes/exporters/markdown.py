@@ -33,7 +33,7 @@ _SHORT_ID = 8
 _NOT_IN_ID = re.compile(r"[^a-z0-9]")
 _UNLABELLED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
 _COMPACTED = "<sub>the model's context begins here: what came before was compacted</sub>"
-_LONGEST_PREVIEW = 80
+_MAX_PREVIEW_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _fold_value(label: str, value: Any) -> str:
 
 def _fold(label: str, preview: str, body: str) -> str:
     first_line = preview.strip().partition("\n")[0]
-    shown = f"{first_line[:_LONGEST_PREVIEW]}…" if len(first_line) > _LONGEST_PREVIEW else first_line
+    shown = f"{first_line[:_MAX_PREVIEW_LENGTH]}…" if len(first_line) > _MAX_PREVIEW_LENGTH else first_line
     summary = escape_html(f"{label}: {shown}" if shown else label)
     return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
 

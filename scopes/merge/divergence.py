@@ -76,17 +76,19 @@ def find_divergence(
 
     The trees of merged bases are written to `objects`.
     """
-    bases, *commits = split_histories(repository, target, source)
+    bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
-        return compare_sides(objects, target, source, *commits, bases, _merge_bases(repository, objects, bases))
+        base_state = _merge_bases(repository, objects, bases)
+        return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
     common = _find_last_common_message(repository, target, source)
     if common is None:
-        commits = [list_new_commits(repository, tip, None) for tip in (target, source)]
-        return compare_sides(objects, target, source, *commits, (), None) if unrelated else None
-    commits = [list_new_commits(repository, tip, base) for tip, base in zip((target, source), common, strict=True)]
+        in_target, in_source = (list_new_commits(repository, tip, None) for tip in (target, source))
+        return compare_sides(objects, target, source, in_target, in_source, (), None) if unrelated else None
+    in_target = list_new_commits(repository, target, common[0])
+    in_source = list_new_commits(repository, source, common[1])
     states = [state_of(objects, base) for base in common]
     base_state = _merge_states(objects, None, states[0], states[1])
-    return compare_sides(objects, target, source, *commits, common, base_state)
+    return compare_sides(objects, target, source, in_target, in_source, common, base_state)
 
 
 def compare_sides(  # noqa: PLR0917 - both sides, then their base

@@ -13,7 +13,7 @@ from scopes.sanitize import PRESENTATION
 
 GAP = "  "
 _SIDES = 4  # a border and a space on either side
-_LEAST = 6  # flexible columns are shortened to this width before other columns are shortened
+_MIN_FLEXIBLE = 6  # flexible columns are shortened to this width before other columns are shortened
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, PRESENTATION))
 Spans: TypeAlias = tuple[Span, ...]
 
@@ -37,7 +37,7 @@ def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int)
     """Shorten the widest columns until all fit: flexible ones first, none below one cell."""
     widths = [min(width, max(available, 1)) for width in natural]
     columns = range(len(widths))
-    for candidates, least in (([i for i in columns if flexible[i]], _LEAST), (columns, 1)):
+    for candidates, least in (([i for i in columns if flexible[i]], _MIN_FLEXIBLE), (columns, 1)):
         while sum(widths) > available:
             widest = max(candidates, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:

@@ -13,7 +13,7 @@ from scopes.render.wrap import wrap_line
 from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
-_NARROWEST = 20
+_MIN_WIDTH = 20
 
 
 class TerminalView(PlainView):
@@ -41,14 +41,14 @@ class TerminalView(PlainView):
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text wrapped at blanks, with tabs expanded."""
         lines = clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ()
-        width = max(self.width - indent, _NARROWEST)
+        width = max(self.width - indent, _MIN_WIDTH)
         self._lines((row for line in lines for row in wrap_line(line, width)), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Write rendered Markdown; text after the first 200,000 characters is written unrendered."""
         end = len(text) if len(text) <= MAX_MARKDOWN_CHARACTERS else text.rfind("\n", 0, MAX_MARKDOWN_CHARACTERS) + 1
         rendered = load("scopes.render.markdown:render_markdown")
-        width = max(self.width - indent, _NARROWEST)
+        width = max(self.width - indent, _MIN_WIDTH)
         for line in rendered(text[:end], width=width, colour=self._colour):
             self._write((" " * indent + line if line else "") + "\n")
         self.body(text[end:], indent=indent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.append import plain_message
+from scopes.history.messages import plain_message
 from scopes.memory.extract import decisions_of
 from scopes.memory.source_messages import SourceMessage
 

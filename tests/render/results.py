@@ -19,7 +19,7 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
-from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
@@ -60,6 +60,7 @@ from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
+from scopes.merge.conflict_list import ConflictRow
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode

@@ -12,7 +12,7 @@ from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -38,6 +38,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.compact import compact

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.show import show
+from scopes.history.messages import plain_message
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.mermaid_view import Diagram, as_mermaid

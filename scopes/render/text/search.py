@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _INDENT = 4
 _MAX_ROWS = 3
-_NARROWEST = 20
+_MIN_WIDTH = 20
 _INDEX = {
     "fresh": "",
     "updated": "updated",
@@ -59,7 +59,7 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     who = author(head.author, head.author_kind)
     view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
-    for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
+    for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
     _write_neighbours(result.after, view)
     view.line()
