@@ -41,7 +41,7 @@ def undo(repository: Repository, operation: str | None = None) -> Undone:
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
-        undone = _cancelled(log)
+        undone = _canceled(log)
         if operation is not None:
             target = find_operation(log, operation)
             if target.id in undone:
@@ -60,7 +60,7 @@ def redo(repository: Repository) -> Undone:
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
-        undone = _cancelled(log)
+        undone = _canceled(log)
         for record in log:
             if record.kind == UNDO and record.id not in undone:
                 return _reverse(repository, record, redo=True)
@@ -100,13 +100,13 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
     return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes conv operations list")
 
 
-def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
+def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
     """Return the operations that were undone by an undo or redo that was not undone itself."""
-    cancelled: set[OperationId] = set()
+    canceled: set[OperationId] = set()
     for record in newest_first:
-        if record.undoes is not None and record.id not in cancelled:
-            cancelled.add(record.undoes)
-    return cancelled
+        if record.undoes is not None and record.id not in canceled:
+            canceled.add(record.undoes)
+    return canceled
 
 
 def _nothing(what: str) -> NoReturn:

@@ -31,7 +31,7 @@ from scopes.store.repository import Repository
 
 _SHORT_ID = 8
 _NOT_IN_ID = re.compile(r"[^a-z0-9]")
-_UNLABELLED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
+_UNLABELED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
 _COMPACTED = "<sub>the model's context begins here: what came before was compacted</sub>"
 _MAX_PREVIEW_LENGTH = 80
 
@@ -163,7 +163,7 @@ def _message_facts(head: MessageHead, message: Message, transcript: _Transcript)
     """Yield the facts of the heading line after the author; those that do not apply are empty."""
     yield escape_inline(message.time or "")
     yield "" if message.kind == "plain" else escape_inline(message.kind)
-    yield "" if message.author.kind in {*_UNLABELLED_KINDS, message.kind} else escape_inline(message.author.kind)
+    yield "" if message.author.kind in {*_UNLABELED_KINDS, message.kind} else escape_inline(message.author.kind)
     yield escape_inline(head.id[:_SHORT_ID])
     yield f"to {', '.join(map(escape_inline, message.to))}" if message.to else ""
     spawned_by = message.extra.get("spawned_by")

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from scopes.render.colour import Style, paint
+from scopes.render.color import Style, paint
 from scopes.render.view import Cell, Column, Span, clean_spans, paint_spans
 from scopes.sanitize import PRESENTATION
 
@@ -19,7 +19,7 @@ Spans: TypeAlias = tuple[Span, ...]
 
 
 def draw_box(
-    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, colour: bool
+    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, color: bool
 ) -> Iterator[str]:
     """Yield the lines of a box as wide as its content, at most `width`; cells that are too long end in an ellipsis."""
     header = [_safe(column.name, "key") for column in columns]
@@ -30,7 +30,7 @@ def draw_box(
     lines = [_join(row, columns, widths) for row in table]
     above, below = (lines[0], lines[1:]) if title is None else (_safe(title, "heading"), lines)
     inner = max(map(_width, (truncate_spans(above, width - _SIDES), lines[0])))
-    return _frame(above, below, inner, colour=colour)
+    return _frame(above, below, inner, color=color)
 
 
 def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int) -> list[int]:
@@ -46,15 +46,15 @@ def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int)
     return widths
 
 
-def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) -> Iterator[str]:
+def _frame(above: Spans, below: Iterable[Spans], inner: int, *, color: bool) -> Iterator[str]:
     """Yield lines inside a border, with a rule between the first and the others."""
 
     def edge(text: str) -> str:
-        return paint(text, "dim") if colour else text
+        return paint(text, "dim") if color else text
 
     def framed(line: Spans) -> str:
         shown = truncate_spans(line, inner)
-        text = paint_spans(shown) if colour else "".join([span.text for span in shown])
+        text = paint_spans(shown) if color else "".join([span.text for span in shown])
         return f"{edge('│')} {text}{' ' * (inner - _width(shown))} {edge('│')}"
 
     rule = "─" * (inner + 2)

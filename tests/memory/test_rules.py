@@ -1,4 +1,4 @@
-"""The rules for decisions, on hand-labelled sentences of real conversations with agents."""
+"""The rules for decisions, on hand-labeled sentences of real conversations with agents."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.hits import Neighbour, SearchHit
+from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
@@ -461,7 +461,7 @@ MEMORY = {
 }  # fmt: skip
 
 HIT = SearchHit(
-    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbour(CALL, None),),
+    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbor(CALL, None),),
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
@@ -469,7 +469,7 @@ FOUND = SearchCoverage(
     damaged=0, unreadable=0,
 )  # fmt: skip
 DEEP = SearchHit(
-    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbour(CALL, None),), also=(CONVERSATION,),
+    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
 SAMPLES = {

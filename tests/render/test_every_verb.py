@@ -150,7 +150,7 @@ def sample(repository):
 
 def show_in_every_way(perform):
     """Render the result of `perform` on two terminals, in a pipe and as JSON."""
-    shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
+    shown = [seen(perform(), 80), seen(perform(), 200, color=False), piped(perform())]
     for text in shown:
         assert forbidden(text.replace("\t", "")) == []
     assert document(perform())["scopes"] == 1

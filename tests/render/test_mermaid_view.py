@@ -94,7 +94,7 @@ def test_a_diagram_is_a_document_for_machines():
     }
 
 
-def test_a_message_without_text_is_labelled_with_what_it_does(repository):
+def test_a_message_without_text_is_labeled_with_what_it_does(repository):
     new(repository)
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))

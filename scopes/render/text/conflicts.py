@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scopes.conversation.resolve_conflict import ConflictResolved
     from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _WIDE = 110
 _TERMINAL_COLUMNS = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")

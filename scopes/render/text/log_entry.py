@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scopes.conversation.log import LogEntry
     from scopes.model.message import Message, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 MAX_ROWS = 20
 _INDENT = Span("    ")

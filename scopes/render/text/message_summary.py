@@ -16,7 +16,7 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
     from scopes.model.message import Message, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),

@@ -13,7 +13,7 @@ from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.model.message import FileTouch, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 INDENT = 4
 _MAX_LINE_LENGTH = 1000
