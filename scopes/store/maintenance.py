@@ -51,8 +51,7 @@ def pack(repository: Repository) -> None:
     """
     remove_leftovers(repository)
     _remove_damaged_graph(repository)
-    # --force: the lock is held, so no other gc runs. The pid file of a killed gc would stop this one while any process
-    # has that pid.
+    # --force: the lock is held, so no other gc runs.
     lock = repository.lock.descriptor
     if _is_unsearched(repository):
         run_git(repository.path, "gc", "--quiet", "--force", "--aggressive", settings=_SEARCH, lock=lock)
@@ -89,4 +88,6 @@ def _remove_damaged_graph(repository: Repository) -> None:
 def remove_leftovers(repository: Repository) -> list[str]:
     """Remove temporary files and lock files of dead processes; return their paths. Call it under the exclusive lock."""
     remove_unfinished_stores(repository.path)
-    return remove_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
+    # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
+    leftovers = [*list_leftovers(repository), "gc.pid"]
+    return remove_orphans(os.path.join(repository.path, path) for path in leftovers)

@@ -12,11 +12,12 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Refused, ScopesError
+from scopes.history.messages import plain_message
 from scopes.store import maintenance
 from scopes.store import repository as repository_module
 from scopes.store.config import Setting
