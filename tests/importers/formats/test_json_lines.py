@@ -48,6 +48,7 @@ def test_every_byte_is_in_exactly_one_record(data):
     records = read(data)
     nothing = not data.decode(errors="replace").removeprefix("\ufeff").strip()
     assert tile(records, len(data)) or (nothing and not records)
+    assert [record.number for record in records] == list(range(len(records)))
 
 
 @given(st.lists(st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5), min_size=1))
