@@ -16,6 +16,7 @@ from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import MessageHead
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
+from tests.support.examples import examples
 from tests.support.history import history, say, texts
 
 
@@ -202,7 +203,7 @@ CHOICES = {
 
 
 @given(choice=st.fixed_dictionaries(CHOICES))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_combined_filters_show_the_intersection(varied, choice):
     """Law: a combination of filters is the intersection."""
     each = [set(words(varied, "conv-001", only=LogFilter(**{name: value}))) for name, value in choice.items()]
