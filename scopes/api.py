@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.clock import new_id, now
+from scopes.context.budget import default_budget
 from scopes.context.context import context as build_context
 from scopes.context.request import Request, with_settings
 from scopes.context.result import Context
@@ -49,14 +50,12 @@ from scopes.model.validation import check_message
 from scopes.search.search import Search
 from scopes.search.search import search as run_search
 from scopes.store.config import Setting
-from scopes.store.discovery import cache_home, choose_store, data_home
+from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.models import find_model
-from scopes.tokens.rank_files import RankFilePaths
-
-DEFAULT_MAX_TOKENS = 8_000
+from scopes.tokens.rank_files import rank_file_paths
 
 
 def open_store(
@@ -76,12 +75,7 @@ def open_store(
         NotFound: there is no store.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
-    found = choose_store(
-        explicit=None if path is None else os.fspath(path),
-        environment=os.environ.get("SCOPES_STORE") or None,
-        cwd=os.getcwd(),
-        data_home=data_home(os.environ),
-    )
+    found = choose_store(os.environ, os.getcwd(), None if path is None else os.fspath(path))
     if create:
         create_store(found)
     overrides = {key.lower(): Setting(key, value, "program") for key, value in (settings or {}).items()}
@@ -124,7 +118,7 @@ class Store(handles.Store):
 
     @property
     def _index_directory(self) -> str:
-        return index_directory(cache_home(os.environ), self.path)
+        return index_directory(cache_directory(os.environ), self.path)
 
     def new(self, title: str | None = None, *, id: str | None = None, participants: Iterable[str] = ()) -> Conversation:  # noqa: A002
         """Create a conversation with the branch `main`; without `id` it gets the next number.
@@ -264,23 +258,25 @@ class Conversation(handles.Conversation):
         self,
         branch: str | None = None,
         *,
-        max_tokens: int = DEFAULT_MAX_TOKENS,
+        max_tokens: int | None = None,
         task: str | None = None,
         model: str | None = None,
         project: str = "",
     ) -> Context:
         """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
 
+        max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
         project: the directory whose files may be embedded; empty: no file is read.
 
         Raises:
             Invalid: the budget is negative or the task has no words.
         """
         repository = self.repository
-        cache = os.path.join(cache_home(os.environ), "scopes")
-        paths = RankFilePaths(cache, os.environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path)))
         row = None if model is None else find_model(model, repository.config.walk())
+        if max_tokens is None:
+            max_tokens = default_budget(repository.config, row, has_task=task is not None)
         where = self.id if branch is None else f"{self.id}/{branch}"
         request = Request(where=where, max_tokens=max_tokens, task=task, project=project)
         request = with_settings(request, repository.config)
-        return build_context(repository, request, choose_tokenizer(paths, row), cache)
+        tokenizer = choose_tokenizer(rank_file_paths(os.environ), row)
+        return build_context(repository, request, tokenizer, cache_directory(os.environ))

@@ -136,6 +136,12 @@ def test_a_context_has_at_most_so_many_tokens(talk):
     assert made.tokens_used <= 500
 
 
+def test_a_context_has_the_default_budget_of_the_command_line(talk):
+    assert talk.context().max_tokens == 8000
+    assert talk.context(task="login cookie").max_tokens == 4000
+    assert talk.context(model="gpt-4o").max_tokens == 76_800  # 60 % of the window
+
+
 def test_a_transcript_is_imported_once(store):
     path = ROOT / "tests" / "faults" / "transcript.jsonl"
     assert sum(row.new_messages for row in store.import_file(path).conversations) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.context.budget import parse_shares
+from scopes.context.budget import configured_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
 from scopes.store.config import Config
@@ -87,11 +87,10 @@ def with_settings(request: Request, config: Config) -> Request:
     Raises:
         Invalid: a setting is not valid.
     """
-    content = config.find("scopes.budgetContent")
-    shares = parse_shares(config.find("scopes.budgetWindow"), content)
+    shares = configured_shares(config)
     return replace(
         request,
-        file_share=shares.content["files"] if content else None,
+        file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
