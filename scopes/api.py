@@ -1,8 +1,10 @@
-"""The Python API: a store and its conversations as objects, over the operations of the command line.
+"""The Python API: handles of a store and its conversations with the operations of the command line as methods.
 
-`import scopes` gives these names and loads them at first use. Results and exceptions are the same as those of the
-command line: the Result classes of `scopes.conversation`, and `ScopesError` with its subclasses in `scopes.errors`.
-Nothing is printed and nothing is asked. A store may be kept open; it must not be shared by threads.
+`WritableStore` and `WritableConversation` extend the handles that only read, `Store` and `Conversation` of
+`scopes.history.handles`; branches, revisions and messages are those of every operation. `import scopes` gives all these
+names and loads them at first use. Results and exceptions are the same as those of the command line: the Result classes
+of `scopes.conversation`, and `ScopesError` with its subclasses in `scopes.errors`. Nothing is printed and nothing is
+asked. A store may be kept open; it must not be shared by threads.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from scopes.conversation.show import ConversationView
 from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import undo as undo_operation
-from scopes.history import handles
+from scopes.history.handles import Conversation, Store
 from scopes.history.revisions import conversation_ids, find_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
@@ -64,7 +66,7 @@ def open_store(
     create: bool = False,
     author: str | None = None,
     settings: Mapping[str, str] | None = None,
-) -> Store:
+) -> WritableStore:
     """Open a store: the one at `path`, or the one that the command line would use in the current directory.
 
     create: make the store if it does not exist.
@@ -82,12 +84,12 @@ def open_store(
     repository = open_repository(found, overrides)
     name = author or repository.config.find("scopes.author") or "user"
     repository.caller = Caller(actor=name, command=os.path.basename(sys.argv[0] or "python"))
-    return Store(repository, name)
+    return WritableStore(repository, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Store(handles.Store):
-    """An open store; `author` is the default author of messages."""
+class WritableStore(Store):
+    """A store with the operations as methods; `author` is the default author of messages."""
 
     author: str
 
@@ -100,11 +102,11 @@ class Store(handles.Store):
         """Return a row for every conversation: title, participants, branches, times; the most recently active first."""
         return list_conversations(self.repository, self._index_directory)
 
-    def conversations(self) -> Sequence[Conversation]:
+    def conversations(self) -> Sequence[WritableConversation]:
         """Return all conversations, sorted by id."""
         return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
-    def conversation(self, text: str) -> Conversation:
+    def conversation(self, text: str) -> WritableConversation:
         """Return a conversation by its id or a unique prefix.
 
         Raises:
@@ -112,15 +114,21 @@ class Store(handles.Store):
         """
         return self.open(find_conversation(self.repository, text))
 
-    def open(self, conversation_id: ConversationId) -> Conversation:
+    def open(self, conversation_id: ConversationId) -> WritableConversation:
         """Return a conversation that is known to exist."""
-        return Conversation(self.repository, conversation_id, self.author)
+        return WritableConversation(self.repository, conversation_id, self.author)
 
     @property
     def _index_directory(self) -> str:
         return index_directory(cache_directory(os.environ), self.path)
 
-    def new(self, title: str | None = None, *, id: str | None = None, participants: Iterable[str] = ()) -> Conversation:  # noqa: A002
+    def new(
+        self,
+        title: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+        participants: Iterable[str] = (),
+    ) -> WritableConversation:
         """Create a conversation with the branch `main`; without `id` it gets the next number.
 
         Raises:
@@ -176,8 +184,8 @@ class Store(handles.Store):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation(handles.Conversation):
-    """One conversation of a store; `author` is the default author of messages."""
+class WritableConversation(Conversation):
+    """A conversation with the operations as methods; `author` is the default author of messages."""
 
     author: str
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.clock import new_id, now
+from scopes.history.handles import Branch, Store
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.revisions import find_branch, find_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, parse_agent_name
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
@@ -35,24 +35,21 @@ def append(
         Invalid: the message is too large.
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
-    conversation_id = find_conversation(repository, conversation)
-    branch_name = find_branch(repository, conversation_id, branch)
-    return append_to(repository, conversation_id, branch_name, message)
+    return append_to(Store(repository).conversation(conversation).branch(branch), message)
 
 
-def append_to(
-    repository: Repository, conversation: ConversationId, branch: BranchName, message: Message
-) -> MessageAppended:
+def append_to(branch: Branch, message: Message) -> MessageAppended:
     """Append a message to a branch that was already resolved; raises as `append` does."""
+    repository, conversation_id = branch.repository, branch.conversation.id
     repository.require_writable()
     blob = write_message_blob(repository, message)
     oid = append_commit(
         repository,
-        branch_ref(conversation, branch),
+        branch_ref(conversation_id, branch.name),
         lambda tip: write_message_commit(repository, tip, message, blob),
         f"append: {message.id}",
     )
-    return MessageAppended(id=message.id, oid=oid, conversation=conversation, branch=branch)
+    return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
 
 
 def plain_message(author: str, text: str, *, author_kind: str = "agent", kind: str = "plain") -> Message:
