@@ -16,7 +16,7 @@ from scopes.result import Note
 from tests.render import sample
 from tests.render.hostile import ANY_COLOURS, OUR_COLOURS, forbidden, hostile_texts
 
-SAYINGS = {
+WAYS = {
     "line": lambda view, text: view.line(text, Span(text, "id"), indent=2),
     "rows": lambda view, text: view.rows([Column("A"), Column("B", "time")], [(text, (Span(text, "bad"), text))]),
     "titled rows": lambda view, text: view.rows([Column("A", flexible=True)], [(text,)], title=text),
@@ -31,18 +31,18 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("saying", SAYINGS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("colour", [False, True])
-def test_no_view_writes_a_control_character(saying, view, colour):
+def test_no_view_writes_a_control_character(way, view, colour):
     @given(hostile_texts)
     def check(text):
         pieces: list[str] = []
-        SAYINGS[saying](VIEWS[view](pieces.append, colour), text)
+        WAYS[way](VIEWS[view](pieces.append, colour), text)
         said = "".join(pieces)
         if colour:
-            said = (ANY_COLOURS if saying == "markdown" else OUR_COLOURS).sub("", said)
-        assert forbidden(said.replace("\t", "") if view == "plain" or saying == "exact" else said) == []
+            said = (ANY_COLOURS if way == "markdown" else OUR_COLOURS).sub("", said)
+        assert forbidden(said.replace("\t", "") if view == "plain" or way == "exact" else said) == []
 
     check()
 
