@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
 from scopes.history.handles import Store
 from scopes.history.messages import MessageHead
 from scopes.ids import ConversationId

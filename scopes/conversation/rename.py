@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.new import refuse_taken
 from scopes.errors import Refused
+from scopes.history.conversations import refuse_taken
 from scopes.history.handles import Store
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id

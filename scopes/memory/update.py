@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scopes.conversation.list import read_root
+from scopes.history.conversations import read_root
 from scopes.history.handles import Branch, Store
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load

@@ -1,4 +1,4 @@
-"""How each agent words its tool calls and results: the table for code that shows or summarises them.
+"""How each agent words its tool calls and results: the table for code that shows or summarizes them.
 
 Importers store calls and results as the agent wrote them. An agent that is not in the table is shown without extras.
 """

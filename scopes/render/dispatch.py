@@ -63,7 +63,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.stats": "memory",
     "scopes.memory.summaries": "summarize",
     "scopes.memory.update": "memory",
-    "scopes.merge.sequencer": "replay",
+    "scopes.merge.replay_control": "replay",
     "scopes.search.hits": "search",
 }
 

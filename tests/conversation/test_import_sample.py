@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
 from scopes.conversation.delete import delete
@@ -15,6 +15,7 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from tests.support.store import git, make_store, open_store, refs
 

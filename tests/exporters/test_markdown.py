@@ -275,7 +275,7 @@ def test_an_unknown_part_is_shown_as_json():
     assert body_of(part) == '```json\n{\n  "depth": 3\n}\n```'
 
 
-def test_a_document_is_labelled_with_its_kind():
+def test_a_document_is_labeled_with_its_kind():
     assert write_document("decision", {"topic": "é"}) == (
         '<details>\n<summary>Document: decision</summary>\n\n```json\n{\n  "topic": "é"\n}\n```\n\n</details>'
     )

@@ -12,7 +12,7 @@ from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -38,6 +38,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import context as memory_context
@@ -148,7 +149,7 @@ def sample(repository):
 
 def show_in_every_way(perform):
     """Render the result of `perform` on two terminals, in a pipe and as JSON."""
-    shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
+    shown = [seen(perform(), 80), seen(perform(), 200, color=False), piped(perform())]
     for text in shown:
         assert forbidden(text.replace("\t", "")) == []
     assert document(perform())["scopes"] == 1

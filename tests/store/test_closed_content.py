@@ -62,7 +62,7 @@ WORLDS = {
         "GIT_AUTHOR_DATE": "1 +0000",
     },
     "another width": {"COLUMNS": "20", "TERM": "xterm"},
-    "optimised": {"PYTHONOPTIMIZE": "2"},
+    "optimized": {"PYTHONOPTIMIZE": "2"},
 }
 
 

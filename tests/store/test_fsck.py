@@ -8,11 +8,12 @@ import random
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
+from scopes.history.messages import plain_message
 from scopes.store import refs, transactions
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack

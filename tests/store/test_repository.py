@@ -138,7 +138,7 @@ def test_an_object_of_another_kind_is_corrupt(repository):
     with pytest.raises(Corrupt, match="is not a tree"):
         read_tree(repository, blob)
     with pytest.raises(Corrupt, match="is not an operation"):
-        read_operation(repository, write_message(repository, "one"))
+        read_operation(repository, read_commit(repository, write_message(repository, "one")))
 
 
 @pytest.mark.parametrize(

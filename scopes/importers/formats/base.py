@@ -76,7 +76,7 @@ class Format(Protocol):
 
 
 def choose_format(formats: Sequence[Format], source: Source) -> Format:
-    """Return the first format that recognises the source.
+    """Return the first format that recognizes the source.
 
     Raises:
         CannotImport: none does.

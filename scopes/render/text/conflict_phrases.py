@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scopes.model.conflicts import Conflict, Position
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}

@@ -28,10 +28,11 @@ from scopes.sanitize import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _WIDE = 110
 _TERMINAL_COLUMNS = (
@@ -59,7 +60,7 @@ _PIPED_COLUMNS = (
 _CONFLICT_VIEW_WIDE = 120
 _INDENT = "    "
 _BETWEEN = Span(" │ ", "dim")
-_MOST_LINES = 40
+_MAX_LINES = 40
 Line: TypeAlias = tuple[str | Span, ...]
 
 
@@ -242,7 +243,7 @@ def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Ite
     if view.terminal:
         fold: Callable[[str, int], Iterable[str]] = load("scopes.render.wrap:wrap_line")
         rows = [row for line in lines for row in fold(line, max(width - len(indent), 20))]
-    most = _MOST_LINES if view.terminal else len(rows)
+    most = _MAX_LINES if view.terminal else len(rows)
     for row in rows[:most]:
         yield indent, Span(row, style)
     if len(rows) > most:

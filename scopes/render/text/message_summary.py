@@ -16,15 +16,15 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
     from scopes.model.message import Message, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),
     "interrupt": ("■ interrupted ", "warn"),
     "error": ("▲ error ", "bad"),
 }
-_NARROWEST = 20
-_LONGEST = 1000  # characters of text used for one line
+_MIN_WIDTH = 20
+_MAX_CHARACTERS = 1000  # characters of text used for one line
 
 
 def summarize_message(
@@ -35,7 +35,7 @@ def summarize_message(
     mark = (Span(text, style),) if text else ()
     if message is None:
         return *mark, Span(subject(head))
-    text_line = " ".join(message.text[:_LONGEST].split())
+    text_line = " ".join(message.text[:_MAX_CHARACTERS].split())
     if is_folded(message) and (text_line or not message.parts or message.parts[0].type == "text"):
         much = format_extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
@@ -73,7 +73,7 @@ def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
     if room is None:
         return text
     used = sum(len(span.text) for span in others)
-    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _NARROWEST))
+    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _MIN_WIDTH))
     return truncated
 
 

@@ -14,7 +14,7 @@ from scopes.render.view import Span
 
 if TYPE_CHECKING:
     from scopes.model.message import Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _PREAMBLE = re.compile(PREAMBLE, re.DOTALL)
 _MARKUP = re.compile(MARKUP, re.DOTALL)

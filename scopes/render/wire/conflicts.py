@@ -11,8 +11,9 @@ from scopes.render.wire.message import head_object
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
 
 _NO_TEXTS: Mapping[str, str] = {}

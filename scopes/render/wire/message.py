@@ -131,8 +131,8 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         part=result.part,
         snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
         message=head_object(result.head),
-        before=[head_object(neighbour.head) for neighbour in result.before] or None,
-        after=[head_object(neighbour.head) for neighbour in result.after] or None,
+        before=[head_object(neighbor.head) for neighbor in result.before] or None,
+        after=[head_object(neighbor.head) for neighbor in result.after] or None,
     )
 
 

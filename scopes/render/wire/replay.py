@@ -9,7 +9,7 @@ from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
 
 
 @to_wire.register
