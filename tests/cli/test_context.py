@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from tests.cli.running import PRODUCT, imported, scopes
 from tests.support.store import make_store
 
