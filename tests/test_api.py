@@ -116,7 +116,7 @@ def test_the_default_author_is_that_of_the_store(store):
     assert [message.author.name for message in conversation.log()] == ["carol"]
 
 
-def test_a_branch_that_only_continues_is_merged(talk):
+def test_a_branch_without_conflicts_is_merged(talk):
     talk.create_branch(purpose="analysis", agent="bob")
     talk.append("A token would do.", author="bob")
     talk.append("Let us try.", branch="main")
@@ -146,7 +146,7 @@ def test_messages_are_found_by_words(store, talk):
     assert [hit.head.author for hit in found.items if hasattr(hit, "head")] == ["agent1"]
 
 
-def test_a_context_has_at_most_so_many_tokens(talk):
+def test_a_context_does_not_exceed_max_tokens(talk):
     made = talk.context(max_tokens=500)
     assert "The cookie is set twice." in made.formatted_history
     assert made.tokens_used <= 500
@@ -164,13 +164,13 @@ def test_a_transcript_is_imported_once(store):
     assert sum(row.new_messages for row in store.import_file(path).conversations) == 0
 
 
-def test_undo_takes_back_an_operation(store, talk):
+def test_undo_reverts_an_operation(store, talk):
     talk.create_branch("alt")
     store.undo()
     assert [branch.name for branch in talk.branches()] == ["main"]
 
 
-def test_a_message_is_read_by_its_place(store, talk):
+def test_a_message_is_read_by_its_revision(store, talk):
     assert store.message("conv-001/main~1").message.text == "Why does the login fail?"
 
 

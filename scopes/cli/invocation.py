@@ -191,7 +191,7 @@ class Invocation:
 
     @property
     def committed(self) -> str | None:
-        """What was recorded since the last shown result, for the message of an interrupt or an error."""
+        """What was recorded since the last printed result, for the message of an interrupt or an error."""
         return None if self._repository is None else self._repository.committed
 
     def _mark_shown(self) -> None:

@@ -26,7 +26,7 @@ class Request:
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
     file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
-    candidates: at most so many turns are considered for a task; None: all (S4-37).
+    candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).

@@ -1,6 +1,6 @@
 """`memory update`: make memory entries of new messages.
 
-Run by hand, by a timer or at the end of an agent's session; no other command makes entries or waits for it (S0-11). The
+Run by hand, by a timer or when an agent exits; no other command makes entries or depends on it (S0-11). The
 store is not locked while entries are built, because the user's summarizer may take long. An entry is not stored if
 another process stored some of its messages in the meantime.
 """

@@ -55,8 +55,8 @@ from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
-from tests.render.showing import document, piped, seen
-from tests.render.shown import Shown
+from tests.render.rendering import document, piped, seen
+from tests.render.with_options import WithOptions
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
@@ -73,10 +73,12 @@ READS = {
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
-    "log --oneline": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)),
-    "log --graph": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
+    "log --oneline": lambda repo: WithOptions(
+        log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)
+    ),
+    "log --graph": lambda repo: WithOptions(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
     "cat": lambda repo: cat(repo, SAMPLE),
-    "cat --raw": lambda repo: Shown(cat(repo, SAMPLE), ViewOptions(raw=True)),
+    "cat --raw": lambda repo: WithOptions(cat(repo, SAMPLE), ViewOptions(raw=True)),
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),

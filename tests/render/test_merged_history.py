@@ -10,9 +10,9 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.show import show
 from scopes.render.mermaid_view import as_mermaid
 from scopes.render.view_options import ViewOptions
-from tests.render.showing import seen_lines
-from tests.render.shown import Shown
+from tests.render.rendering import seen_lines
 from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
+from tests.render.with_options import WithOptions
 from tests.support.history import history, say
 
 RESOLUTION = "conflict-resolution/fix-into-main"
@@ -42,7 +42,7 @@ def merged(repository):
 
 def test_the_graph_shows_both_sides_of_every_merge(merged):
     lines = seen_lines(
-        Shown(log(merged, "conv-001", all_branches=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
+        WithOptions(log(merged, "conv-001", all_branches=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
     )
     drawn = [line.split("SYSTEM: " if "SYSTEM: " in line else "carol: ")[-1] for line in lines if "●" in line]
     assert drawn[:4] == [

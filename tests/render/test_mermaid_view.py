@@ -14,7 +14,7 @@ from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.mermaid_view import Diagram, as_mermaid
 from scopes.render.view import PlainView
-from tests.render.showing import document, piped, seen
+from tests.render.rendering import document, piped, seen
 from tests.support.history import history, say
 
 

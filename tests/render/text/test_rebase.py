@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.results import OPERATION, SAMPLES
-from tests.render.showing import document, piped, seen, seen_lines
 
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 

@@ -13,8 +13,8 @@ from scopes.render.view import PlainView
 from scopes.search.hits import Neighbor
 from scopes.search.search import Search
 from scopes.search.snippet import Piece
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, DEEP, FOUND, HIT
-from tests.render.showing import piped, seen, seen_lines
 
 
 def test_a_match_is_highlighted_with_color():
