@@ -11,8 +11,7 @@ from scopes.ids import Oid
 from scopes.model.message import Message
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
-from scopes.render.text.message_summary import summary_text
-from scopes.render.text.phrases import author
+from scopes.render.text.phrases import author, summary_text
 from scopes.render.view import View
 from scopes.result import Note, Result
 

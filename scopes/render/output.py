@@ -126,9 +126,9 @@ class Output:
 
     def _open_pager(self) -> AbstractContextManager[Write]:
         if self.settings.pager and self.stdout.capable:
-            command = load("scopes.render.pager:choose_pager")(self._environ, self._core_pager)
-            if command is not None:
-                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._write_note)
+            open_pager = load("scopes.render.pager:open_pager")
+            pager: Pager | None = open_pager(self._environ, self._core_pager, self.stdout, self._write_note)
+            if pager is not None:
                 return pager
         return nullcontext(self.stdout.write)
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.history.revisions import list_branch_tips
+from scopes.importers.import_sample import import_sample
 from scopes.model.message import FileTouch, Part
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections

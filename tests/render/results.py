@@ -26,7 +26,6 @@ from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, D
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
@@ -46,6 +45,7 @@ from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
+from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary

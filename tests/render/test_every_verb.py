@@ -23,7 +23,6 @@ from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.doctor import doctor
 from scopes.conversation.files import files
 from scopes.conversation.gc import gc
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
@@ -39,6 +38,7 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.history.messages import plain_message
+from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.compact import compact

@@ -248,6 +248,8 @@ def test_a_pipe_never_loads_what_only_a_terminal_needs(as_json):
 
 
 def test_a_box_loads_no_more_of_rich_than_it_needs():
-    loaded = loaded_after("import scopes.render.terminal")
+    """Rich measures the width of text beyond ASCII."""
+    assert "rich.cells" not in loaded_after("import scopes.render.terminal")
+    loaded = loaded_after("import scopes.render.terminal, scopes.render.wrap as wrap; wrap.count_cells('é')")
     assert "rich.cells" in loaded
     assert not {"rich.console", "rich.markdown", "subprocess"} & loaded

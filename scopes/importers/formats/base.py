@@ -43,7 +43,11 @@ class StandardFolders:
 
 
 class Format(Protocol):
-    """A transcript format. Everything that is special to one agent's transcripts is here or in its package."""
+    """A transcript format. Everything that is special to one agent's transcripts is here or in its package.
+
+    The one exception is how an agent words its tool calls and results: `scopes.model.agent_tools` has a table of that,
+    because memory and the renderers read it, and they do not import the importers.
+    """
 
     @property
     def name(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.loading import load
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -124,5 +124,4 @@ def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
     """Return a line truncated to the terminal; unchanged elsewhere."""
     if not view.terminal:
         return line
-    cut: tuple[Span, ...] = load("scopes.render.wrap:truncate_line")(line, view.width)
-    return cut
+    return truncate_line(line, view.width)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.sub_agents import is_spawned, spawner_of
-from scopes.loading import load
 from scopes.render.text.part import format_reasoning, part_line
-from scopes.render.text.phrases import SHORT_ID_LENGTH, SUBJECT_LENGTH, subject
+from scopes.render.text.phrases import sub_agent_label, subject
 from scopes.render.text.tool import calls_line
 from scopes.render.text.tool_outcome import call_failed, format_extent, result_line
 from scopes.render.view import Span
+from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -46,12 +46,6 @@ def summarize_message(
     return *mark, *_summarize_without_text(head, message, results, room)
 
 
-def summary_text(head: MessageHead, message: Message) -> str:
-    """Return the summary of a message without text, no longer than the subject of a commit."""
-    line = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
-    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
-
-
 def is_folded(message: Message) -> bool:
     """Return True if a message was injected by the agent's program."""
     return message.author.kind == "injected" or message.kind == "compaction"
@@ -62,19 +56,12 @@ def spawn_mark(message: Message | None) -> tuple[Span, ...]:
     return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
 
 
-def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
-    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
-    parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
-    return Span(" ".join(filter(None, parts)), "branch")
-
-
 def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
     """Truncate a text to the room that the other spans leave."""
     if room is None:
         return text
     used = sum(len(span.text) for span in others)
-    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _MIN_WIDTH))
-    return truncated
+    return truncate_text(clean_line(text), max(room - used, _MIN_WIDTH))
 
 
 def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
-from scopes.loading import load
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject
+from scopes.render.text.phrases import (
+    UNKNOWN_TIME,
+    author,
+    counted,
+    identifier,
+    short_time,
+    subject,
+    summarize,
+    summary_text,
+)
 from scopes.render.view import Cell, Column, Span, View
+from scopes.render.wrap import truncate_line, wrap_line
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -120,11 +129,7 @@ def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
 def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell, ...]:
     head = neighbor.head
     time = display_time(head) or UNKNOWN_TIME
-    text = (
-        head.subject
-        if neighbor.message is None
-        else load("scopes.render.text.message_summary:summary_text")(head, neighbor.message)
-    )
+    text = head.subject if neighbor.message is None else summary_text(head, neighbor.message)
     return str(offset), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
@@ -170,7 +175,7 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         return
     marks = [span.style for span in spans for _ in span.text]
     at = 0
-    for number, row in enumerate(load("scopes.render.wrap:wrap_line")(text, width)):
+    for number, row in enumerate(wrap_line(text, width)):
         if number == _MAX_ROWS:
             break
         at = text.index(row, at)
@@ -185,9 +190,7 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View) -> None:
-    summarize = load("scopes.render.text.message_summary:summarize_message")
-    fit = load("scopes.render.wrap:truncate_line")
     for head, message in neighbors:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
-        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message, (), None)
-        view.line(*fit((*start, *summary), view.width - _INDENT), indent=_INDENT)
+        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message)
+        view.line(*truncate_line((*start, *summary), view.width - _INDENT), indent=_INDENT)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scopes.loading import load
 from scopes.model.agent_tools import PATCH_MARKS, STEP_LISTS, STEP_TEXTS
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import call_failed, outcome_spans
 from scopes.render.view import Span
+from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
     argument = clean_line(text)[:_MAX_CHARACTERS]
     if room is not None and argument:
         used = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        argument = load("scopes.render.wrap:truncate_text")(argument, max(room - used, _MIN_WIDTH), tail=is_path)
+        argument = truncate_text(argument, max(room - used, _MIN_WIDTH), tail=is_path)
     return Span("→ "), name, *((Span(f" {argument}"),) if argument else ()), *ended
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 def format_blame_list(result: BlameList) -> dict[str, object]:
     """Return the claims, sorted by key."""
     rows = [
-        known(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
+        without_none(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
         for row in result.rows
     ]
-    place = known(conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid)
+    place = without_none(
+        conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid
+    )
     return {"kind": "blame", **place, "rows": rows}
 
 
@@ -39,7 +41,7 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
 def format_file_list(result: FileList) -> dict[str, object]:
     """Return the files, each with the messages that touched it, oldest first."""
     files = [
-        known(
+        without_none(
             path=row.path,
             operations=row.operations,
             messages=list(row.messages),

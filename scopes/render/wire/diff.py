@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def format_difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS
 
 def _place(side: DiffSide) -> dict[str, object]:
     place = side.revision
-    return known(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
+    return without_none(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
 
 
 def _changed(message: ChangedMessage) -> dict[str, object]:
@@ -51,7 +51,7 @@ def _changed(message: ChangedMessage) -> dict[str, object]:
 def _claim(claim: ChangedClaim) -> dict[str, object]:
     """Return a claim; a side without it is absent."""
     sides = {name: value for name, value, there in _sides(claim) if there}
-    return known(key=claim.key, agent=claim.agent) | sides
+    return without_none(key=claim.key, agent=claim.agent) | sides
 
 
 def _sides(claim: ChangedClaim) -> tuple[tuple[str, object, bool], ...]:
