@@ -35,7 +35,7 @@ _INSTRUCTIONS = "# Write above the line. The text below it is ignored; an empty 
 
 
 class ResolveOptions(NamedTuple):
-    """The options of `conflicts resolve` and `conflicts intervene`."""
+    """The options of `conflicts resolve` and `intervene`."""
 
     take: str | None
     value: str | None
@@ -54,20 +54,20 @@ def resolve_from_options(
         Invalid: none or several of the three are given.
         Refused: the text from the editor is empty.
     """
-    value = options.value
-    if [options.take is not None, value is not None, options.edit].count(True) != 1:
+    take, value, edit, reason, author, author_kind = options
+    if [take is not None, value is not None, edit].count(True) != 1:
         raise Invalid("no single resolution given", hint="give exactly one of --take SIDE, --value VALUE and --edit")
     repository = invocation.repository()
-    message_author = author_of(invocation, options.author, options.author_kind)
-    if options.edit:
+    message_author = author_of(invocation, author, author_kind)
+    if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
     result = resolve_conflict(
         repository,
         conversation,
         conflict,
-        take=options.take,
+        take=take,
         value=value,
-        reason=options.reason,
+        reason=reason,
         author=message_author.name,
         author_kind=message_author.kind,
         intervening=intervening,

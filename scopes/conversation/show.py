@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.history.conversations import participants_of, read_root
+from scopes.history.handles import Store
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
-from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revisions import MAIN, find_active_branch, find_conversation, list_branch_tips
+from scopes.history.metadata import Metadata
+from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
@@ -93,10 +94,8 @@ def show(
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
     """
-    conversation_id = find_conversation(repository, conversation)
-    tips = list_branch_tips(repository, conversation_id)
-    metadata = read_metadata(repository, conversation_id)
-    active = find_active_branch(repository, conversation_id)
+    handle = Store(repository).conversation(conversation)
+    tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
     history = tuple(walk_oldest_first(repository, sorted(tips.values())))
     by_oid = {commit.oid: commit for commit in history}
     main = metadata.branches.get(MAIN)
@@ -106,7 +105,7 @@ def show(
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
-        id=conversation_id,
+        id=handle.id,
         uuid=root.uuid,
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
