@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.history.conversations import participants_of, read_root
@@ -64,8 +64,7 @@ class BranchSummary(Result):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
 
-    `recent_bodies` are the bodies of the recent messages in the same order. `without_subject` are the bodies of the
-    messages whose commit subject has no text; empty unless requested.
+    `recent_bodies` are the bodies of the recent messages in the same order.
     """
 
     id: ConversationId
@@ -81,7 +80,6 @@ class ConversationView(Result):
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
-    without_subject: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
@@ -90,11 +88,8 @@ def show(
     *,
     recent: int = RECENT,
     abandoned: bool = False,
-    without_subject: bool = False,
 ) -> ConversationView:
     """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
-
-    With `without_subject`, read the bodies of messages whose commit subject has no text.
 
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
@@ -127,12 +122,12 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        without_subject=_bodies_without_subject(repository, messages.values()) if without_subject else {},
     )
 
 
-def _bodies_without_subject(repository: Repository, commits: Iterable[Commit]) -> dict[Oid, Message]:
-    return {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+def read_bodies_without_subject(repository: Repository, view: ConversationView) -> dict[Oid, Message]:
+    """Read the messages of a conversation whose commit subject has no text, by commit; a diagram labels them."""
+    return {commit.oid: read_message(repository, commit.oid) for commit in view.history if commit.subject == NO_TEXT}
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.render.showing import document, piped, seen
 
 from scopes.conversation.files import files
 from scopes.conversation.list import list_conversations
@@ -17,6 +16,7 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
+from tests.render.rendering import document, piped, seen
 from tests.support.store import make_store
 
 MESSAGES = [{"role": "user", "content": "Sell tea"}, {"role": "assistant", "content": "Done"}]

@@ -13,7 +13,6 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.render.showing import document, piped, seen
 
 from scopes.conversation.log import log
 from scopes.conversation.show import show
@@ -31,6 +30,7 @@ from tests.importers.formats.claude_code.logs import Log, call, text
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
+from tests.render.rendering import document, piped, seen
 from tests.support.store import git, make_store
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

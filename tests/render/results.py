@@ -699,7 +699,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND, context=1),
+        "found": WithOptions(Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND), ViewOptions(around=True)),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(
