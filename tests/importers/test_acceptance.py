@@ -135,8 +135,8 @@ def check_grown(store, tmp_path, data):
     """Assert that a store equals one that imported the whole source, and exports the same bytes."""
     whole = make_store(tmp_path / "whole.git")
     import_files(whole, [source_of(tmp_path / "a.jsonl")])
-    standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
-    assert standing[0] == standing[1]
+    ref_lists = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
+    assert ref_lists[0] == ref_lists[1]
     trees = [
         subprocess.check_output(["git", "-C", s.path, "rev-parse", f"{ref}^{{tree}}"])
         for s, ref in records(store, whole)
@@ -248,8 +248,8 @@ def test_usage_written_late_belongs_to_the_answer(store):
     """Codex 0.139: five answers with the usage of each."""
     import_files(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
     used = [(message.kind, "usage" in message.extra) for message in messages(store)]
-    assert [told for kind, told in used if kind == "answer"] == [True] * 5
-    assert not any(told for kind, told in used if kind != "answer")
+    assert [has_usage for kind, has_usage in used if kind == "answer"] == [True] * 5
+    assert not any(has_usage for kind, has_usage in used if kind != "answer")
     with open(real_transcript("codex", "v0.139_subagent-review_min.jsonl"), encoding="utf-8") as stream:
         totals = [json.loads(line)["payload"].get("info") for line in stream if '"token_count"' in line]
     output = sum(message.extra["usage"]["output"] for message in messages(store) if "usage" in message.extra)

@@ -54,10 +54,10 @@ def speak(repository, where, first, author, talk):
 def drawn(directory, ours, theirs):
     """Make a store in which main and fix diverged after one message."""
     repository = make_store(os.path.join(directory, "store.git"))
-    begun = history(repository, "main: a", "fix@a:")
+    start = history(repository, "main: a", "fix@a:")
     for where, speech in (("conv-001/main", ours), ("conv-001/fix", theirs)):
         for author, talk in speech:
-            speak(repository, where, begun.ids["a"], author, talk)
+            speak(repository, where, start.ids["a"], author, talk)
     return repository
 
 

@@ -41,7 +41,6 @@ from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
-from scopes.memory.compact import compact
 from scopes.memory.context import context as memory_context
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
@@ -102,7 +101,7 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
+    "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),

@@ -62,9 +62,9 @@ def test_the_tree_shows_the_status_of_the_branches(merged):
 
 
 def test_mermaid_can_execute_the_diagram(merged):
-    told = play(as_mermaid(show(merged, "conv-001")).text)
-    assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(told.heads)
-    merges = [name for name, (parents, *_) in told.commits.items() if len(parents) == 2]
+    graph = play(as_mermaid(show(merged, "conv-001")).text)
+    assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(graph.heads)
+    merges = [name for name, (parents, *_) in graph.commits.items() if len(parents) == 2]
     assert len(merges) >= 3
 
 

@@ -1,4 +1,4 @@
-"""Full and read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
+"""Full and read-only disks, other owners, unreadable home_directories, limits: a clean error, and no partial change.
 
 Every condition is real: a small file system, a read-only mount, another owner, a process without root's capabilities.
 """
@@ -300,7 +300,7 @@ def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, seal
 # An unusable home directory
 
 
-def homes(tmp_path):
+def home_directories(tmp_path):
     return {
         "unset": None,
         "gone": os.path.join(tmp_path, "gone"),
@@ -312,7 +312,7 @@ def homes(tmp_path):
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("home", sorted(homes("/")))
+@pytest.mark.parametrize("home", sorted(home_directories("/")))
 def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     """F-64, storage pitfall 16."""
     make_branch(repository, "one")
@@ -323,7 +323,7 @@ def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     (tmp_path / "odd" / ".gitconfig").mkdir()
     os.chmod(tmp_path / "shut" / ".gitconfig", 0)
     os.chmod(tmp_path / "closed", 0)
-    place = homes(tmp_path)[home]
+    place = home_directories(tmp_path)[home]
     before = [*AS_A_MERE_USER, "env", *(["-u", "HOME"] if place is None else [f"HOME={place}"])]
     said = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
     assert said == ["1 commit", "written", "moved"]

@@ -67,7 +67,7 @@ class Raw:
             above = self.spoken_above(record)
             if above is not None and self.family(above) != self.family(record):
                 children[self.family(above)].add(self.family(record))
-        return sum(1 for families in children.values() if len(families) > 1)
+        return sum(1 for groups in children.values() if len(groups) > 1)
 
     def beginnings(self):
         """Count messages without a parent; a cleared context does not begin a new line of history."""

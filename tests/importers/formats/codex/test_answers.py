@@ -106,7 +106,7 @@ def test_the_last_message_is_open_and_active():
     assert ending.active == ending.open == messages_of(rollout)[1].key
 
 
-def test_no_message_changes_once_the_next_has_begun():
+def test_no_message_changes_after_the_next_one_starts():
     """Storage, open messages: closed by the first record of another message."""
     rollout = (
         Rollout()

@@ -143,8 +143,8 @@ def spawner():
 def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     import_files(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
     call = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
-    told = first_message(repository, "subagent/emmy").extra["spawned_by"]
-    assert told == {"thread": PARENT, "call_id": "c1", "message": call.id}
+    origin = first_message(repository, "subagent/emmy").extra["spawned_by"]
+    assert origin == {"thread": PARENT, "call_id": "c1", "message": call.id}
 
 
 def test_copies_do_not_name_the_call_of_the_sub_agent(repository, tmp_path):

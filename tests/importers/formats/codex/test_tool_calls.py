@@ -144,11 +144,11 @@ def test_the_newer_items_have_the_same_reports():
 
 
 @pytest.mark.parametrize(
-    ("told", "failed"),
+    ("outcome", "failed"),
     [({"Ok": {"content": [], "isError": True}}, True), ({"Err": "gone"}, True), ({"Ok": {"isError": False}}, False)],
 )
-def test_a_remote_tool_reports_success_or_failure(told, failed):
-    rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=told).output("c1")
+def test_a_remote_tool_reports_success_or_failure(outcome, failed):
+    rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=outcome).output("c1")
     assert result(rollout)[0]["is_error"] is failed
 
 
@@ -176,8 +176,8 @@ def test_a_report_of_another_shape_adds_nothing_to_the_files(event, fields):
 def test_reports_do_not_change_content_bytes():
     """Copies of a history have no reports, and must be the same messages."""
     plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
-    told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
-    told.output("c1", kind="custom_tool_call_output")
+    rollout = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
+    rollout.output("c1", kind="custom_tool_call_output")
     assert [content_bytes(draft) for draft in messages_of(plain)] == [
-        content_bytes(draft) for draft in messages_of(told)
+        content_bytes(draft) for draft in messages_of(rollout)
     ]
