@@ -102,17 +102,17 @@ def fill(place, left):
     return filler
 
 
-def say(repository, text):
+def append_text(repository, text):
     append(repository, MAIN, lambda tip: write_message(repository, text, tip), "append")
     return text
 
 
-def say_until_full(repository):
+def append_until_full(repository):
     """Append until the first failure; return the confirmed messages and the error."""
     confirmed = []
     for number in range(200):
         try:
-            confirmed.append(say(repository, str(number)))
+            confirmed.append(append_text(repository, str(number)))
         except Inaccessible as error:
             return confirmed, error.message
     raise AssertionError("the disk never was full")
@@ -126,13 +126,13 @@ def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(sm
     repository = make_store(os.path.join(place, "store.git"), {} if durable else FAST)
     make_branch(repository, "root")
     filler = fill(place, 60_000)
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
     assert_sound(repository)
     os.unlink(filler)
-    say(repository, "again")
+    append_text(repository, "again")
     assert subjects(open_store(repository))[:2] == ["again", confirmed[-1]]
 
 
@@ -168,7 +168,7 @@ def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
     place = small_disk("size=4m,nr_inodes=110")
     repository = make_store(os.path.join(place, "store.git"))
     make_branch(repository, "root")
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
