@@ -36,7 +36,7 @@ _CONTROL = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f]"
 _LLAMA = r"\[(?=\s*/?\s*INST\s*\])"
 _SYMBOL = r"[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff]"
 _TAG_CHARACTERS = 400  # how far a tag is looked for after `<`, invisible characters included
-_LEAST_VISIBLE = 40  # fewer visible characters than this in _TAG_CHARACTERS hide a tag
+_MIN_VISIBLE = 40  # fewer visible characters than this in _TAG_CHARACTERS hide a tag
 
 
 def clean(text: str) -> str:
@@ -119,7 +119,7 @@ def _escape_matching(text: str, tag: str) -> str:
     def replacement(match: re.Match[str]) -> str:
         after = text[match.end() : match.end() + _TAG_CHARACTERS]
         visible = invisible.sub("", after)
-        hidden = len(after) == _TAG_CHARACTERS and len(visible) < _LEAST_VISIBLE
+        hidden = len(after) == _TAG_CHARACTERS and len(visible) < _MIN_VISIBLE
         return "&lt;" if hidden or pattern.match(visible) else "<"
 
     return re.sub("<", replacement, text)

@@ -144,7 +144,7 @@ def test_a_tight_budget_has_no_room_for_files(repository, exact, tmp_path, token
     touch(repository, "a.py")
     result = built(repository, exact, tmp_path, max_tokens=tokens)
     assert (paths(result), result.turns_included) == ([], 1)
-    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
+    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest conversation only"
 
 
 def test_the_mode_files_gives_them_the_larger_share(repository, exact, tmp_path):
@@ -209,7 +209,7 @@ def test_without_a_project_no_file_is_read(repository, exact, tmp_path):
         "application-secrets.properties", ".bash_history", ".dockercfg", "auth.json", "passwords.txt", "token.txt", ".env~",
     ],
 )  # fmt: skip
-def test_names_of_secret_files_are_recognised(name):
+def test_names_of_secret_files_are_recognized(name):
     assert may_hold_secrets(f"deploy/{name}")
 
 

@@ -79,7 +79,7 @@ SLOW = settings(max_examples=examples(60), deadline=None, suppress_health_check=
 
 
 def sample():
-    """Draw a fork with one of everything in it."""
+    """Return a fork with a record of every kind."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)
