@@ -33,6 +33,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, update_tree
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.examples import examples
 from tests.support.history import history
 from tests.support.store import make_store
 
@@ -79,7 +80,7 @@ def test_unreadable_bytes_are_exported_too(repository, tmp_path):
     assert original(repository) == data
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=12))
 def test_any_lines_are_exported_unchanged(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")

@@ -15,6 +15,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from tests.importers.stores import branch_words, count_objects, import_toy
 from tests.importers.toy import session_records, write_transcript
+from tests.support.examples import examples
 from tests.support.store import make_store
 
 
@@ -263,7 +264,7 @@ def group(tmp_path, lengths):
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(STEPS)
 def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
     """P11: same set of sources, same object ids. The base has at least the messages that the others copied."""

@@ -27,6 +27,7 @@ from scopes.store.repository import read_commit
 from scopes.store.trees import read_blob, update_tree, walk_blobs
 from tests.importers.reading import real_transcript
 from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.examples import examples
 
 FORMATS = (Toy(),)
 
@@ -96,7 +97,7 @@ def test_a_rewritten_file_differs_from_a_byte_offset(repository, path):
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_byte_counts_add_up_for_any_file(repository, path, data):
     """Equal and different bytes add up to the size of the file."""
     whole = content(path)
