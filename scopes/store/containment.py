@@ -16,7 +16,7 @@ from scopes.errors import Inaccessible, Refused
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 
-_LONGEST_CONFIG_BYTES = 1 << 20
+_MAX_CONFIG_BYTES = 1 << 20
 # A section begins a line, or follows another one in the same line.
 _INCLUDE = re.compile(
     rb"""(?:^|\]|\xef\xbb\xbf)\s*\[\s*(?P<section>include(?:if)?)\b\s*(?:"(?P<condition>(?:[^"\\\n]|\\.)*)")?""",
@@ -76,11 +76,11 @@ def _read_regular_file(path: str) -> bytes:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"{path} is not a regular file", hint="replace it with a copy of what it stands for")
-        if status.st_size > _LONGEST_CONFIG_BYTES:
+        if status.st_size > _MAX_CONFIG_BYTES:
             raise Refused(f"{path} is too large for a configuration: {status.st_size} bytes", hint="shorten it")
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            return os.read(descriptor, _LONGEST_CONFIG_BYTES)
+            return os.read(descriptor, _MAX_CONFIG_BYTES)
         finally:
             os.close(descriptor)
     except OSError as error:

@@ -79,7 +79,7 @@ from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -358,7 +358,7 @@ EDITED = Conflict(
     source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),),
     target=(Position({"retracted": True}, CALL.id, "planner"),),
 )
-SETTLED = Conflict(
+AUTO_RESOLVED = Conflict(
     id="5e771ed00000",
     type="resource-contention",
     key="files/src/app.py",
@@ -410,7 +410,7 @@ CONTEXT = Context(
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
-    average_relevance=None, sessions_included=1, sessions_excluded=2, turns_included=1, turns_excluded=6,
+    average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
         Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
@@ -477,7 +477,7 @@ DEEP = SearchHit(
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
-        "stat": Shown(DIFFERENCE, ViewOptions(stat=True)),
+        "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "blame": {
@@ -554,7 +554,7 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
-        "cat-raw": Shown(
+        "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
         ),
@@ -565,14 +565,14 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
-        "oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
-        "graph-oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
+        "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
         "session": Log(items=SESSION, conversation=CONVERSATION),
-        "session-full": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
-        "session-oneline": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph-session": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "session-full": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
+        "session-oneline": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph-session": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
     },
     "operations": {
         "list": OperationList(operations=(UNDO, CREATE)),
@@ -586,7 +586,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": Shown(
+        "sources-report": WithOptions(
             replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
         ),
     },
@@ -643,12 +643,12 @@ SAMPLES = {
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
         "merged-settled": Merged(
-            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(SETTLED,), operation=OPERATION,
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(SETTLED,), dry_run=True),
+        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, SETTLED),
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
         "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
@@ -658,8 +658,8 @@ SAMPLES = {
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
+        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
         "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
         "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -670,7 +670,7 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
         "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
         "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -701,7 +701,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND, context=1),
+        "found": WithOptions(Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND), ViewOptions(around=True)),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(
@@ -743,13 +743,20 @@ SAMPLES = {
     "memory": MEMORY,
     "context": {
         "context": CONTEXT,
-        "messages": Shown(CONTEXT, ViewOptions(layout="messages")),
-        "as-json": Shown(CONTEXT, ViewOptions(layout="json")),
-        "explain": Shown(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
-        "stats": Shown(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
+        "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
+        "as-json": WithOptions(CONTEXT, ViewOptions(layout="json")),
+        "explain": WithOptions(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
+        "stats": WithOptions(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
             messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+        ),
+        "history-preview": WithOptions(
+            HistoryBlock(
+                conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
+                messages=1, total=9, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+            ),
+            ViewOptions(preview=True),
         ),
         "no-history": HistoryBlock(
             conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",
@@ -823,7 +830,7 @@ SAMPLES = {
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
         "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
         "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
-        "list-origins": Shown(
+        "list-origins": WithOptions(
             ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)
         ),
         "list-nothing": ConfigList(settings=()),

@@ -27,9 +27,10 @@ from scopes.merge.replay_control import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
+from tests.render.rendering import document, json_text, piped, seen, with_texts
 from tests.render.results import SAMPLES
-from tests.render.showing import document, json_text, piped, seen, with_texts
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
+from tests.support.examples import examples
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -156,7 +157,7 @@ def test_every_time_is_in_utc_and_every_id_is_whole(noun):
 
 
 @given(st.integers(30, 250))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_no_row_of_a_box_is_wider_than_the_terminal(width):
     for name, result in EVERY_SAMPLE.items():
         for line in seen(result, width).splitlines():
@@ -177,7 +178,7 @@ import sys
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):
