@@ -165,7 +165,7 @@ class Store(handles.Store):
 
         Raises:
             NotFound, Inaccessible: the path does not exist or cannot be read.
-            CannotImport: no format recognises it, or with `strict` a record cannot be read.
+            CannotImport: no format recognizes it, or with `strict` a record cannot be read.
         """
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)

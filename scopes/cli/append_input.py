@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append_to, plain_message
+from scopes.conversation.append import MessageAppended, append_to
 from scopes.errors import Invalid
-from scopes.history.messages import head_of
+from scopes.history.messages import head_of, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, is_message_id
 from scopes.loading import load

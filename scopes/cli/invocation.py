@@ -154,10 +154,10 @@ class Invocation:
             path = self.store_path
             if create:
                 load("scopes.store.init:create_store")(path)
-            make_caller = load("scopes.store.repository:Caller")
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
-            opened.caller = make_caller(actor=opened.config.find("scopes.author") or "user", command=command)
+            actor = opened.config.find("scopes.author") or "user"
+            opened.caller = opened.caller._replace(actor=actor, command=command)
             self._repository = opened
         return self._repository
 
@@ -217,8 +217,9 @@ class Invocation:
             quiet=self.quiet,
             verbose=self.verbose,
             hints=self.hints and (config is None or config.find("scopes.hints") != "false"),
-            options=options or load("scopes.render.view_options:DEFAULT_OPTIONS"),
         )
+        if options is not None:
+            settings = settings._replace(options=options)
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
         output: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
         return output

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
 from scopes.context.turns import Turn, make_turn, may_be_turn
-from scopes.conversation.files import file_operations
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -25,7 +24,7 @@ from scopes.history.revisions import Revision, choose_active_branch, resolve_rev
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.encoding import dump
-from scopes.model.message import Message
+from scopes.model.message import Message, file_operations
 from scopes.result import Note
 from scopes.sanitize import as_content
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import NotFound, Refused
-from scopes.history.messages import is_root, read_message
+from scopes.history.messages import is_root, plain_message, read_message
 from scopes.history.revisions import resolve_branch, resolve_revision
+from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
@@ -49,8 +49,7 @@ def amend(
     message = replace(plain_message(author, text, author_kind=author_kind, kind=old.kind), amends=old.id)
     if old.payload is not None:
         message = replace(message, kind="plain")  # an amended typed document becomes plain text
-    appended = append_to(repository, conversation_id, branch_name, message)
-    return _amended(appended, old.id, retracted=False)
+    return _append(repository, conversation_id, branch_name, message, old.id)
 
 
 def retract(
@@ -72,8 +71,7 @@ def retract(
     conversation_id, branch_name, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
     message = replace(plain_message(author, text, author_kind=author_kind, kind="notice"), retracts=old.id)
-    appended = append_to(repository, conversation_id, branch_name, message)
-    return _amended(appended, old.id, retracted=True)
+    return _append(repository, conversation_id, branch_name, message, old.id)
 
 
 def _find_target(
@@ -94,12 +92,15 @@ def _find_target(
     return conversation_id, branch_name, message
 
 
-def _amended(appended: MessageAppended, target: MessageId, *, retracted: bool) -> MessageAmended:
+def _append(
+    repository: Repository, conversation: ConversationId, branch: BranchName, message: Message, target: MessageId
+) -> MessageAmended:
+    oid = append_message(repository, conversation, branch, message)
     return MessageAmended(
-        id=appended.id,
-        oid=appended.oid,
-        conversation=appended.conversation,
-        branch=appended.branch,
+        id=message.id,
+        oid=oid,
+        conversation=conversation,
+        branch=branch,
         target=target,
-        retracted=retracted,
+        retracted=message.retracts is not None,
     )

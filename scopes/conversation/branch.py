@@ -26,7 +26,7 @@ from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
-_LONGEST_SLUG = 100
+_MAX_SLUG_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
 
     A slug that is not valid in a ref, such as `con` or `build.lock`, is replaced by `agent`.
     """
-    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_LONGEST_SLUG]}"
+    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_MAX_SLUG_LENGTH]}"
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     count, name = 1, stem

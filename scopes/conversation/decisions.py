@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import find_active_branch, resolve_revision
 from scopes.ids import ConversationId

@@ -10,15 +10,15 @@ from itertools import islice
 
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
+from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
     MessageHead,
     is_root,
     read_message,
     walk_heads_newest_first,
-    walk_heads_oldest_first,
 )
-from scopes.history.revisions import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
@@ -30,7 +30,7 @@ from scopes.store.repository import Repository, read_commit
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
 _TOOL_RESULTS = "tool-results"
 _BETWEEN_CALL_AND_RESULT = frozenset({_TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
-_MOST_RESULTS = 64
+_MAX_RESULTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +124,6 @@ def log(
     return Log(items=entries, conversation=conversation_id)
 
 
-def walk_all_messages(
-    repository: Repository, conversation: str
-) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
-    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
-    conversation_id = find_conversation(repository, conversation)
-    tips = _sort_by_time(repository, list_branch_tips(repository, conversation_id))
-    heads = walk_heads_oldest_first(repository, tips)
-    return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
-
-
 def touches_file(message: Message, path: str) -> bool:
     """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21)."""
     path = path.rstrip("/")
@@ -155,7 +145,7 @@ class ToolResultTracker:
             return results
         pending = (head.oid, *results) if head.kind == _TOOL_RESULTS else results
         for parent in head.parents[:1]:
-            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MOST_RESULTS]
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MAX_RESULTS]
         return ()
 
 
@@ -176,7 +166,7 @@ def _resolve_range(
         revision = resolve_revision(repository, where)
         conversation = revision.conversation
         if all_branches:
-            return conversation, _sort_by_time(repository, list_branch_tips(repository, conversation)), frozenset()
+            return conversation, list_tips_by_time(repository, conversation), frozenset()
         return conversation, [revision.oid], frozenset()
     first = resolve_revision(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
@@ -192,11 +182,6 @@ def _branches_by_tip(repository: Repository, conversation: ConversationId) -> di
     for branch, tip in list_branch_tips(repository, conversation).items():
         branches.setdefault(tip, []).append(branch)
     return branches
-
-
-def _sort_by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
-    """Sort tips by time, so that the branch with the newest message is walked first."""
-    return sorted(dict.fromkeys(tips.values()), key=lambda oid: (read_commit(repository, oid).time, oid))
 
 
 def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:

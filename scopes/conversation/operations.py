@@ -6,12 +6,11 @@ import sys
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.conversation.undo import find_operation
 from scopes.errors import Invalid
 from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Result
-from scopes.store.operation_log import walk_operations
+from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.repository import Repository
 
 

@@ -1,7 +1,7 @@
 """`rebase`: replay the own messages of a branch on top of another base, with the same ids and new commits (S4-20).
 
 The branch moves once, after all messages are replayed. A conflict stops the rebase on a conflict-resolution branch;
-see `merge.sequencer`.
+see `merge.replay_control`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
-from scopes.merge.replay import Stop
-from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
-from scopes.merge.replay_state import REBASE, ReplayState, require_free
-from scopes.merge.sequencer import (
+from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,
     ReplayVerb,
@@ -28,6 +25,9 @@ from scopes.merge.sequencer import (
     continue_replay,
     skip_message,
 )
+from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
+from scopes.merge.replay_state import REBASE, ReplayState, require_free
+from scopes.merge.rewrite import Stop
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits

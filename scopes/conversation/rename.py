@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.new import refuse_taken
 from scopes.errors import Refused
+from scopes.history.conversations import refuse_taken
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_active_branch, find_branch, find_conversation, list_branch_tips
 from scopes.history.transaction import RefTransaction, Transaction

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
-from scopes.conversation.conflicts import find_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_commit_over, write_message_blob
 from scopes.history.revisions import find_conversation
@@ -18,6 +17,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import resolve
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_list import find_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
 from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes

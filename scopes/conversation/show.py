@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scopes.clock import known_seconds
-from scopes.conversation.list import participants_of, read_root
-from scopes.conversation.list_cached import creation_time, later_of
+from scopes.clock import creation_time, known_seconds, later_of
+from scopes.history.conversations import participants_of, read_root
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import MAIN, find_active_branch, find_conversation, list_branch_tips

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.conversation.files import file_operations
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import conversation_ids, find_conversation, list_branch_tips
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.message import FILE_WRITES, Message
+from scopes.model.message import FILE_WRITES, Message, file_operations
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 

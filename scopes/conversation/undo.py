@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.errors import NotFound, Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import Result
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
-from scopes.store.operation_log import walk_operations
+from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -41,7 +41,7 @@ def undo(repository: Repository, operation: str | None = None) -> Undone:
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
-        undone = _cancelled(log)
+        undone = _canceled(log)
         if operation is not None:
             target = find_operation(log, operation)
             if target.id in undone:
@@ -60,7 +60,7 @@ def redo(repository: Repository) -> Undone:
     """
     with exclusive_write(repository):
         log = [record for _, record in walk_operations(repository)]
-        undone = _cancelled(log)
+        undone = _canceled(log)
         for record in log:
             if record.kind == UNDO and record.id not in undone:
                 return _reverse(repository, record, redo=True)
@@ -100,27 +100,13 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
     return Refused(f"{shown} was moved since '{target.summary}'", hint="see: scopes conv operations list")
 
 
-def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
+def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
     """Return the operations that were undone by an undo or redo that was not undone itself."""
-    cancelled: set[OperationId] = set()
+    canceled: set[OperationId] = set()
     for record in newest_first:
-        if record.undoes is not None and record.id not in cancelled:
-            cancelled.add(record.undoes)
-    return cancelled
-
-
-def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
-    """Resolve an operation by its id or a unique prefix.
-
-    Raises:
-        NotFound, Ambiguous: none or several match.
-    """
-    found = [record for record in log if prefix and record.id.startswith(prefix)]
-    if len(found) > 1:
-        raise Ambiguous(f"{prefix!a} matches {len(found)} operations", hint="type a few more letters")
-    if not found:
-        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
-    return found[0]
+        if record.undoes is not None and record.id not in canceled:
+            canceled.add(record.undoes)
+    return canceled
 
 
 def _nothing(what: str) -> NoReturn:

@@ -30,8 +30,8 @@ from scopes.store.repository import Repository, read_commit
 MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-_SHORTEST_PREFIX = 4
-_MOST_STEPS = 10**9
+_MIN_PREFIX_LENGTH = 4
+_MAX_STEPS = 10**9
 
 
 class Revision(NamedTuple):
@@ -155,7 +155,7 @@ def _split_steps(text: str) -> tuple[str, int]:
         return text, 0
     steps = tail[first.start() :]
     counts = _STEP.findall(steps)
-    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MOST_STEPS for n in counts)
+    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
 
 
 def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
@@ -200,7 +200,7 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
 
 
 def _could_be_id(text: str) -> bool:
-    return len(text) >= _SHORTEST_PREFIX and text.isascii() and text.isalnum() and text == text.lower()
+    return len(text) >= _MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:

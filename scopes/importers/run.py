@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from scopes.conversation.new import next_conversation_id
 from scopes.errors import Busy, Invalid
+from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId

@@ -64,7 +64,7 @@ def plan_prune(
 ) -> tuple[MemoryEntry, ...]:
     """Choose the entries to delete, newest first; `before` is in nanoseconds since 1970.
 
-    Important entries count towards `max_entries`: the newest others fill the room that they leave.
+    Important entries count toward `max_entries`: the newest others fill the room that they leave.
     """
     kept = [entry for entry in newest_first if before is None or entry.age_key[0] >= before]
     kept_ids = {entry.id for entry in (kept if max_entries is None else kept[:max_entries])}

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from scopes.conversation.append import plain_message
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.messages import plain_message, write_message_blob, write_message_commit
 from scopes.history.revisions import list_branch_tips, resolve_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId

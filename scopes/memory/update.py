@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scopes.conversation.list import read_root
+from scopes.history.conversations import read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId

@@ -11,7 +11,7 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.in_progress import InProgress
 from scopes.merge.plan import apply_choice
-from scopes.merge.replay import divergence_of
+from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
 from scopes.model.claims import parts_hash
 from scopes.model.conflicts import Choice, Conflict

@@ -1,7 +1,7 @@
-"""Persisted state of an unfinished rebase or cherry-pick.
+"""Save and read the state of an unfinished rebase or cherry-pick: what was replayed, and what is still to do.
 
-The branch moves once, at the end. Until then the state is in the metadata entry of the conflict-resolution branch, as
-for merges.
+The branch moves once, at the end. Until then the state is in the metadata entry of the conflict-resolution branch; the
+fields that merges have too are in `in_progress`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scopes.merge.in_progress import (
     require_resolved_on_branch,
     resolution_branch,
 )
-from scopes.merge.replay import Rewrite, Stop
+from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conversation import BranchEntry
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit

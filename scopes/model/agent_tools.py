@@ -1,6 +1,8 @@
-"""How each agent words its tool calls and results: the table for code that shows or summarises them.
+"""How each agent words its tool calls and results: the table for code that shows or summarizes them.
 
 Importers store calls and results as the agent wrote them. An agent that is not in the table is shown without extras.
+Everything else that is special to an agent is in its format (`scopes.importers.formats`). This table is here because
+memory, a lower layer than the importers, reads it, and because showing a log must not import the formats.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.doctor": "store",
     "scopes.conversation.files": "claims",
     "scopes.conversation.gc": "store",
-    "scopes.conversation.import_sample": "import_export",
+    "scopes.importers.import_sample": "import_export",
     "scopes.conversation.init": "store",
     "scopes.conversation.list_cached": "list_",
     "scopes.conversation.new": "conversation",
@@ -63,7 +63,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.stats": "memory",
     "scopes.memory.summaries": "summarize",
     "scopes.memory.update": "memory",
-    "scopes.merge.sequencer": "replay",
+    "scopes.merge.replay_control": "replay",
     "scopes.search.hits": "search",
 }
 

@@ -10,12 +10,11 @@ from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
-from scopes.render.text.message_summary import summary_text
-from scopes.render.text.phrases import author
+from scopes.render.text.phrases import author, summary_text
 from scopes.render.view import View
 from scopes.result import Note, Result
 
-_MOST_DRAWN_CHARACTERS = 50_000
+_MAX_DRAWN_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +40,7 @@ def as_mermaid(view: ConversationView) -> Diagram:
     title = view.id if view.title is None else f"{view.id}: {view.title}"
     text = mermaid(commits, branches, title=title)
     large = Note("mermaid draws this only where maxTextSize is raised", hint="it is 50,000 characters by default")
-    return Diagram(text=text, notes=(large,) if len(text) > _MOST_DRAWN_CHARACTERS else ())
+    return Diagram(text=text, notes=(large,) if len(text) > _MAX_DRAWN_CHARACTERS else ())
 
 
 @render_text.register(Diagram)

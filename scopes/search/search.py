@@ -47,7 +47,7 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """The hits, then the coverage; `context` is the number of neighbours that were requested around each hit."""
+    """The hits, then the coverage; `context` is the number of neighbors that were requested around each hit."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
@@ -93,7 +93,7 @@ def search(
 
     regex: the whole query is one regular expression.
     any_word: one of the words is enough for a hit.
-    context: the number of neighbours to read on either side of a hit.
+    context: the number of neighbors to read on either side of a hit.
     on_progress: called with 1 for each commit that is added to the index.
 
     Raises:

@@ -23,7 +23,7 @@ from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
-from scopes.store.objects import COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -212,7 +212,7 @@ class Repository:
         """
         if marker is None or marker == operations:
             return None
-        operation = read_operation(self, Oid(marker))
+        operation = read_operation(self, read_commit(self, Oid(marker)))
         with contextlib.suppress(pygit2.GitError, Corrupt):  # the log is damaged: trust the marker
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
@@ -293,12 +293,12 @@ def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
     return parse_tree(read_data(objects, oid, TREE))
 
 
-def read_operation(objects: Objects, commit: Oid) -> Operation:
-    """Read the record of an operation, or raise NotFound or Corrupt."""
-    entry = read_tree(objects, read_commit(objects, commit).tree).get(OPERATION_FILE)
+def read_operation(objects: Objects, commit: Commit) -> Operation:
+    """Read the record of an operation from its commit, or raise NotFound or Corrupt."""
+    entry = read_tree(objects, commit.tree).get(OPERATION_FILE)
     if entry is None:
-        raise Corrupt(f"commit {commit} is not an operation", hint="see: scopes verify")
-    return decode_operation(objects.read(entry.oid)[1])
+        raise Corrupt(f"commit {commit.oid} is not an operation", hint="see: scopes verify")
+    return decode_operation(read_data(objects, entry.oid, BLOB))
 
 
 def _damage(oid: Oid) -> Corrupt:

@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from functools import partial
 
-from scopes.conversation.append import plain_message
 from scopes.conversation.merge import MergeConflicted, merge
+from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements

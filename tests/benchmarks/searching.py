@@ -7,7 +7,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.index.database import index_directory
 from scopes.index.full_text import open_index

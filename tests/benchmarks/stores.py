@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from scopes import clock
-from scopes.conversation.append import plain_message
-from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.messages import plain_message, write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import BranchEntry, Root

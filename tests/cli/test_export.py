@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
 from tests.importers.toy import Toy, session_records, write_transcript

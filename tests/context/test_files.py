@@ -209,7 +209,7 @@ def test_without_a_project_no_file_is_read(repository, exact, tmp_path):
         "application-secrets.properties", ".bash_history", ".dockercfg", "auth.json", "passwords.txt", "token.txt", ".env~",
     ],
 )  # fmt: skip
-def test_names_of_secret_files_are_recognised(name):
+def test_names_of_secret_files_are_recognized(name):
     assert may_hold_secrets(f"deploy/{name}")
 
 

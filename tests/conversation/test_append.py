@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.model import codec
 from scopes.model.validation import check_message

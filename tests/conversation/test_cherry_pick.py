@@ -15,7 +15,7 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.revisions import find_active_branch, list_branch_tips
-from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs

@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file, walk_all_messages
+from scopes.conversation.append import append
+from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.messages import MessageHead
+from scopes.history.conversations import walk_all_messages
+from scopes.history.messages import MessageHead, plain_message
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.support.history import history, say, texts

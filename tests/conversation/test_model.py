@@ -21,7 +21,7 @@ from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
 from scopes.history.revisions import list_branch_tips
-from tests.conversation.modelled_store import ModelledStore
+from tests.conversation.modeled_store import ModeledStore
 from tests.support.history import texts
 from tests.support.store import open_store
 
@@ -31,7 +31,7 @@ talking = precondition(lambda machine: machine.model)
 TEXTS = st.text(alphabet=st.characters(exclude_categories=[]), max_size=12)
 
 
-class StoreMachine(ModelledStore):
+class StoreMachine(ModeledStore):
     """Every verb as a rule, with its effect on the model or its refusal."""
 
     @initialize()

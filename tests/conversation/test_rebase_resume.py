@@ -14,7 +14,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.revisions import find_active_branch, list_branch_tips
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
-from scopes.merge.sequencer import ReplayConflicted, Replayed
+from scopes.merge.replay_control import ReplayConflicted, Replayed
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
@@ -15,6 +15,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
+from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
 from tests.support.history import history, say

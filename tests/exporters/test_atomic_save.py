@@ -8,10 +8,10 @@ import stat
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
 from scopes.errors import Corrupt, Inaccessible, Invalid, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import Exported, ExportedFile, export
+from scopes.importers.import_sample import import_sample
 from tests.exporters.building import exported
 
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.exporters.export import FORMATS, OPENAI, ORIGINAL, export
 from scopes.exporters.markdown_escape import escape_block, show_controls
+from scopes.importers.import_sample import import_sample
 from scopes.result import RawDocument
 from tests.exporters.building import document, exported
 from tests.support.history import history, say

@@ -116,7 +116,7 @@ def test_deeply_nested_text_is_shown_as_code():
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])
 def test_escaping_takes_linear_time(unit):
-    """Reliability: quadratic behaviour would take minutes of processor time."""
+    """Reliability: quadratic behavior would take minutes of processor time."""
     began = time.process_time()
     escape_block(unit * (200_000 // len(unit)) + "<b>")
     assert time.process_time() - began < 5

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.exporters.export import export
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from scopes.model.message import Part
 from tests.exporters.building import call, document, exported, message, put, result

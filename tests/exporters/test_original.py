@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.rename import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
+from scopes.history.messages import plain_message
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
 from scopes.history.transaction import record_operation
 from scopes.ids import Oid

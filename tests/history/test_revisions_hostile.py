@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -23,6 +23,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
+from scopes.history.messages import plain_message
 from scopes.history.revisions import find_branch, find_conversation, resolve_revision
 from tests.support.history import history
 from tests.support.store import files_of

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.verify import verify
-from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.messages import plain_message, walk_heads_oldest_first
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from tests.importers.stores import branch_words, count_objects, import_toy

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
-from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.messages import plain_message, walk_heads_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources

@@ -9,7 +9,7 @@ from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
-from scopes.merge.sequencer import Replayed
+from scopes.merge.replay_control import Replayed
 from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.history import texts
 

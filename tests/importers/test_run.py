@@ -8,13 +8,13 @@ import os
 import pytest
 
 from scopes.clock import parse_time
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, read_message, walk_heads_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid

@@ -9,11 +9,11 @@ from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.rewind import rewind
 from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
-from scopes.history.messages import message_id_of
+from scopes.history.messages import message_id_of, plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES
 from scopes.ids import Oid

@@ -112,7 +112,7 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(path, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_replaced(path, monkeypatch):
-    monkeypatch.setattr(token_counts, "_LARGEST_BYTES", 100)
+    monkeypatch.setattr(token_counts, "_MAX_BYTES", 100)
     add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import walk_all_messages
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
+from scopes.history.conversations import walk_all_messages
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages

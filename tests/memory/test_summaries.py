@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import log
@@ -14,6 +14,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
+from scopes.history.messages import plain_message
 from scopes.memory.compact import compact
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import LogFilter, log
@@ -18,7 +18,7 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.messages import read_message
+from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.memory.compact import compact
 from scopes.memory.source_messages import SourceMessage, source_ids

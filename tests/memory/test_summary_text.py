@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import plain_message
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
+from scopes.history.messages import plain_message
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarize import summarize_built_in

@@ -18,7 +18,7 @@ from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, sk
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
-from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
+from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.store import assert_sound, make_store, refs

@@ -19,14 +19,13 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
-from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
@@ -46,6 +45,7 @@ from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
+from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary
@@ -60,15 +60,16 @@ from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
-from scopes.merge.replay import Rewrite
-from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.hits import Neighbour, SearchHit
+from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
@@ -460,7 +461,7 @@ MEMORY = {
 }  # fmt: skip
 
 HIT = SearchHit(
-    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbour(CALL, None),),
+    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbor(CALL, None),),
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
@@ -468,7 +469,7 @@ FOUND = SearchCoverage(
     damaged=0, unreadable=0,
 )  # fmt: skip
 DEEP = SearchHit(
-    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbour(CALL, None),), also=(CONVERSATION,),
+    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
 SAMPLES = {

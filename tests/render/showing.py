@@ -29,11 +29,11 @@ def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = Fa
     return _shown(result, view, pieces)
 
 
-def seen(sample: Result | Shown, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
+def seen(sample: Result | Shown, width: int = 80, *, color: bool = False, hints: bool = True) -> str:
     """Return the text written to a terminal."""
     pieces: list[str] = []
     result, options = unwrap(sample)
-    view = TerminalView(pieces.append, width=width, colour=colour, hints=hints, options=options)
+    view = TerminalView(pieces.append, width=width, color=color, hints=hints, options=options)
     return _shown(result, view, pieces)
 
 

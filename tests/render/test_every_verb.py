@@ -12,7 +12,7 @@ from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -23,7 +23,6 @@ from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.doctor import doctor
 from scopes.conversation.files import files
 from scopes.conversation.gc import gc
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
@@ -38,6 +37,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
+from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.compact import compact
@@ -149,7 +150,7 @@ def sample(repository):
 
 def show_in_every_way(perform):
     """Render the result of `perform` on two terminals, in a pipe and as JSON."""
-    shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
+    shown = [seen(perform(), 80), seen(perform(), 200, color=False), piped(perform())]
     for text in shown:
         assert forbidden(text.replace("\t", "")) == []
     assert document(perform())["scopes"] == 1

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.show import show
+from scopes.history.messages import plain_message
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.mermaid_view import Diagram, as_mermaid
@@ -93,7 +94,7 @@ def test_a_diagram_is_a_document_for_machines():
     }
 
 
-def test_a_message_without_text_is_labelled_with_what_it_does(repository):
+def test_a_message_without_text_is_labeled_with_what_it_does(repository):
     new(repository)
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from scopes.render.progress import progress
-from tests.render.hostile import ANY_COLOURS, PAYLOADS
+from tests.render.hostile import ANY_COLORS, PAYLOADS
 from tests.render.sample import output, written
 
 XTERM = {"TERM": "xterm"}
@@ -70,10 +70,10 @@ def test_the_bar_is_erased_when_the_work_fails():
     assert "\x1b[?25h" in written(made)[1]
 
 
-def test_without_colour_the_bar_has_none():
+def test_without_color_the_bar_has_none():
     talk = told(environ={"NO_COLOR": "1", **XTERM})
     assert "8/8" in talk
-    assert ANY_COLOURS.search(talk) is None
+    assert ANY_COLORS.search(talk) is None
 
 
 @pytest.mark.parametrize("payload", [p for p in PAYLOADS if "\x1b" in p or "\x9b" in p])

@@ -23,10 +23,10 @@ import scopes.merge
 import scopes.search
 import scopes.tokens
 from scopes.conversation.merge import MergeOutcome
-from scopes.merge.sequencer import ReplayOutcome
+from scopes.merge.replay_control import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
-from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
+from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
 from tests.render.results import SAMPLES
 from tests.render.showing import document, json_text, piped, seen, with_texts
 from tests.render.shown import unwrap
@@ -103,7 +103,7 @@ def hostile_samples(noun):
 def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
     """H-71, through every renderer."""
     for hostile in hostile_samples(noun):
-        assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
+        assert forbidden(ANY_COLORS.sub("", seen(hostile, width, color=True))) == []
 
 
 @each_noun

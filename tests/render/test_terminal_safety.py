@@ -14,7 +14,7 @@ from scopes.render.terminal import TerminalView
 from scopes.render.view import Column, PlainView, Span
 from scopes.result import Note
 from tests.render import sample
-from tests.render.hostile import ANY_COLOURS, OUR_COLOURS, forbidden, hostile_texts
+from tests.render.hostile import ANY_COLORS, OUR_COLORS, forbidden, hostile_texts
 
 SAYINGS = {
     "line": lambda view, text: view.line(text, Span(text, "id"), indent=2),
@@ -25,23 +25,23 @@ SAYINGS = {
     "markdown": lambda view, text: view.markdown(text, indent=2),
 }
 VIEWS = {
-    "plain": lambda write, colour: PlainView(write, colour=colour),
-    "narrow": lambda write, colour: TerminalView(write, width=40, colour=colour),
-    "wide": lambda write, colour: TerminalView(write, width=200, colour=colour),
+    "plain": lambda write, color: PlainView(write, color=color),
+    "narrow": lambda write, color: TerminalView(write, width=40, color=color),
+    "wide": lambda write, color: TerminalView(write, width=200, color=color),
 }
 
 
 @pytest.mark.parametrize("saying", SAYINGS)
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("colour", [False, True])
-def test_no_view_writes_a_control_character(saying, view, colour):
+@pytest.mark.parametrize("color", [False, True])
+def test_no_view_writes_a_control_character(saying, view, color):
     @given(hostile_texts)
     def check(text):
         pieces: list[str] = []
-        SAYINGS[saying](VIEWS[view](pieces.append, colour), text)
+        SAYINGS[saying](VIEWS[view](pieces.append, color), text)
         said = "".join(pieces)
-        if colour:
-            said = (ANY_COLOURS if saying == "markdown" else OUR_COLOURS).sub("", said)
+        if color:
+            said = (ANY_COLORS if saying == "markdown" else OUR_COLORS).sub("", said)
         assert forbidden(said.replace("\t", "") if view == "plain" or saying == "exact" else said) == []
 
     check()

@@ -27,7 +27,7 @@ def flag(key, value, origin="flag"):
     return {key: Setting(key, value, origin)}
 
 
-# Who wins
+# Precedence
 
 
 def test_a_higher_level_overrides_a_lower_one(repository, user_file):
@@ -56,13 +56,13 @@ def test_a_setting_from_the_environment_is_listed_with_its_variable(repository):
     assert list(config.walk())[-1] == ("scopes.hints", "false", "SCOPES_HINTS")
 
 
-# Who may name a program
+# Settings that name a program
 
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))
 @pytest.mark.parametrize("spelling", [str, str.upper, str.title])
 def test_a_command_setting_of_the_store_is_ignored(repository, tmp_path, key, spelling):
-    """I-72, P14: also not by another spelling or through an included file."""
+    """I-72, P14: also with another spelling, or in an included file."""
     section, name = key.split(".")
     config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
     write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
@@ -79,7 +79,7 @@ def test_a_command_setting_of_the_user_or_a_flag_is_used(repository, user_file, 
     assert open_store(repository, flag(key, "project", ".scopes.toml")).config.find(key) == "better"
 
 
-# Values nobody can use
+# Invalid values
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "1k", "9" * 10, "9" * 5000, "²", "\u0663", " 7 x"])

@@ -16,7 +16,7 @@ on_store = settings(max_examples=120, deadline=None, suppress_health_check=[Heal
 
 @st.composite
 def graphs(draw):
-    """Draw for every commit its parents among those before it, and a time that need not fit; then two of them."""
+    """Draw the parents of every commit among the earlier ones, an arbitrary time for each, and two commits."""
     size = draw(st.integers(2, 14))
     parents = [sorted(draw(st.sets(st.integers(0, n - 1), max_size=min(n, 2)))) if n else [] for n in range(size)]
     times = draw(st.lists(st.integers(NOON, NOON + 20), min_size=size, max_size=size))
@@ -32,7 +32,7 @@ def draw_graph(repository, parents, times):
 
 
 def ancestors(parents, number):
-    """Return a commit and everything below it."""
+    """Return a commit and all its ancestors."""
     found, stack = set(), [number]
     while stack:
         at = stack.pop()

@@ -233,7 +233,7 @@ def test_any_bytes_are_parsed_as_a_commit_or_corrupt(data):
     names=st.lists(st.text("ab.-0=%é", min_size=1, max_size=4), unique=True, max_size=12), trees=st.integers(0, 2**12)
 )
 def test_a_tree_has_the_same_bytes_as_with_libgit2(repository, names, trees):
-    """The order of `a`, `a.b`, `a/` and `a0` is git's own."""
+    """Git has its own order of `a`, `a.b`, `a/` and `a0`."""
     blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
     builder = repository.git.TreeBuilder()
     entries = []

@@ -25,7 +25,7 @@ def tips(repository):
 
 
 def as_git_sees_them(repository, prefix=""):
-    """Ask the git program, which shows a symbolic ref only with what it points at."""
+    """Return the refs that the git program lists; it omits a symbolic ref whose target does not exist."""
     lines = git(repository, "for-each-ref", "--format=%(refname) %(objectname) %(symref)").splitlines()
     rows = [line.split(" ") for line in lines if line.startswith(prefix)]
     return {name: f"ref: {target}" if target else oid for name, oid, target in rows}
@@ -78,7 +78,7 @@ def test_a_loose_ref_overrides_packed_refs(repository, tips):
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
 def test_a_damaged_loose_ref_hides_its_packed_value_and_no_other_ref(repository, tips, content):
-    """D-38: an empty file is what a power cut leaves; the packed value is from before."""
+    """D-38: a power cut leaves an empty file; the packed value is outdated."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "update-ref", HEADS + "other", tips[1])
     git(repository, "pack-refs", "--all")
@@ -113,7 +113,7 @@ def test_an_invalid_line_of_packed_refs_is_corrupt(repository, tips, line):
 
 
 def test_packed_refs_with_an_incomplete_last_line_are_corrupt(repository, tips):
-    """D-39: the name of the last branch would be another one."""
+    """D-39: the last branch would have another name."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     whole = files_of(repository.path)["packed-refs"]

@@ -91,7 +91,7 @@ def test_equal_subtrees_are_not_read_for_a_difference(repository):
 
 
 def test_a_tree_without_files_is_the_empty_tree(repository):
-    """A directory goes with its last file."""
+    """A directory is removed with its last file."""
     assert update_tree(repository, None, {}) == EMPTY_TREE
     tree = update_tree(repository, None, {"a/b/c=": b"x"})
     assert update_tree(repository, tree, {"a/b/c=": None}) == EMPTY_TREE
@@ -133,7 +133,7 @@ def test_foreign_entries_are_kept_by_a_change(repository):
 
 
 def test_a_tree_deeper_than_python_recurses_is_walked(repository):
-    """G-65: nobody promised that a tree from outside is shallow."""
+    """G-65: a foreign tree may have any depth."""
     tree = repository.write(TREE, format_tree([TreeEntry("x", repository.write(BLOB, b"x"), is_tree=False)]))
     for _ in range(1500):
         tree = repository.write(TREE, format_tree([TreeEntry("d", tree, is_tree=True)]))

@@ -10,8 +10,8 @@ from scopes.cli.arguments import Since
 from scopes.cli.import_runner import collect_sources, import_all
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_moment
-from scopes.conversation.import_sample import import_sample
 from scopes.errors import Invalid
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import ImportOptions
 from scopes.render.view_options import ViewOptions
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.loading import load
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier
 from scopes.render.view import Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scopes.model.conflicts import Conflict, Position
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
@@ -78,5 +78,4 @@ def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
     """Return a line truncated to the terminal; unchanged elsewhere."""
     if not view.terminal:
         return line
-    cut: tuple[Span, ...] = load("scopes.render.wrap:truncate_line")(line, view.width)
-    return cut
+    return truncate_line(line, view.width)

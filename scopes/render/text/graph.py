@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from scopes.ids import Oid
 
-Cell = tuple[str, int]  # one character and the column whose colour it has
+Cell = tuple[str, int]  # one character and the column whose color it has
 Row = tuple[Cell, ...]
 _Picture = tuple[list[Cell], list[list[Cell]]]  # the row of a commit and the rows of its edges
 
@@ -211,10 +211,10 @@ def _ascii_rows(source: int, target: int, passing: frozenset[int], width: int) -
         slash, leaves, arrives, ground = "\\", 2 * source + 1, 2 * target - 1, range(2 * source + 2, 2 * target - 2)
     else:
         slash, leaves, arrives, ground = "/", 2 * source - 1, 2 * target + 1, range(2 * target + 3, 2 * source - 1)
-    colour = max(source, target)
+    color = max(source, target)
     rows = [_bars(passing, width, "|") for _ in range(1 if leaves == arrives else 2)]
-    rows[0][leaves] = rows[-1][arrives] = (slash, colour)
+    rows[0][leaves] = rows[-1][arrives] = (slash, color)
     for place in ground:
         if rows[0][place][0] == " ":
-            rows[0][place] = ("_", colour)
+            rows[0][place] = ("_", color)
     return rows

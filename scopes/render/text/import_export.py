@@ -11,8 +11,8 @@ from scopes.render.view import Column, Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.conversation.import_sample import SampleImported
     from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import Imported
     from scopes.importers.verify_source import SourceVerification
 

@@ -13,7 +13,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 
 
 @render_text.register
@@ -64,9 +64,9 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         view.line("resolve the conflicts on this branch, which is now active:")
         view.line(Span(result.branch, "active"), indent=4)
     view.line()
-    write_conflict_lines(view, unresolved[:_MOST_LINES], (result.target, result.source))
-    if len(unresolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
+    write_conflict_lines(view, unresolved[:_MAX_LINES], (result.target, result.source))
+    if len(unresolved) > _MAX_LINES:
+        view.line(Span(f"    … and {len(unresolved) - _MAX_LINES:,} more", "dim"))
     _write_resolved(result, view)
     if not result.dry_run and view.hints:
         _write_commands(result, unresolved[0][1].id, view)
@@ -98,12 +98,12 @@ def _write_resolved(result: MergeOutcome, view: View) -> None:
         return
     view.line()
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
-    for conflict in resolved[:_MOST_LINES]:
+    for conflict in resolved[:_MAX_LINES]:
         if conflict.resolution is not None:
             choice = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
             view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(choice, "dim"))
-    if len(resolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(resolved) - _MOST_LINES:,} more", "dim"))
+    if len(resolved) > _MAX_LINES:
+        view.line(Span(f"    … and {len(resolved) - _MAX_LINES:,} more", "dim"))
 
 
 def _target(result: MergeOutcome) -> Span:

@@ -12,11 +12,11 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay import Rewrite
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.rewrite import Rewrite
     from scopes.model.conflicts import Conflict
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 
 
 @render_text.register
@@ -92,20 +92,20 @@ def _base(result: ReplayOutcome) -> Span:
 
 
 def _write_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
-    for rewrite in moved[:_MOST_LINES]:
+    for rewrite in moved[:_MAX_LINES]:
         old, new = identifier(view, rewrite.old), identifier(view, rewrite.new)
         view.line(identifier(view, rewrite.id), "  ", old, " → ", new, indent=4)
-    if len(moved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(moved) - _MOST_LINES:,} more", "dim"))
+    if len(moved) > _MAX_LINES:
+        view.line(Span(f"    … and {len(moved) - _MAX_LINES:,} more", "dim"))
 
 
 def _write_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
     """List the open conflicts; `sides` are the names of target and source."""
     unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
     view.line()
-    write_conflict_lines(view, unresolved[:_MOST_LINES], sides)
-    if len(unresolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
+    write_conflict_lines(view, unresolved[:_MAX_LINES], sides)
+    if len(unresolved) > _MAX_LINES:
+        view.line(Span(f"    … and {len(unresolved) - _MAX_LINES:,} more", "dim"))
 
 
 def _write_resolved(view: View, conflicts: Sequence[Conflict]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scopes.conversation.gc import GarbageCollected
     from scopes.conversation.init import StoreCreated
     from scopes.conversation.verify import Verification
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scopes.loading import load
 from scopes.model.agent_tools import DURATIONS, MARKUP, PREAMBLE, RUNNING
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
+from scopes.render.wrap import truncate_text
 
 if TYPE_CHECKING:
     from scopes.model.message import Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _PREAMBLE = re.compile(PREAMBLE, re.DOTALL)
 _MARKUP = re.compile(MARKUP, re.DOTALL)
@@ -45,7 +45,7 @@ def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
     measures = tuple(_separated_by_dots(_result_facts(part)))
     if room is not None:
         used = sum(len(span.text) for span in (*status_spans, *measures)) + 2
-        first = load("scopes.render.wrap:truncate_text")(first, max(room - used, 12))
+        first = truncate_text(first, max(room - used, 12))
     return Span("← "), *status_spans, Span(first, "dim"), *measures
 
 

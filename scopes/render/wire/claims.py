@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 def format_blame_list(result: BlameList) -> dict[str, object]:
     """Return the claims, sorted by key."""
     rows = [
-        known(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
+        without_none(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
         for row in result.rows
     ]
-    place = known(conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid)
+    place = without_none(
+        conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid
+    )
     return {"kind": "blame", **place, "rows": rows}
 
 
@@ -41,7 +43,7 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
 def format_file_list(result: FileList) -> dict[str, object]:
     """Return the files, each with the messages that touched it, oldest first."""
     files = [
-        known(
+        without_none(
             path=row.path,
             operations=row.operations,
             messages=list(row.messages),
@@ -82,7 +84,7 @@ def format_difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS
 
 def _place(side: DiffSide) -> dict[str, object]:
     place = side.revision
-    return known(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
+    return without_none(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
 
 
 def _changed(message: ChangedMessage) -> dict[str, object]:
@@ -92,7 +94,7 @@ def _changed(message: ChangedMessage) -> dict[str, object]:
 def _claim(claim: ChangedClaim) -> dict[str, object]:
     """Return a claim; a side without it is absent."""
     sides = {name: value for name, value, there in _sides(claim) if there}
-    return known(key=claim.key, agent=claim.agent) | sides
+    return without_none(key=claim.key, agent=claim.agent) | sides
 
 
 def _sides(claim: ChangedClaim) -> tuple[tuple[str, object, bool], ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 from scopes.sanitize import RECORDED
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @to_wire.register
 def format_budget(result: Budget) -> dict[str, object]:
     """Return a window and its parts."""
-    return known(
+    return without_none(
         kind="budget",
         window=result.window,
         model=result.model,
@@ -45,7 +45,7 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "tokens_used": result.tokens_used,
         "max_tokens": result.max_tokens,
         "method": result.method,
-        "messages": [known(**message._asdict()) for message in result.messages],
+        "messages": [without_none(**message._asdict()) for message in result.messages],
         "files_embedded": [file._asdict() for file in result.files_embedded],
         "files_skipped": [file._asdict() for file in result.files_skipped],
         "summary": result.summary,
@@ -61,14 +61,14 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "context_id": result.context_id,
     }
     if explain:
-        document["explained"] = [known(**each._asdict()) for each in result.explained]
+        document["explained"] = [without_none(**each._asdict()) for each in result.explained]
     return document
 
 
 @to_wire.register
 def format_history_block(result: HistoryBlock) -> dict[str, object]:
     """Return a block of history and its range of messages."""
-    return known(
+    return without_none(
         kind="history",
         conversation=result.conversation,
         branch=result.branch,
@@ -105,7 +105,7 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
 @to_wire.register
 def format_token_count(result: TokenCount) -> dict[str, object]:
     """Return a token count and its method."""
-    return known(
+    return without_none(
         kind="tokens",
         what=result.what,
         tokens=result.tokens,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
     from scopes.conversation.config import ConfigList, ConfigValue
@@ -32,7 +32,7 @@ def format_verification(result: Verification) -> dict[str, object]:
         "branches": result.branches,
         "messages": result.messages,
         "findings": [
-            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
+            without_none(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
             for found in result.findings
         ],
     }
@@ -54,14 +54,14 @@ def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
 @to_wire.register
 def format_diagnosis(result: Diagnosis) -> dict[str, object]:
     """Return every check."""
-    checks = [known(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
+    checks = [without_none(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
     return {"kind": "doctor", "healthy": result.exit_code == 0, "checks": checks}
 
 
 @to_wire.register
 def format_config_value(result: ConfigValue) -> dict[str, object]:
     """Return one setting; its value is absent if it was removed."""
-    return known(
+    return without_none(
         kind="config",
         key=result.key,
         value=result.value,

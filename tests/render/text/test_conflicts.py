@@ -98,8 +98,8 @@ def test_a_piped_row_has_whole_ids_and_times():
     ]  # fmt: skip
 
 
-def test_only_the_severity_and_what_was_decided_are_coloured(at_one_moment):
-    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, colour=True)
+def test_only_the_severity_and_what_was_decided_are_colored(at_one_moment):
+    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, color=True)
     assert "\x1b[1;31mhigh\x1b[0m" in text
     assert "decision-disagreement  " in text
 

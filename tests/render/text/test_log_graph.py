@@ -79,8 +79,8 @@ def test_a_piped_graph_has_whole_ids_and_is_not_folded(at_one_moment):
     assert "│     line 8" + " and so on" * 8 + "\n" in shown
 
 
-def test_each_column_has_its_colour():
-    shown = seen(LOG["graph-oneline"].replaced(items=ENTRIES), colour=True)
+def test_each_column_has_its_color():
+    shown = seen(LOG["graph-oneline"].replaced(items=ENTRIES), color=True)
     assert shown.startswith("\x1b[32m● \x1b[0m\x1b[33mlength22\x1b[0m")
     assert "\x1b[32m├\x1b[0m\x1b[33m─╮\x1b[0m\n" in shown
 

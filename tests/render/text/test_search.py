@@ -10,15 +10,15 @@ from scopes.history.messages import NO_TEXT
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
-from scopes.search.hits import Neighbour
+from scopes.search.hits import Neighbor
 from scopes.search.search import Search
 from scopes.search.snippet import Piece
 from tests.render.results import CALL, DEEP, FOUND, HIT
 from tests.render.showing import piped, seen, seen_lines
 
 
-def test_a_match_is_highlighted_with_colour():
-    assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, colour=True)
+def test_a_match_is_highlighted_with_color():
+    assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, color=True)
 
 
 def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
@@ -30,7 +30,7 @@ def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
 
 def test_highlights_survive_wrapping():
     broken = replace(HIT, snippet=(Piece("so " * 18), Piece("login again", found=True)), after=())
-    shown = seen(broken, 64, colour=True)
+    shown = seen(broken, 64, color=True)
     assert "\x1b[1;32mlogin\x1b[0m" in shown
     assert "\x1b[1;32magain\x1b[0m" in shown
 
@@ -89,13 +89,13 @@ def test_rows_around_a_hit_count_from_it():
     assert piped(answer(replace(HIT, after=()))).startswith("conv-001\t")
 
 
-def test_a_template_can_distinguish_a_hit_from_its_neighbours():
+def test_a_template_can_distinguish_a_hit_from_its_neighbors():
     assert piped(answer(HIT, context=1), template="{offset} {kind}") == "0 prompt\n1 answer\n"
 
 
-def test_a_neighbour_without_text_is_summarized_as_in_a_log():
+def test_a_neighbor_without_text_is_summarized_as_in_a_log():
     parts = (Part("tool_call", {"call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}),)
-    silent = Neighbour(
+    silent = Neighbor(
         CALL._replace(subject=NO_TEXT), Message(id=CALL.id, author=Author("planner"), kind="answer", parts=parts)
     )
     result = answer(replace(HIT, after=(silent,)), context=1)

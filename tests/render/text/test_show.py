@@ -101,8 +101,8 @@ def test_an_old_message_shows_its_date(at_one_moment):
     assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
 
 
-def test_ids_branches_and_agents_have_colours(at_one_moment):
-    shown = seen(VIEW, colour=True)
+def test_ids_branches_and_agents_have_colors(at_one_moment):
+    shown = seen(VIEW, color=True)
     assert "\x1b[1mConversation:\x1b[0m \x1b[33mconv-001\x1b[0m\n" in shown
     assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
     assert "\x1b[36manalysis/security-review\x1b[0m (5 messages)" in shown

@@ -99,7 +99,7 @@ def read_all(repo, oids):
     return {oid: (repo.get(oid).type_str, repo.get(oid).read_raw()) for oid in oids}
 
 
-# What git says of it
+# Compared with git
 
 
 def test_git_finds_nothing_wrong_with_a_finished_pack(store, tmp_path):
@@ -186,7 +186,7 @@ def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush
 
 
 def pack_by_hand(count):
-    """Return a pack as bytes, its index not yet written, and its checksum."""
+    """Return the bytes of a pack, its unwritten index, and its checksum."""
     index, pack = PackIndex(), bytearray(format_pack_header(count))
     for number in range(count):
         data = b"object %d" % number
@@ -238,7 +238,7 @@ def test_an_entry_ends_where_the_next_begins():
     assert b"c" * 20 not in index
 
 
-# Once, and no more
+# Each object once
 
 
 def test_an_object_written_twice_is_stored_once(store):
@@ -380,7 +380,7 @@ def test_an_object_larger_than_the_cache_is_not_cached():
     assert recent.find(b"d") == ("commit", b"x")
 
 
-# Seen from elsewhere
+# Seen by other processes
 
 
 def test_an_open_repository_sees_a_finished_pack_without_a_refresh(store):
@@ -454,7 +454,7 @@ def test_without_durability_nothing_is_synced(store, calls):
     assert calls == [("rename", ".pack"), ("rename", ".idx")]
 
 
-# When it fails
+# Failures
 
 
 def write_then_raise(pack, stop):
@@ -586,7 +586,7 @@ def test_a_swallowed_interrupt_installs_nothing_and_leaves_no_file(store, monkey
 
 
 def run_apart(program, store):
-    """Run a program that writes packs into the store, in a process of its own."""
+    """Run a program that writes packs into the store in a subprocess."""
     imports = (
         "import os\nfrom scopes.store.packs.writer import PackWriter\nfrom scopes.errors import Inaccessible\n"
         + program
@@ -666,7 +666,7 @@ def test_packs_finished_before_the_disk_is_full_are_kept(small_disk):
 
 
 def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch):
-    """Reliability P2: without its number of objects a pack is lost with all that is in it."""
+    """Reliability P2: a pack whose header has no number of objects cannot be read."""
     whole = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:5], at))
     with writer(store) as pack:

@@ -82,7 +82,7 @@ def used(name):
 
 
 @real
-def test_every_real_file_is_recognised(name):
+def test_every_real_file_is_recognized(name):
     with open(real_transcript("codex", name), "rb") as stream:
         assert Codex().sniff(stream.read(1 << 18))
 

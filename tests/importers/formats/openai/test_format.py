@@ -67,14 +67,14 @@ def lengths(events):
         lines({"messages": TALK}),
     ],
 )
-def test_a_list_is_recognised_at_any_position(value):
+def test_a_list_is_recognized_at_any_position(value):
     data = value if isinstance(value, str) else json.dumps(value, indent=2)
     assert OpenAIMessages().sniff(data.encode())
     assert OpenAIMessages().sniff(b"\xef\xbb\xbf\n" + data.encode())
     assert lengths(read(data)) == [5]
 
 
-def test_a_list_longer_than_the_sniffed_head_is_recognised():
+def test_a_list_longer_than_the_sniffed_head_is_recognized():
     for value in (TALK, {"messages": TALK}, [RECORD]):
         data = json.dumps(value).replace('"Yes"', '"' + "y" * SNIFF_BYTES + '"').encode()
         assert OpenAIMessages().sniff(data[:SNIFF_BYTES])

@@ -1,6 +1,7 @@
-"""Run a rebase or cherry-pick: replay all messages, or stop at the first conflict; continue, skip or abort it.
+"""Begin a rebase or cherry-pick, and `--continue`, `--skip` or `--abort` one that stopped on conflicts.
 
-Rebase and cherry-pick share this flow and its outcomes. What they do differently is in `ReplayVerb`.
+Rebase and cherry-pick share this flow and its outcomes; what they do differently is in `ReplayVerb`. Which messages are
+replayed is in `replay_plan`, the new commits are written in `rewrite`, the saved state is in `replay_state`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import abort
-from scopes.merge.replay import Rewrite, Stop
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
@@ -26,6 +26,7 @@ from scopes.merge.replay_state import (
     write_end,
     write_stop,
 )
+from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result

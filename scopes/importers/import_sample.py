@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.conversation.new import next_conversation_id
+from scopes.history.conversations import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids
