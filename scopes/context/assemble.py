@@ -50,7 +50,7 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
 
     Every piece begins with `#` or `-` and ends in a blank line, so that the tokens of the pieces add up to the total.
     """
-    turns = _newest_session(collected) if request.is_tight else collected.turns
+    turns = _newest_conversation(collected) if request.is_tight else collected.turns
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
@@ -78,9 +78,9 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
     )
 
 
-def _newest_session(collected: Collected) -> list[Turn]:
-    newest = collected.turns[-1].session if collected.turns else None
-    return [turn for turn in collected.turns if turn.session == newest]
+def _newest_conversation(collected: Collected) -> list[Turn]:
+    newest = collected.turns[-1].conversation if collected.turns else None
+    return [turn for turn in collected.turns if turn.conversation == newest]
 
 
 def _score(turns: list[Turn], task: str | None) -> tuple[Mapping[int, float], Mapping[int, float]]:
@@ -171,16 +171,19 @@ def _fenced(pieces: list[str]) -> str:
 def _warn(
     collected: Collected, turns: list[Turn], selection: TurnSelection, files: FileSelection, request: Request
 ) -> list[str]:
-    kept_sessions = {turns[position].session for position in selection.kept}
-    excluded_sessions = len({turn.session for turn in collected.turns} - kept_sessions)
+    kept_conversations = {turns[position].conversation for position in selection.kept}
+    excluded_conversations = len({turn.conversation for turn in collected.turns} - kept_conversations)
     excluded_turns = len(collected.turns) + collected.unread - len(selection.kept)
     warnings = []
     if request.is_tight:
-        warnings.append(f"a budget of less than {request.tight_below} tokens has room for the newest session only")
+        warnings.append(f"a budget of less than {request.tight_below} tokens has room for the newest conversation only")
     if collected.turns and not selection.kept:
         warnings.append(f"not even the newest turn fits into {request.max_tokens} tokens")
-    if excluded_sessions and kept_sessions:
-        warnings.append(f"Session history limited: {excluded_sessions} older sessions excluded due to token budget")
+    if excluded_conversations and kept_conversations:
+        # S1-12 prescribes this wording
+        warnings.append(
+            f"Session history limited: {excluded_conversations} older sessions excluded due to token budget"
+        )
     elif excluded_turns:
         which = "older turns" if request.task is None else "turns"
         warnings.append(f"Session history limited: {excluded_turns} {which} excluded due to token budget")

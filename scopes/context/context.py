@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import Collected, ReadLimits, collect, find_sessions
+from scopes.context.collect import Collected, ReadLimits, collect, find_conversations
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.selection import MIN_TURN_TOKENS
 from scopes.context.truncate import Count
-from scopes.errors import Invalid
 from scopes.history.messages import count_messages, display_time
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
@@ -26,7 +25,6 @@ from scopes.store.repository import Repository, read_tip
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
-LAYOUTS = ("markdown", "messages", "json")
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24
 
@@ -39,7 +37,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
-    revisions = find_sessions(repository, request.where, request.work_item, request.at)
+    revisions = find_conversations(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, request.cache_seconds)
     key = _cache_key(request, revisions, choice)
     result = cache.find(key)
@@ -56,17 +54,6 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     return replace(result, notes=(*result.notes, *notes))
 
 
-def check_layout(layout: str) -> str:
-    """Return the name of a layout if it exists.
-
-    Raises:
-        Invalid: it does not.
-    """
-    if layout not in LAYOUTS:
-        raise Invalid(f"{layout!a} is not a valid format of a context", hint="formats: " + ", ".join(LAYOUTS))
-    return layout
-
-
 def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice) -> str:
     """Return the key of a context; different names of the same revision (`where`) have the same key."""
     return key_of(
@@ -74,6 +61,7 @@ def _cache_key(request: Request, revisions: Sequence[Revision], choice: Tokenize
         tips=[[revision.conversation, revision.branch, revision.oid] for revision in revisions],
         encoding=choice.tokenizer.name,
         notes=[note.text for note in choice.notes],
+        fields=[field.name for field in fields(Context)],  # an entry of another version is never found
     )
 
 
@@ -111,7 +99,7 @@ def _describe(
     """Return the result; its id is the same for the same request on the same history."""
     selection = assembled.selection
     included = sorted(selection.kept)
-    sessions = {assembled.turns[position].session for position in included}
+    conversations = {assembled.turns[position].conversation for position in included}
     identity = key_of(
         tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
         text=assembled.text,
@@ -131,8 +119,8 @@ def _describe(
         metadata=_metadata(revision, request, tokenizer, collected, assembled),
         filtered_count=collected.filtered,
         average_relevance=None if request.task is None else _average_relevance(assembled),
-        sessions_included=len(sessions),
-        sessions_excluded=len({turn.session for turn in collected.turns} - sessions),
+        conversations_included=len(conversations),
+        conversations_excluded=len({turn.conversation for turn in collected.turns} - conversations),
         turns_included=len(included),
         turns_excluded=len(collected.turns) + collected.unread - len(included),
         warnings=assembled.warnings,
@@ -166,7 +154,7 @@ def _message(assembled: Assembled, position: int) -> ContextMessage:
     return ContextMessage(
         id=turn.head.id,
         oid=turn.head.oid,
-        session=turn.session,
+        conversation=turn.conversation,
         number=turn.number,
         role=turn.role,
         author=turn.head.author,
@@ -189,11 +177,11 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
         reason = fits if kept else selection.dropped.get(position, "")
         tokens, score = selection.tokens.get(position), assembled.scores.get(position)
         tokens = count(turn.block) if tokens is None else tokens
-        name = f"{turn.session}:{turn.number}" if turn.named else str(turn.number)
+        name = f"{turn.conversation}:{turn.number}" if turn.named else str(turn.number)
         rows.append(Explained("turn", name, None if score is None else round(score, 4), tokens, kept, reason))
     named = any(turn.named for turn in assembled.turns)
-    for session, number, reason in reversed(collected.excluded):
-        name = f"{session}:{number}" if named else str(number)
+    for conversation, number, reason in reversed(collected.excluded):
+        name = f"{conversation}:{number}" if named else str(number)
         rows.append(Explained("message", name, None, None, kept=False, reason=reason))
     rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
     rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]

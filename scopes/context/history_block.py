@@ -45,7 +45,6 @@ class HistoryRequest:
 
     where: a conversation, branch or message. last: at most so many messages.
     tools: one of TOOLS: tool calls with their status, or with all input and output.
-    preview: add a note with the size of the block.
     with_memory: put the memory first, and then what other agents said last (S0-18).
     """
 
@@ -53,7 +52,6 @@ class HistoryRequest:
     last: int = DEFAULT_MESSAGES
     max_tokens: int = DEFAULT_TOKENS
     tools: str = "status"
-    preview: bool = False
     with_memory: bool = False
 
 
@@ -136,8 +134,6 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
         )
-    if request.preview:
-        notes.append(Note(f"{len(kept)} of {total} messages, {truncated} of them truncated: {tokens} tokens"))
     return HistoryBlock(
         conversation=revision.conversation,
         branch=revision.branch,

@@ -29,7 +29,7 @@ class Request:
     candidates: at most so many turns are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
-    tight_below: with a smaller budget only the newest session is used, and no files (S1-16).
+    tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
     max_tokens: int
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def is_tight(self) -> bool:
-        """Return True if the budget has room for the newest session only."""
+        """Return True if the budget has room for the newest conversation only."""
         return self.max_tokens < self.tight_below
 
     @property

@@ -16,7 +16,7 @@ class ContextMessage(NamedTuple):
 
     id: str
     oid: str
-    session: str
+    conversation: str
     number: int
     role: str
     author: str
@@ -67,8 +67,8 @@ class Context(Result):
     metadata: Mapping[str, object]
     filtered_count: int
     average_relevance: float | None
-    sessions_included: int
-    sessions_excluded: int
+    conversations_included: int
+    conversations_excluded: int
     turns_included: int
     turns_excluded: int
     warnings: tuple[str, ...]

@@ -22,16 +22,16 @@ USER, ASSISTANT = "User", "Assistant"
 class Turn:
     """One message with content for a model.
 
-    `number` is its position in the whole history of its session, from 1; `session` is a conversation id.
+    `number` is its position in the whole history of its conversation, from 1.
     """
 
     number: int
-    session: str
+    conversation: str
     head: MessageHead
     message: Message
     role: str
     content: str
-    named: bool = False  # True if the heading includes the session
+    named: bool = False  # True if the heading includes the conversation
     longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
 
     def clipped_at(self, limit: int) -> bool:
@@ -41,10 +41,10 @@ class Turn:
     @property
     def heading(self) -> str:
         """Return the heading line: number, role, author and time."""
-        session = f"{self.session} " if self.named else ""
+        conversation = f"{self.conversation} " if self.named else ""
         time = display_time(self.head)
         suffix = "" if time is None else f", {time}"
-        return f"### {session}{self.number}. {self.role} ({_one_line(self.head.author)}){suffix}"
+        return f"### {conversation}{self.number}. {self.role} ({_one_line(self.head.author)}){suffix}"
 
     @property
     def block(self) -> str:
@@ -57,13 +57,13 @@ def block_of(turn: Turn, content: str) -> str:
     return f"{turn.heading}\n\n{content}\n\n"
 
 
-def make_turn(number: int, session: str, head: MessageHead, message: Message) -> Turn | None:
+def make_turn(number: int, conversation: str, head: MessageHead, message: Message) -> Turn | None:
     """Return the turn of a message; None if it has no content for a model, or was injected by a program."""
     if not may_be_turn(head):
         return None
     content = content_of(message, TOOL_LIMIT)
     longest = max(map(_tool_length, message.parts), default=0)
-    return Turn(number, session, head, message, role_of(head), content, longest=longest) if content else None
+    return Turn(number, conversation, head, message, role_of(head), content, longest=longest) if content else None
 
 
 def may_be_turn(head: MessageHead) -> bool:

@@ -28,7 +28,7 @@ SETTINGS = {
     "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
     "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
     "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
-    "scopes.tightBudget": "tokens below which a context has only the newest session of a work item (default 500)",
+    "scopes.tightBudget": "tokens below which a context has only the newest conversation of a work item (default 500)",
     "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
     "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
     "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",

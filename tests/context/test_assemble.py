@@ -29,8 +29,8 @@ class Words:
         return len(text.split())
 
 
-def turn(number, words, session="conv-001"):
-    return Turn(number, session, head(), content(text("x")), "User", "word " * words)
+def turn(number, words, conversation="conv-001"):
+    return Turn(number, conversation, head(), content(text("x")), "User", "word " * words)
 
 
 def collected(*lengths, summary=None, files=()):
@@ -112,10 +112,10 @@ def test_below_the_tight_budget_there_are_no_files(tokens, files):
     """S1-16."""
     result = assembled(collected(5, files=[file("a.py", 3)]), tokens)
     assert len(result.files.embedded) == files
-    assert any("newest session only" in warning for warning in result.warnings) == (files == 0)
+    assert any("newest conversation only" in warning for warning in result.warnings) == (files == 0)
 
 
-def test_older_sessions_are_counted_in_the_warning():
+def test_older_conversations_are_counted_in_the_warning():
     """S1-12."""
     several = Collected(turns=[turn(1, 400, f"conv-{n}") for n in range(4)], messages=4)
     warnings = assembled(several, 900).warnings

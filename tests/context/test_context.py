@@ -276,7 +276,7 @@ def test_the_tight_budget_can_be_set(repository, exact, tmp_path):
         built(repository, exact, tmp_path, None, work_item="SHOP-1", max_tokens=900, tight_below=below)
         for below in (1000, 100)
     )
-    assert (result.sessions_included, wide.sessions_included) == (1, 2)
+    assert (result.conversations_included, wide.conversations_included) == (1, 2)
     assert result.warnings[0].startswith("a budget of less than 1000 tokens")
 
 

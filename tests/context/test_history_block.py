@@ -202,11 +202,12 @@ def test_a_block_never_exceeds_its_budget(repository, exact, tokens, last):
     assert block.messages <= last
 
 
-def test_a_preview_has_the_same_text_and_a_note_on_its_size(repository, exact):
+def test_a_block_counts_its_messages_and_has_no_note_on_its_size(repository, exact):
+    """`--preview` is a display option: the renderer writes the size."""
     draw(repository, "main: a b")
-    block, preview = (history(repository, "conv-001", exact, preview=value) for value in (False, True))
-    assert (block.text, block.notes) == (preview.text, ())
-    assert preview.notes[0].text == f"2 of 2 messages, 0 of them truncated: {preview.tokens} tokens"
+    block = history(repository, "conv-001", exact)
+    assert (block.messages, block.total, block.truncated, block.notes) == (2, 2, 0, ())
+    assert block.tokens == exact.tokenizer.count(block.text)
 
 
 def test_a_block_has_the_commits_of_its_first_and_last_message(repository, exact):
@@ -223,7 +224,7 @@ def test_invalid_limits_are_refused(repository, exact, options):
 
 
 def with_memory_entry(repository):
-    """Add a memory entry, a session of another agent and a session; return the last one."""
+    """Add a memory entry, a conversation of another agent and a conversation; return the last one."""
     add(repository, "Staging is reset every Monday", agent="codex")
     say(repository, new(repository).id, "I looked at the cookie.", author={"name": "codex", "kind": "agent"})
     conversation = new(repository).id

@@ -32,7 +32,7 @@ def test_a_heading_has_number_role_author_and_time():
     assert turn.block == "### 12. Assistant (carol), 2026-01-01T00:00:00Z\n\nhello\n\n"
 
 
-def test_a_heading_can_name_the_session():
+def test_a_heading_can_name_the_conversation():
     turn = make_turn(1, "conv-002", head(), Message(id="m1", author=Author("carol"), parts=(text("x"),)))
     assert turn is not None
     turn.named = True

@@ -356,7 +356,7 @@ EDITED = Conflict(
     source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),),
     target=(Position({"retracted": True}, CALL.id, "planner"),),
 )
-SETTLED = Conflict(
+AUTO_RESOLVED = Conflict(
     id="5e771ed00000",
     type="resource-contention",
     key="files/src/app.py",
@@ -408,7 +408,7 @@ CONTEXT = Context(
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
-    average_relevance=None, sessions_included=1, sessions_excluded=2, turns_included=1, turns_excluded=6,
+    average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
         Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
@@ -641,12 +641,12 @@ SAMPLES = {
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
         "merged-settled": Merged(
-            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(SETTLED,), operation=OPERATION,
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(SETTLED,), dry_run=True),
+        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, SETTLED),
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
         "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
@@ -656,8 +656,8 @@ SAMPLES = {
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
+        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
         "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
         "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -668,7 +668,7 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
         "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
         "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -748,6 +748,13 @@ SAMPLES = {
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
             messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+        ),
+        "history-preview": Shown(
+            HistoryBlock(
+                conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
+                messages=1, total=9, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+            ),
+            ViewOptions(preview=True),
         ),
         "no-history": HistoryBlock(
             conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",

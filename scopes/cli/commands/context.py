@@ -8,10 +8,9 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, budget_for, cache_directory, project_directory, tokenizer_for
-from scopes.context.context import check_layout
 from scopes.context.context import context as run_context
 from scopes.context.request import Request, with_settings
-from scopes.render.view_options import ViewOptions
+from scopes.render.view_options import ViewOptions, check_layout
 
 
 def context(

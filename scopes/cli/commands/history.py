@@ -12,6 +12,7 @@ from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
 from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
+from scopes.render.view_options import ViewOptions
 
 
 def history(
@@ -49,8 +50,7 @@ def history(
     invocation: Invocation = context.obj
     if not (for_prompt or preview):
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes conv log")
-    request = HistoryRequest(
-        where=conversation, last=last, max_tokens=max_tokens, tools=tools, preview=preview, with_memory=with_memory
-    )
+    request = HistoryRequest(where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
-    return invocation.show(run_history(invocation.repository(), request, tokenizer))
+    result = run_history(invocation.repository(), request, tokenizer)
+    return invocation.show(result, options=ViewOptions(preview=preview))

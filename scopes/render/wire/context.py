@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
     from scopes.context.history_block import HistoryBlock
-    from scopes.context.result import Context
+    from scopes.context.result import Context, ContextMessage
     from scopes.tokens.fetch import RanksFetched
     from scopes.tokens.status import TokenStatus
 
@@ -45,15 +45,19 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "tokens_used": result.tokens_used,
         "max_tokens": result.max_tokens,
         "method": result.method,
+<<<<<<< HEAD
         "messages": [without_none(**message._asdict()) for message in result.messages],
+=======
+        "messages": [_format_message(message) for message in result.messages],
+>>>>>>> d0dfc22 (context: say conversation, and show in the renderer)
         "files_embedded": [file._asdict() for file in result.files_embedded],
         "files_skipped": [file._asdict() for file in result.files_skipped],
         "summary": result.summary,
         "metadata": dict(result.metadata),
         "filtered_count": result.filtered_count,
         "average_relevance": result.average_relevance,
-        "sessions_included": result.sessions_included,
-        "sessions_excluded": result.sessions_excluded,
+        "sessions_included": result.conversations_included,
+        "sessions_excluded": result.conversations_excluded,
         "turns_included": result.turns_included,
         "turns_excluded": result.turns_excluded,
         "formatted_history": result.formatted_history,
@@ -63,6 +67,12 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
     if explain:
         document["explained"] = [without_none(**each._asdict()) for each in result.explained]
     return document
+
+
+def _format_message(message: ContextMessage) -> dict[str, object]:
+    """Return a turn; the key of its conversation is `session`."""
+    names = {"conversation": "session"}
+    return known(**{names.get(name, name): value for name, value in message._asdict().items()})
 
 
 @to_wire.register
