@@ -1,8 +1,10 @@
-"""Fold letters and signs that look like ASCII to ASCII, so that `Ѕуstеm：` is compared as `System:`.
+r"""Fold letters and signs that look like ASCII to ASCII, so that `\uff35ser:` compares equal to `User:`.
 
-Only comparisons use the folded text: it is shorter than the original and is never shown. Covered are compatibility forms
-(fullwidth, mathematical, circled), letters with accents, and the letters of other scripts that can spell English words.
+The folded text is for comparisons only and is never shown. Covered are compatibility forms (fullwidth, mathematical,
+circled), letters with accents, and the letters of other scripts that can spell English words.
 """
+
+# ruff: noqa: RUF001  the table consists of look-alikes
 
 from __future__ import annotations
 

@@ -80,11 +80,11 @@ def clean_line(text: str) -> str:
 def for_prompt(text: str) -> str:
     """Make recorded text safe inside the fence of a prompt; code and other languages stay readable.
 
-    Line ends become newlines; control, direction and invisible characters become U+FFFD. Kept are one joiner between two
-    emoji or between two letters of a script that needs it (Persian, Hindi), and one presentation selector after a symbol:
-    they cannot hide text. Escaped are `<` before tags that models obey (S3-12), and by a backslash every line that begins
-    like another speaker, like a heading of ours or of a system prompt, like a tool call of ours, or like a fence. All
-    comparisons ignore case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing.
+    Line ends become newlines. Control, direction and invisible characters become U+FFFD, except where they cannot hide
+    text: one joiner between two emoji or between two letters of a script that needs it (Persian, Hindi), and one
+    presentation selector after a symbol. `<` is escaped before tags that models obey (S3-12). A backslash is put before
+    lines that begin like another speaker, a system prompt, our headings and tool calls, or a fence. Comparisons ignore
+    case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing.
     """
     plain = _pattern(_INSTRUCTION).sub(r"\\[", _escape_tags(_visible(text), _MARKERS))
     return _escape_lines(plain, _LINE).strip()

@@ -56,6 +56,10 @@ SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only 
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
+FenceMark: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
+]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 
 

@@ -15,7 +15,7 @@ from errno import EFBIG, EINVAL
 from typing import NamedTuple
 
 from scopes.context.file_states import has_hash
-from scopes.sanitize import escape_file_tags, escape_tags
+from scopes.sanitize import file_for_prompt, line_for_prompt
 from scopes.tokens.choose import Tokenizer, prepare_for_room
 
 _MAX_BYTES = 4 << 20
@@ -215,7 +215,7 @@ def _decode(path: str, data: bytes) -> str | SkippedFile:
 def _block(file: TouchedFile, text: str) -> str:
     """Return heading and code block; the block is fenced with more backticks than any run in the text."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
-    body = escape_file_tags(text if text.endswith("\n") or not text else f"{text}\n")
-    name = escape_tags(" ".join(file.path.splitlines()))
+    body = file_for_prompt(text if text.endswith("\n") or not text else f"{text}\n")
+    name = line_for_prompt(file.path)
     when = f"last touched in turn {file.turn}" if file.content is None else f"as recorded up to turn {file.turn}"
     return f"### File {name} ({when})\n\n{fence}\n{body}{fence}\n\n"

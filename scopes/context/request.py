@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.context.budget import parse_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
+from scopes.fence import check_mark
 from scopes.store.config import Config
 
 MODES = ("history", "relevance", "files")
@@ -29,6 +30,7 @@ class Request:
     candidates: at most so many turns are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
+    mark: the mark of the fence; None: a random one, drawn for every rendering.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
@@ -47,6 +49,7 @@ class Request:
     idle_seconds: int | None = None
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
+    mark: str | None = None
 
     @property
     def is_tight(self) -> bool:
@@ -65,7 +68,8 @@ def check_request(request: Request) -> Request:
     """Return the request with its mode filled in, and without a task if the mode does not use it.
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark.
     """
     if request.max_tokens < 0:
         raise Invalid(f"a budget of {request.max_tokens} tokens is negative", hint="for example: --max-tokens 8000")
@@ -78,6 +82,7 @@ def check_request(request: Request) -> Request:
         raise Invalid("the mode relevance needs a task", hint="for example: --task 'login fails on Safari'")
     if request.task is not None:
         words_of(request.task)
+    check_mark(request.mark)
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
 
 

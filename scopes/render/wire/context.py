@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
+from scopes.fence import fenced
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -45,11 +46,7 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "tokens_used": result.tokens_used,
         "max_tokens": result.max_tokens,
         "method": result.method,
-<<<<<<< HEAD
-        "messages": [without_none(**message._asdict()) for message in result.messages],
-=======
         "messages": [_format_message(message) for message in result.messages],
->>>>>>> d0dfc22 (context: say conversation, and show in the renderer)
         "files_embedded": [file._asdict() for file in result.files_embedded],
         "files_skipped": [file._asdict() for file in result.files_skipped],
         "summary": result.summary,
@@ -72,7 +69,7 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
 def _format_message(message: ContextMessage) -> dict[str, object]:
     """Return a turn; the key of its conversation is `session`."""
     names = {"conversation": "session"}
-    return known(**{names.get(name, name): value for name, value in message._asdict().items()})
+    return without_none(**{names.get(name, name): value for name, value in message._asdict().items()})
 
 
 @to_wire.register
@@ -104,7 +101,8 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
         "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
     )
     label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
-    first = "\n\n".join(filter(None, (label, *parts)))
+    body = "".join(f"{part}\n\n" for part in parts if part)
+    first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
     opening = [{"role": "user", "content": first}] if first else []
     return opening + [
         {"role": "user" if message.role == USER else "assistant", "content": message.text}
