@@ -60,8 +60,7 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
-    fence_tokens = sum(map(count, fence_lines(FENCE, request.mark or PLACEHOLDER)))
-    header, room = _make_header(title, collected.messages, request.max_tokens, fence_tokens, count)
+    header, room = _make_header(title, collected.messages, request, count)
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _select_files(collected, request, room, project, tokenizer)
@@ -75,7 +74,7 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
         header=pieces[0],
         body="".join(pieces[1:]),
         files_text="".join(file.text for file in files.embedded),
-        tokens=sum(map(count, pieces)) + (fence_tokens if has_text else 0),
+        tokens=sum(map(count, pieces)) + (_fence_tokens(request, count) if has_text else 0),
         turns=tuple(turns),
         selection=selection,
         files=files,
@@ -107,7 +106,7 @@ def _announce_texts(turns: list[Turn], scores: Mapping[int, float], request: Req
     tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _TEXT_ENDS)))
 
 
-def _make_header(title: str, messages: int, max_tokens: int, fence_tokens: int, count: Count) -> tuple[str, int]:
+def _make_header(title: str, messages: int, request: Request, count: Count) -> tuple[str, int]:
     """Return the header, with a placeholder for the number of turns, and the tokens left after header and fence.
 
     The header is empty if it would take too large a share. The fence is never left out.
@@ -115,8 +114,13 @@ def _make_header(title: str, messages: int, max_tokens: int, fence_tokens: int, 
     escaped = line_for_prompt(title).replace("{", "(").replace("}", ")")
     header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {messages} turns.\n\n"
     cost = max(count(header.format(shown)) for shown in (messages, 0))
-    room = max(0, max_tokens - fence_tokens)
-    return ("", room) if cost * 100 > max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
+    room = max(0, request.max_tokens - _fence_tokens(request, count))
+    return ("", room) if cost * 100 > request.max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
+
+
+def _fence_tokens(request: Request, count: Count) -> int:
+    """Return the tokens of the fence; of a mark that is drawn later they are known."""
+    return sum(map(count, fence_lines(FENCE, request.mark or PLACEHOLDER)))
 
 
 def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
