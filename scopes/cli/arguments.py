@@ -45,14 +45,6 @@ Template: TypeAlias = Annotated[
         "--format", metavar="TEMPLATE", help="Print a row for each by this template, for example '{id} {title}'"
     ),
 ]
-Ratio: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep: above 0, at most 1 (default: 0.3)"),
-]
-Everything: TypeAlias = Annotated[
-    bool, typer.Option("--all", "-a", help="The whole branch, also what is summarized already")
-]
-SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print the summary; store nothing")]
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
@@ -61,8 +53,6 @@ FenceMark: TypeAlias = Annotated[
     typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
 ]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
-
-
 DEFAULT_AUTHOR = "user"
 
 

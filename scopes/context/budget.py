@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from scopes.errors import Invalid
 from scopes.result import Result
+from scopes.store.config import Config
+from scopes.tokens.models import Model
 
 
 class Shares(NamedTuple):
@@ -33,6 +35,7 @@ _ZEN_SMALL = Shares({"content": 60, "response": 40}, {"files": 30, "history": 50
 _ZEN_LARGE = Shares({"content": 80, "response": 20}, {"files": 40, "history": 40, "metadata": 20})
 _ZEN_LARGE_FROM = 300_000
 PRESETS = ("default", "zen")
+DEFAULT_BUDGET, DEFAULT_TASK_BUDGET = 8_000, 4_000
 MAX_WINDOW = 10**12
 
 
@@ -59,6 +62,18 @@ def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
     for name in list(parts)[: tokens - sum(parts.values())]:
         parts[name] += 1
     return parts
+
+
+def default_budget(config: Config, model: Model | None, *, has_task: bool) -> int:
+    """Return the budget if none is given: the content part of the model's window, 4000 for a task, otherwise 8000."""
+    if model is not None:
+        return plan_budget(model.window, default=configured_shares(config)).parts["content"]
+    return DEFAULT_TASK_BUDGET if has_task else DEFAULT_BUDGET
+
+
+def configured_shares(config: Config) -> Shares:
+    """Return the default division of a window as configured; raises as `parse_shares` does."""
+    return parse_shares(config.find("scopes.budgetWindow"), config.find("scopes.budgetContent"))
 
 
 def parse_shares(window: str | None, content: str | None) -> Shares:

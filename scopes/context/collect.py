@@ -64,7 +64,7 @@ class Collected:
     """What was read from the conversations.
 
     turns: oldest first. files: each once, last touched first.
-    messages: how many there are in all. filtered: how many of the read ones are not turns.
+    messages: their total number. filtered: the number of read messages that are not turns.
     unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
     summary: the text of the compaction or summary before the first turn.
     """

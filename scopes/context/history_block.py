@@ -43,7 +43,7 @@ _SPACE = re.compile(r"\s+")
 class HistoryRequest:
     """A block of history to write.
 
-    where: a conversation, branch or message. last: at most so many messages.
+    where: a conversation, branch or message. last: the maximum number of messages.
     tools: one of TOOLS: tool calls with their status, or with all input and output.
     with_memory: put the memory first, and then what other agents said last (S0-18).
     mark: the mark of the fences; None: a random one for each.

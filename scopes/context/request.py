@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.context.budget import parse_shares
+from scopes.context.budget import configured_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
 from scopes.fence import check_mark
@@ -27,7 +27,7 @@ class Request:
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
     file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
-    candidates: at most so many turns are considered for a task; None: all (S4-37).
+    candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
     mark: the mark of the fence; None: a random one, drawn for every rendering.
@@ -92,11 +92,10 @@ def with_settings(request: Request, config: Config) -> Request:
     Raises:
         Invalid: a setting is not valid.
     """
-    content = config.find("scopes.budgetContent")
-    shares = parse_shares(config.find("scopes.budgetWindow"), content)
+    shares = configured_shares(config)
     return replace(
         request,
-        file_share=shares.content["files"] if content else None,
+        file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.revisions import find_branch, find_conversation
+from scopes.history.handles import Branch, Store
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
@@ -32,14 +32,11 @@ def append(
         Invalid: the message is too large.
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
-    conversation_id = find_conversation(repository, conversation)
-    branch_name = find_branch(repository, conversation_id, branch)
-    return append_to(repository, conversation_id, branch_name, message)
+    return append_to(Store(repository).conversation(conversation).branch(branch), message)
 
 
-def append_to(
-    repository: Repository, conversation: ConversationId, branch: BranchName, message: Message
-) -> MessageAppended:
+def append_to(branch: Branch, message: Message) -> MessageAppended:
     """Append a message to a branch that was already resolved; raises as `append` does."""
-    oid = append_message(repository, conversation, branch, message)
-    return MessageAppended(id=message.id, oid=oid, conversation=conversation, branch=branch)
+    conversation_id = branch.conversation.id
+    oid = append_message(branch.repository, conversation_id, branch.name, message)
+    return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)

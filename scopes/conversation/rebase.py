@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Refused
-from scopes.history.handles import Store
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision, list_branch_tips
+from scopes.history.handles import Branch, Conversation, Store
+from scopes.history.revisions import MAIN, Revision
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
@@ -134,7 +133,7 @@ class _Rebase(ReplayVerb):
         """Set fork point and parent; the entry of main keeps the root."""
         if state.branch == MAIN:
             return None
-        entry = read_metadata(repository, state.conversation).branches.get(state.branch, BranchEntry())
+        entry = Branch(Conversation(repository, state.conversation), state.branch).entry
         return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
 
     def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
@@ -142,7 +141,7 @@ class _Rebase(ReplayVerb):
         first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
         if first is None:
             return ()
-        tips = list_branch_tips(repository, state.conversation)
+        tips = Conversation(repository, state.conversation).tips
         holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
         if not holding:
             return ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, Refused
+from scopes.history.handles import Store
 from scopes.history.messages import head_of, is_root, walk_heads_newest_first
-from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result
@@ -48,24 +48,24 @@ def rewind(
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with exclusive_write(repository):
-        conversation_id, branch_name = resolve_branch(repository, conversation, branch)
-        old = resolve_revision(repository, branch_name, conversation_id).oid
-        new = resolve_revision(repository, to if to is not None else f"{branch_name}~{count or 1}", conversation_id).oid
+        handle = Store(repository).branch(conversation, branch)
+        old = handle.tip
+        new = handle.conversation.revision(to if to is not None else f"{handle.name}~{count or 1}").oid
         if not is_ancestor(repository, new, old):
             raise Refused(
-                f"that message is not in the history of {conversation_id}/{branch_name}",
-                hint=f"see: scopes conv log {conversation_id}/{branch_name}",
+                f"that message is not in the history of {handle}",
+                hint=f"see: scopes conv log {handle}",
             )
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
         removed = sum(1 for _ in walk_heads_newest_first(repository, [old], remaining))
-        tx = Transaction(repository, conversation_id)
-        tx.move_branch(branch_name, old, new)
-        operation = tx.commit("rewind", f"take back {removed} of {conversation_id}/{branch_name}").id if tx else None
+        tx = Transaction(repository, handle.conversation.id)
+        tx.move_branch(handle.name, old, new)
+        operation = tx.commit("rewind", f"take back {removed} of {handle}").id if tx else None
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(
-        conversation=conversation_id,
-        branch=branch_name,
+        conversation=handle.conversation.id,
+        branch=handle.name,
         messages=removed,
         old=old,
         new=new,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.history.conversations import participants_of, read_root
+from scopes.history.handles import Store
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
-from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revisions import MAIN, find_active_branch, find_conversation, list_branch_tips
+from scopes.history.metadata import Metadata
+from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
@@ -63,8 +64,7 @@ class BranchSummary(Result):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
 
-    `recent_bodies` are the bodies of the recent messages in the same order. `without_subject` are the bodies of the
-    messages whose commit subject has no text; empty unless requested.
+    `recent_bodies` are the bodies of the recent messages in the same order.
     """
 
     id: ConversationId
@@ -80,7 +80,6 @@ class ConversationView(Result):
     recent: tuple[MessageHead, ...]
     history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
-    without_subject: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
@@ -89,19 +88,14 @@ def show(
     *,
     recent: int = RECENT,
     abandoned: bool = False,
-    without_subject: bool = False,
 ) -> ConversationView:
     """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
-
-    With `without_subject`, read the bodies of messages whose commit subject has no text.
 
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
     """
-    conversation_id = find_conversation(repository, conversation)
-    tips = list_branch_tips(repository, conversation_id)
-    metadata = read_metadata(repository, conversation_id)
-    active = find_active_branch(repository, conversation_id)
+    handle = Store(repository).conversation(conversation)
+    tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
     history = tuple(walk_oldest_first(repository, sorted(tips.values())))
     by_oid = {commit.oid: commit for commit in history}
     main = metadata.branches.get(MAIN)
@@ -111,7 +105,7 @@ def show(
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
-        id=conversation_id,
+        id=handle.id,
         uuid=root.uuid,
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
@@ -128,12 +122,12 @@ def show(
         recent=tuple(map(head_of, latest)),
         history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        without_subject=_bodies_without_subject(repository, messages.values()) if without_subject else {},
     )
 
 
-def _bodies_without_subject(repository: Repository, commits: Iterable[Commit]) -> dict[Oid, Message]:
-    return {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+def read_bodies_without_subject(repository: Repository, view: ConversationView) -> dict[Oid, Message]:
+    """Read the messages of a conversation whose commit subject has no text, by commit; a diagram labels them."""
+    return {commit.oid: read_message(repository, commit.oid) for commit in view.history if commit.subject == NO_TEXT}
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:

@@ -1,7 +1,8 @@
-"""Handles for reading: `Store(repository).conversation("conv-001").branch("main").messages()`.
+"""The core objects Store > Conversation > Branch > Revision > Message: `Store(repository).branch("conv-001/main").tip`.
 
-A handle holds names and reads when asked, so it never goes stale; it is cheap to make. A `Revision` is a plain value,
-read with `Store.read_message`. Verbs, which write, are functions of `scopes.conversation`.
+Store, Conversation and Branch are handles: they hold names and read when asked, so they never go stale and are cheap to
+make. A Revision is a plain value, read with `Store.read_message`. Verbs are functions of `scopes.conversation`, which
+resolve their arguments with these handles; `scopes.api` has handles with the verbs as methods.
 """
 
 from __future__ import annotations
@@ -78,13 +79,18 @@ class Conversation:
         return read_metadata(self.repository, self.id)
 
     @property
+    def tips(self) -> dict[BranchName, Oid]:
+        """The tip of each branch, sorted by name."""
+        return list_branch_tips(self.repository, self.id)
+
+    @property
     def active_branch(self) -> Branch:
         """The branch that messages go to if none is named."""
         return Branch(self, find_active_branch(self.repository, self.id))
 
     def branches(self) -> list[Branch]:
         """Return all branches, sorted by name."""
-        return [Branch(self, name) for name in sorted(list_branch_tips(self.repository, self.id))]
+        return [Branch(self, name) for name in self.tips]
 
     def branch(self, text: str | None = None) -> Branch:
         """Resolve a branch by name or unique prefix (default: the active one); raises as `find_branch` does."""

@@ -70,7 +70,6 @@ NOUN_OF: dict[str, str] = {
 # The modules in `text` whose JSON is written by a module of another name in `wire`.
 WIRE_OF: dict[str, str] = {
     "changes": "operations",
-    "diff": "claims",
     "log": "message",
     "search": "message",
     "stats": "conversation",

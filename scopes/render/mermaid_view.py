@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scopes.conversation.show import ConversationView
 from scopes.history.messages import head_of, is_root
 from scopes.ids import Oid
+from scopes.model.message import Message
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
 from scopes.render.text.phrases import author, summary_text
@@ -24,15 +25,19 @@ class Diagram(Result):
     text: str
 
 
-def as_mermaid(view: ConversationView) -> Diagram:
-    """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted."""
+def as_mermaid(view: ConversationView, bodies: Mapping[Oid, Message] | None = None) -> Diagram:
+    """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted.
+
+    `bodies` are messages whose commit subject has no text, by commit: they are labeled with what they do.
+    """
     parents = {commit.oid: commit.parents for commit in view.history}
     shown = _reachable(parents, (branch.tip for branch in view.branches))
+    bodies = bodies or {}
     commits = []
     for commit in view.history:
         if commit.oid in shown:
             head = head_of(commit)
-            body = view.without_subject.get(commit.oid)
+            body = bodies.get(commit.oid)
             summary = head.subject if body is None else summary_text(head, body)
             label = summary if is_root(commit) else f"{author(head.author, head.author_kind).text}: {summary}"
             commits.append(DiagramCommit(commit.oid, commit.parents, label))

@@ -17,6 +17,7 @@ class ViewOptions(NamedTuple):
     full: bool = False  # log: fold nothing
     raw: bool = False  # cat: the stored line of JSON, byte for byte
     stat: bool = False  # diff: counts only
+    around: bool = False  # search: a column with the offset of each row from its hit
     show_origin: bool = False  # config list: the level of each value
     report: bool = False  # import: what each byte of each source became
     layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS

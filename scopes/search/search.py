@@ -47,11 +47,10 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """The hits, then the coverage; `context` is the number of neighbors that were requested around each hit."""
+    """The hits, then the coverage."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
-    context: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -143,7 +142,7 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, context=request.context, notes=notes)
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
 
 
 def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:

@@ -1,4 +1,6 @@
-"""Find the store that a command means, and list its conversations and branches, with `os` alone.
+"""Choose the store and the cache directory from options and environment, and list conversations, with `os` alone.
+
+The command line and the Python API both choose with these functions.
 
 Completion uses this module and has five milliseconds: nothing is opened or checked, and what cannot be read is treated
 as empty. `repository` reads the same refs with checks.
@@ -17,19 +19,19 @@ if TYPE_CHECKING:
 _HEADS = "refs/heads/"
 
 
-def choose_store(*, explicit: str | None, environment: str | None, cwd: str, data_home: str) -> str:
-    """Return the path of the store to use: from `--store`, SCOPES_STORE, the project or the user, in this order.
+def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
+    """Return the path of the store to use: `explicit`, SCOPES_STORE, the project's or the user's, in this order.
 
     The path need not exist. The project's store is `<git common dir>/scopes` of the enclosing repository, if
     `scopes init` created one there.
     """
-    for path in (explicit, environment):
+    for path in (explicit, environ.get("SCOPES_STORE")):
         if path:
             return os.path.abspath(os.path.join(cwd, os.path.expanduser(path)))
     project = find_project_store(cwd)
     if project is not None and os.path.isdir(os.path.join(project, "objects")):
         return project
-    return os.path.join(data_home, "scopes", "store.git")
+    return os.path.join(data_home(environ), "scopes", "store.git")
 
 
 def find_project_store(cwd: str) -> str | None:
@@ -67,10 +69,10 @@ def data_home(environ: Mapping[str, str]) -> str:
     return path if os.path.isabs(path) else os.path.expanduser("~/.local/share")
 
 
-def cache_home(environ: Mapping[str, str]) -> str:
-    """Return the user's cache directory; a relative XDG_CACHE_HOME counts as unset."""
+def cache_directory(environ: Mapping[str, str]) -> str:
+    """Return the cache directory of scopes, which may not exist; a relative XDG_CACHE_HOME counts as unset."""
     path = environ.get("XDG_CACHE_HOME", "")
-    return path if os.path.isabs(path) else os.path.expanduser("~/.cache")
+    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
 
 
 def list_conversations(store: str) -> list[str]:

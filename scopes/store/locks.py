@@ -25,9 +25,14 @@ _MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` acc
 
 
 class StoreLock:
-    """The lock of one store. It is not reentrant; each open repository has one."""
+    """The lock of one store. It is not reentrant; each open repository has one.
+
+    `descriptor` is the open lock file while the lock is held. A child process that inherits it holds the lock too, so
+    the lock outlives this process if it is killed.
+    """
 
     def __init__(self, directory: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS) -> None:
+        self.descriptor: int | None = None
         self._directory = directory
         self._timeout_seconds = timeout_seconds
 
@@ -69,8 +74,10 @@ class StoreLock:
                     self._take(lock, mode, deadline)
                 finally:
                     os.close(turnstile)
+                self.descriptor = lock
                 yield lock
             finally:
+                self.descriptor = None
                 os.close(lock)
         finally:
             os.umask(mask)

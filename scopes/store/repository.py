@@ -18,6 +18,7 @@ from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config, Setting
+from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
@@ -32,6 +33,8 @@ _OID_LENGTH = 40
 _TRIES = 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
+# Otherwise libgit2 prefers a repository `.git` inside the store.
+_OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _Value = TypeVar("_Value")
 
 
@@ -74,7 +77,7 @@ class Repository:
     @cached_property
     def walker(self) -> pygit2.Repository:
         """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
-        git = pygit2.Repository(self.path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git = pygit2.Repository(self.path, _OPEN_EXACTLY_HERE)
         git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
 
@@ -228,6 +231,7 @@ def open_repository(
         NotFound: there is no store at `path`.
         Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
         Inaccessible: permission denied, or the store belongs to another user.
+        Refused: the store reaches outside itself.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
@@ -235,9 +239,17 @@ def open_repository(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
         raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes conversations new")
+    check_self_contained(path)
+    return open_unchecked(path, overrides, caller)
+
+
+def open_unchecked(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
-        git = pygit2.Repository(path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
     git.set_ident("scopes", "scopes@systems.scopes")

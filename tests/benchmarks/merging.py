@@ -86,8 +86,8 @@ class Fork:
         def act() -> None:
             with bulk_objects(repository, keep=False) as objects:
                 divergence = find_divergence(repository, objects, *self._tips)
-                contests = find_disagreements(objects, divergence)
-                merged_state(objects, divergence, contests, describe(objects, divergence, contests))
+                conflicts = find_disagreements(objects, divergence)
+                merged_state(objects, divergence, conflicts, describe(objects, divergence, conflicts))
 
         return wall(act)
 

@@ -59,7 +59,7 @@ def _words(work: Workspace, store: str) -> list[tuple[str, str]]:
 
 
 def _directory(work: Workspace, store: str) -> str:
-    return index_directory(os.path.join(work.environment["HOME"], ".cache"), store)
+    return index_directory(os.path.join(work.environment["HOME"], ".cache", "scopes"), store)
 
 
 def _index(work: Workspace, store: str) -> Iterator[Row]:

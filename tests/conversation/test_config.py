@@ -26,7 +26,7 @@ def home(tmp_path):
     [
         ("scopes.author", "value"),
         ("scopes.hints", "false"),
-        ("scopes.packThreshold", "7"),
+        ("scopes.memoryEvery", "7"),
         ("scopes.merge.rule.add-add", "skip"),
     ],
 )
@@ -166,3 +166,11 @@ def test_a_merge_rule_for_an_unknown_conflict_type_is_refused(repository, home):
     with pytest.raises(Invalid, match="'third' is not a valid value of ") as refusal:
         set_setting(repository, home, "scopes.merge.rule.edit-edit", "third", level="store")
     assert "first" in refusal.value.hint
+
+
+def test_the_pack_threshold_is_refused_at_the_level_of_the_store(repository, home):
+    """P14: a store may not start work by itself."""
+    with pytest.raises(Invalid, match="starts work by itself") as refusal:
+        set_setting(repository, home, "scopes.packThreshold", "7", level="store")
+    assert refusal.value.hint == "set it with --level user"
+    assert set_setting(repository, home, "scopes.packThreshold", "7", level="user").value == "7"

@@ -129,4 +129,13 @@ def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
         file.write("[core\n")
     check = checks(repository)["git and the store"]
     assert check.state == "warning"
-    assert "git rev-parse failed" in check.detail
+    assert "cannot read the configuration of the store" in check.detail
+
+
+def test_programs_named_in_the_configuration_of_the_store_are_a_warning(repository):
+    """P14: scopes runs none of them, but plain git would."""
+    git(repository, "config", "core.fsmonitor", "touch pwned")
+    git(repository, "config", "filter.x.smudge", "touch pwned")
+    check = checks(repository)["programs"]
+    assert check.state == "warning"
+    assert check.detail.endswith("names programs: core.fsmonitor, filter.x.smudge")

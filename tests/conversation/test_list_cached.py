@@ -91,10 +91,10 @@ def test_a_damaged_conversation_is_never_cached(two, directory):
     fill(two, directory)
     say(two, "conv-002", "e")
     lost = two.list_refs(names.HEADS)["refs/heads/conv-002/main"]
-    bring_back = remove_object(two, lost)
+    restore = remove_object(two, lost)
     assert list_conversations(make_store(two.path), directory).damaged == ("conv-002",)
     assert find_cached_list(two.path, directory, complete=False) is None
-    bring_back()
+    restore()
     assert list_conversations(make_store(two.path), directory) == list_conversations(make_store(two.path))
 
 
@@ -196,11 +196,11 @@ def sweep(repository, directory, tries):
     with open(path, "rb") as file:
         intact = file.read()
     right = list_conversations(repository, complete=True)
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(tries):
         data = bytearray(intact)
-        at, length = dice.randrange(len(data)), dice.choice([1, 1, 8, 512])
-        data[at : at + length] = dice.randbytes(len(data[at : at + length]))
+        at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
+        data[at : at + length] = rng.randbytes(len(data[at : at + length]))
         for beside in ("-wal", "-shm"):
             if os.path.exists(path + beside):
                 os.unlink(path + beside)

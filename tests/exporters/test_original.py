@@ -37,7 +37,7 @@ from tests.support.history import history
 from tests.support.store import make_store
 
 
-def bring(repository, *sources):
+def import_files(repository, *sources):
     """Import with the toy format."""
     return import_sources(repository, sources, (Toy(),))
 
@@ -61,7 +61,7 @@ def session(repository, tmp_path):
         write_transcript(tmp_path / "two.jsonl", *session_records("s1", "f", part="helper-2")),
         write_transcript(tmp_path / "other.jsonl", *session_records("s2", "g")),
     ]
-    bring(repository, *sources)
+    import_files(repository, *sources)
     return {Path(source.path).name: Path(source.path).read_bytes() for source in sources}
 
 
@@ -75,7 +75,7 @@ def test_unreadable_bytes_are_exported_too(repository, tmp_path):
     path = tmp_path / "odd.jsonl"
     data = b'{"session":"s1"}\r\n\n\n{"id":"a","by":"user","say":"x"}\n\xff\xfe not json \x00\n{"id":"b","by":"bot","say":"\\ud800"}{"title":"t"}\n{"cut'
     path.write_bytes(data)
-    bring(repository, Source(str(path), len(data)))
+    import_files(repository, Source(str(path), len(data)))
     assert original(repository) == data
 
 
@@ -86,14 +86,14 @@ def test_any_lines_are_exported_unchanged(tmp_path_factory, lines):
     data = b'{"session":"s1"}\n' + b"\n".join(lines)
     (folder / "x").write_bytes(data)
     repository = make_store(folder / "store.git")
-    bring(repository, Source(str(folder / "x"), len(data)))
+    import_files(repository, Source(str(folder / "x"), len(data)))
     assert original(repository) == data
 
 
 def test_a_large_source_is_exported_in_pieces(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d e f"))
-    bring(repository, source)
+    import_files(repository, source)
     pieces = list(export(repository, "conv-001", format_name="original").pieces)
     assert len(pieces) > 3
     assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
@@ -101,8 +101,8 @@ def test_a_large_source_is_exported_in_pieces(repository, tmp_path, monkeypatch)
 
 def test_a_grown_source_is_exported_as_last_imported(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write_transcript(path, *session_records("s1", "a b")))
-    bring(repository, write_transcript(path, *session_records("s1", "a b c")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b c")))
     assert original(repository) == path.read_bytes()
 
 
@@ -115,7 +115,7 @@ def test_a_source_of_several_conversations_is_exported_for_each(repository, tmp_
 
 def test_later_changes_do_not_affect_the_original(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write_transcript(path, *session_records("s1", "a b")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "more"))
     rename_conversation(repository, "conv-001", "login-bug")
     path2 = path.read_bytes()
@@ -169,14 +169,14 @@ def falsify(repository, path, data):
 
 
 def test_bytes_that_differ_from_the_imported_ones_are_refused(repository, tmp_path):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "chunks/000000", b"other bytes\n")
     with pytest.raises(Corrupt, match="the bytes of s1 are not those that were imported"):
         original(repository)
 
 
 def test_a_damaged_source_record_is_refused(repository, tmp_path):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "source.json", b"[]\n")
     with pytest.raises(Corrupt, match="the record of an imported source is damaged"):
         original(repository)
@@ -205,7 +205,7 @@ def described(repository, **changes):
     ],
 )
 def test_a_file_name_is_safe_for_any_source_name(repository, tmp_path, changes, expected):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     assert described(repository, **changes) == [expected]
 
 
@@ -223,7 +223,7 @@ def test_file_names_differ_on_case_insensitive_file_systems(repository, session)
 
 def test_chunks_are_read_in_order(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 8)
-    bring(
+    import_files(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", " ".join(f"w{n}" for n in range(30))))
     )
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
@@ -241,13 +241,13 @@ def test_an_exported_session_with_its_sub_agent_is_imported_to_the_same_branches
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(written.data())
-    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
+    saved = save(export(first, import_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
     assert sorted(saved.files) == sorted(lie)
-    bring_folder(again, tmp_path / "out", lie)
+    import_folder(again, tmp_path / "out", lie)
     assert again.list_refs("refs/heads/") == first.list_refs("refs/heads/")
 
 
-def bring_folder(repository, folder, files):
+def import_folder(repository, folder, files):
     """Import files of a directory; return the conversation id."""
     paths = [folder / name for name in files]
     import_sources(repository, [Source(str(path), path.stat().st_size) for path in paths], (ClaudeCode(),))

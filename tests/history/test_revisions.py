@@ -107,13 +107,13 @@ def test_of_very_many_branches_none_is_named_in_the_hint(repository):
     assert refusal.value.hint == "list them: scopes conv branch conv-001"
 
 
-def test_a_conversation_that_is_gone_meanwhile_has_no_active_branch(repository):
+def test_a_conversation_deleted_after_it_was_resolved_has_no_active_branch(repository):
     with pytest.raises(NotFound, match="conversation conv-009 no longer exists") as refusal:
         find_active_branch(repository, "conv-009")
     assert refusal.value.hint == "restore it: scopes undo"
 
 
-def test_the_active_branch_is_main_where_none_is_set_or_the_set_one_is_gone(repository, drawn):
+def test_the_active_branch_is_main_if_none_is_set_or_it_was_deleted(repository, drawn):
     switch(repository, "conv-001", "analysis/speed")
     git(repository, "update-ref", "-d", "refs/heads/conv-001/analysis/speed")
     assert find_active_branch(repository, drawn.conversation) == "main"

@@ -17,7 +17,7 @@ def import_toy(repository, *sources, on_progress=lambda _: None, skipped=(), not
 
 
 def branch_words(repository, branch="main", conversation="conv-001"):
-    """Return the texts of a branch, oldest first, as one line without the prefix `say`."""
+    """Return the texts of a branch, oldest first, joined to one line, without the prefix `say`."""
     tip = list_branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)

@@ -35,7 +35,7 @@ def others(repository):
 
 @pytest.mark.parametrize("name", ["fork", "Fork", "FORK/mine"])
 def test_a_fork_is_renamed_if_its_name_conflicts_with_a_user_branch(repository, tmp_path, name):
-    """Equal on file systems that fold letters, or a file and a directory at once."""
+    """The names are equal on file systems that fold case, or one is a directory of the other."""
     branch(repository, "conv-001", name=name)
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     (found,) = set(others(repository)) - {name}
@@ -46,7 +46,7 @@ def test_a_fork_is_renamed_if_its_name_conflicts_with_a_user_branch(repository, 
 
 
 def test_a_renamed_fork_keeps_its_name_when_it_grows(repository, tmp_path):
-    """Also once nothing is in the way any more."""
+    """Also when the conflicting branch is gone."""
     branch(repository, "conv-001", name="fork")
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
     before = others(repository)
@@ -61,7 +61,7 @@ def test_a_renamed_fork_keeps_its_name_when_it_grows(repository, tmp_path):
 
 
 def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, tmp_path):
-    """A branch `import`, a branch `abandoned`."""
+    """The user has a branch `import` or `abandoned`."""
     for name in ("import", "abandoned"):
         branch(repository, "conv-001", name=name)
     append(repository, "conv-001", plain_message("carol", "mine"), branch="main")
@@ -75,17 +75,17 @@ def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, t
 
 
 def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, tmp_path):
-    """However often it grows; its own messages are those since it left main, and none is counted twice."""
+    """Also when the source grows repeatedly; the branch has the messages after the fork from main, each counted once."""
     append(repository, "conv-001", plain_message("carol", "mine"))
     for all_words in ("a b c", "a b c d", "a b c d e"):
         done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", all_words)))
-    (beside,) = others(repository)
-    assert (branch_words(repository), branch_words(repository, beside), beside[:7]) == (
+    (import_branch,) = others(repository)
+    assert (branch_words(repository), branch_words(repository, import_branch), import_branch[:7]) == (
         "a b mine",
         "a b c d e",
         "import/",
     )
-    assert f"are on {beside}" in done.notes[0].text
+    assert f"are on {import_branch}" in done.notes[0].text
     view = show(repository, "conv-001")
     assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
     assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)
@@ -101,7 +101,7 @@ def test_an_import_branch_that_the_user_moved_is_left_alone_too(repository, tmp_
 
 
 def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
-    """The answer has another id when it has more content."""
+    """An answer with more content has another id."""
     store = make_store(tmp_path / "other.git")
     path = tmp_path / "s.jsonl"
     for count in (2, 3):

@@ -20,7 +20,7 @@ TOY = b'{"session": "s1"}\n'
 
 
 def tree(folder, **files):
-    """Write files; `__` in a name is a folder below."""
+    """Write files; `__` in a name stands for `/`."""
     for name, data in files.items():
         path = folder.joinpath(*name.split("__")).with_suffix(".jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def test_a_folder_without_transcripts_is_refused(tmp_path):
 
 
 def test_a_pipe_is_never_opened(tmp_path):
-    """Opening one would wait for a writer for ever."""
+    """Opening a pipe would wait for a writer forever."""
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(CannotImport, match="not a regular file"):
         find_sources(str(tmp_path / "pipe.jsonl"))
@@ -155,7 +155,7 @@ def forbidden(tmp_path, monkeypatch):
 
 
 def refusing(closed, function):
-    """Make a function raise an error for one path."""
+    """Patch a function so that it raises an error for one path."""
 
     def refuse(path, *rest, **named):
         if path == closed:
@@ -183,6 +183,6 @@ def test_strict_refuses_unreadable_files(tmp_path, forbidden):
 
 @pytest.mark.parametrize("name", ["no", "c.jsonl"])
 def test_an_unreadable_named_path_is_refused(forbidden, name):
-    """Not that it holds no transcripts."""
+    """The error is not that it contains no transcripts."""
     with pytest.raises(Inaccessible, match=r"cannot .*read"):
         find_sources(str(forbidden / name))

@@ -17,7 +17,7 @@ from tests.importers.toy import Toy, session_records, write_transcript
 
 
 def groups(repository, *sessions):
-    """Number sessions, each given by its name, its part and its base."""
+    """Return the group numbers of sessions given by name, part and base."""
     found = [Session(format="toy", native_id=name, part=part, base=base) for name, part, base in sessions]
     return number_groups(found, ImportTargets(repository, repository, []).roots_of)
 
@@ -68,7 +68,7 @@ def test_at_most_one_group_is_in_memory(repository, tmp_path, base, most):
 
 
 def test_only_the_operation_itself_is_written_loose(repository, tmp_path):
-    """Storage, bulk: what is said of many conversations is synced once."""
+    """Storage, bulk: the metadata of many conversations is synced once."""
     sources = [write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c d<b")) for n in range(5)]
     import_toy(repository, *sources)
     objects = os.path.join(repository.path, "objects")

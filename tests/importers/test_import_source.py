@@ -22,7 +22,7 @@ from tests.importers.toy import Toy, draft_of, session_of, session_records, writ
 
 
 class Counting(Toy):
-    """The toy format, which remembers what it was asked to read to the end."""
+    """The toy format; records which sources were read to the end."""
 
     def __init__(self):
         self.read = []
@@ -33,7 +33,7 @@ class Counting(Toy):
 
 
 def import_and_list_read(repository, *sources, **options):
-    """Import; returns the result and the names of the files that were read."""
+    """Import, and return the result and the names of the files that were read."""
     form = Counting()
     done = import_sources(repository, sources, (form,), ImportOptions(**options))
     return done, sorted(form.read)
@@ -138,7 +138,7 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
 
 
 def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path):
-    """Memory freed after the first source is read again for the second."""
+    """State that was freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
         "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
@@ -165,7 +165,7 @@ class Several(Toy):
 
 
 def shifted(records, ahead, length):
-    """Yield a session whose every message is the same line but for its place."""
+    """Yield a session whose records are in one line; each message has a byte of its own in it."""
     yield session_of(records[0])
     for number, record in enumerate(records[1:]):
         yield draft_of(record, ByteRange(ahead + number, 1))

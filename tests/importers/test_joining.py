@@ -23,7 +23,7 @@ def imported_refs(store):
     return store.list_refs("refs/heads/", "refs/scopes/tracking/")
 
 
-def at_once(tmp_path, *sources):
+def refs_after_one_import(tmp_path, *sources):
     """Return all branches and tracking refs after one import of all sources into an empty store."""
     other = make_store(tmp_path / "at-once.git")
     import_toy(other, *sources)
@@ -58,7 +58,7 @@ def test_a_fork_imported_after_its_base_follows_it_too(repository, tmp_path):
     sources = base(tmp_path), fork(tmp_path)
     for source in sources:
         import_toy(repository, source)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 
 
 def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
@@ -68,12 +68,12 @@ def test_a_fork_of_a_base_with_one_message_follows_it(repository, tmp_path):
     assert branch_words(repository, branch(repository, "fork/")) == "a x y"
     sources = base(tmp_path, "a b c"), sources[1]
     import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
 def test_a_group_imported_in_steps_equals_one_imported_at_once(repository, tmp_path, at_a_time):
-    """A base, its fork and its part, each a message longer with every import."""
+    """A base, its fork and its part; each import adds a message to each."""
     helper = session_records("s1", "p q r s", part="helper")
     for length in range(1, 5):
         both = "a b c d e"[: 2 * length + 1], "x y z w"[: 2 * length - 1]
@@ -82,7 +82,7 @@ def test_a_group_imported_in_steps_equals_one_imported_at_once(repository, tmp_p
         for first in range(0, 3, at_a_time):
             import_toy(repository, *sources[first : first + at_a_time])
     import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
     assert import_toy(repository, *sources).operation is None
 
 
@@ -90,7 +90,7 @@ def test_a_fork_follows_when_the_last_message_of_its_base_is_replaced(repository
     import_toy(repository, base(tmp_path), fork(tmp_path))
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     done = import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
     assert [name for name in list_branch_tips(repository, "conv-001") if name.startswith(("abandoned", "import"))] == []
     assert [note.text for note in done.notes] == []
     assert verify(repository).findings == ()
@@ -101,7 +101,7 @@ def test_a_fork_is_updated_when_only_its_base_is_imported(repository, tmp_path):
     sources = base(tmp_path, "a b c d"), fork(tmp_path)
     import_toy(repository, sources[0])
     import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 
 
 def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
@@ -111,7 +111,7 @@ def test_a_fork_of_a_fork_follows_too(repository, tmp_path):
     sources = base(tmp_path, "a b c d"), fork(tmp_path), last
     for source in sources:
         import_toy(repository, source)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
     assert "a b c x y p q" in [branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")]
 
 
@@ -124,7 +124,7 @@ def test_a_fork_point_at_an_open_message_moves_to_its_replacement(repository, tm
 
 
 def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
-    """A fork that took over all that its base had said so far, and went on."""
+    """The fork copied all messages of its base and continued."""
     copied = session_records("s2", "a b c x", base="s1")
     for record in copied[1:4]:
         record["time"] = "2026-03-01T00:00:00Z"
@@ -132,14 +132,14 @@ def test_a_copy_of_an_open_message_is_that_message(repository, tmp_path):
     import_toy(repository, base(tmp_path), copy)
     sources = base(tmp_path, "a b c d"), copy
     import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
     tips = list_branch_tips(repository, "conv-001")
     assert branch_words(repository) == "a b c d"
     assert branch_words(repository, next(name for name in tips if name.startswith("fork/"))) == "a b c x"
 
 
 def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
-    """The fork said it first here; it is the same message, and the base's all the same."""
+    """The fork wrote it first, but it is one message and belongs to the base."""
     same = session_records("s2", "a b d", base="s1")
     same[3] |= {"time": "2026-03-01T00:00:00Z"}
     said_first = write_transcript(
@@ -148,7 +148,7 @@ def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
     import_toy(repository, base(tmp_path, "a b"), said_first)
     sources = base(tmp_path, "a b d f"), said_first
     import_toy(repository, *sources)
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 
 
 def test_a_fork_joins_a_base_that_is_imported_later(repository, tmp_path):
@@ -184,7 +184,7 @@ def test_a_session_without_messages_continues_on_main(repository, tmp_path):
     whole = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"))
     import_toy(repository, whole)
     assert branch_words(repository) == "a b c"
-    assert imported_refs(repository) == at_once(tmp_path, whole)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, whole)
 
 
 def test_a_user_message_in_an_empty_session_stays(repository, tmp_path):
@@ -220,14 +220,14 @@ def pages(tmp_path, *said):
 
 
 def test_main_follows_the_pages_of_its_session(repository, tmp_path):
-    """A session that was taken up again ends where its last page does."""
+    """A resumed session ends at the end of its last page."""
     for source in pages(tmp_path, "a b", "x y"):
         import_toy(repository, source)
     assert branch_words(repository) == "a b x y"
     sources = pages(tmp_path, "a b", "x y z", "w")
     done = import_toy(repository, *sources)
     assert (branch_words(repository), done.notes) == ("a b x y z w", ())
-    assert imported_refs(repository) == at_once(tmp_path, *sources)
+    assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
     assert import_toy(repository, *sources).operation is None
 
 
@@ -266,7 +266,7 @@ def group(tmp_path, lengths):
 @settings(max_examples=20, deadline=None)
 @given(STEPS)
 def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
-    """P11: same set of sources, same object ids. The base has at least what the others took over from it."""
+    """P11: same set of sources, same object ids. The base has at least the messages that the others copied."""
     tmp_path = tmp_path_factory.mktemp("group")
     store = make_store(tmp_path / "store.git")
     longest = [3, 0, 3, 0]
@@ -276,5 +276,5 @@ def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, s
         import_toy(store, *(sources[place] for place in sorted({0, *places})))
     sources = group(tmp_path, [6, 4, 5, 4])
     import_toy(store, *sources)
-    assert imported_refs(store) == at_once(tmp_path, *sources)
+    assert imported_refs(store) == refs_after_one_import(tmp_path, *sources)
     assert import_toy(store, *sources).operation is None

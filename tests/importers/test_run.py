@@ -63,7 +63,7 @@ def test_a_source_imported_in_steps_equals_one_imported_whole(repository, tmp_pa
 
 
 def test_a_source_with_a_changed_header_stays_in_its_conversation(repository, tmp_path):
-    """The root keeps the first header; no other conversation's root is used."""
+    """The root commit keeps the first header; no second conversation is created."""
     path = tmp_path / "a.jsonl"
     import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     done = import_toy(
@@ -244,7 +244,7 @@ def test_a_source_of_unknown_format_is_refused_alone_and_skipped_among_others(re
 
 
 def alien(path):
-    """Write a file that is no transcript, and name it."""
+    """Write a file that is not a transcript; return it as a named source."""
     path.write_text("no transcript\n")
     return find_sources(str(path))[0]
 
@@ -274,7 +274,7 @@ def test_a_file_of_unknown_format_in_a_folder_does_not_stop_strict(repository, t
 
 
 def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):
-    """Not even its lock."""
+    """Not even its lock file."""
     import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     before = files(repository)
     done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")), dry_run=True)
@@ -288,7 +288,7 @@ def files(repository):
 
 
 def test_an_overtaken_import_starts_again(repository, tmp_path, monkeypatch):
-    """Two of one folder at once: the second one finds nothing new, and that is no error."""
+    """Two imports of one folder at once: the second finds nothing new and succeeds."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     take = run.exclusive_write
 
@@ -303,7 +303,7 @@ def test_an_overtaken_import_starts_again(repository, tmp_path, monkeypatch):
 
 
 def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
-    """Not by the file's time; the parts of a session stay together, and what bears no time stays too."""
+    """Not by the time of the file. The parts of a session stay together; sessions without times are imported."""
     sources = [
         write_transcript(tmp_path / "old.jsonl", *dated("s1", "2026-01-01T00:00:00Z")),
         write_transcript(tmp_path / "new.jsonl", *dated("s2", "2026-03-01T00:00:00Z")),
@@ -317,7 +317,7 @@ def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
 
 
 def dated(session, time, **fields):
-    """Draw a session whose messages bear a time."""
+    """Return a session whose messages have a time."""
     first, *messages = session_records(session, "a b", **fields)
     return [first, *({**message, "time": time} for message in messages)]
 

@@ -16,7 +16,7 @@ LONG = session_records("s1", "a b c d")
 
 @pytest.fixture(autouse=True)
 def imported(repository, tmp_path):
-    """Import the longer form."""
+    """Import the longer version."""
     import_toy(repository, write_transcript(tmp_path / "long.jsonl", *LONG))
 
 
@@ -29,7 +29,7 @@ def test_an_older_copy_moves_nothing(repository, tmp_path):
 
 
 def test_an_older_copy_and_the_longer_source_both_verify(repository, tmp_path):
-    """The longer one stays whole, and the shorter one is in the store too."""
+    """The longer one is still stored completely, and the shorter one is contained in it."""
     import_toy(repository, write_transcript(tmp_path / "short.jsonl", *LONG[:3]))
     long = verify_source(repository, str(tmp_path / "long.jsonl"), (Toy(),))
     short = verify_source(repository, str(tmp_path / "short.jsonl"), (Toy(),))
@@ -49,7 +49,7 @@ def test_importing_one_after_the_other_equals_both_at_once(repository, tmp_path)
 
 
 def test_a_shorter_file_that_differs_counts_as_rewritten(repository, tmp_path):
-    """Only a beginning, byte for byte, is an older copy."""
+    """Only an exact prefix is an older copy."""
     import_toy(repository, write_transcript(tmp_path / "short.jsonl", *session_records("s1", "a x")))
     assert (branch_words(repository), branch_words(repository, "abandoned/1")) == ("a x", "a b c d")
 

@@ -20,7 +20,6 @@ from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
-from scopes.memory.compact import compact
 from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in
@@ -174,18 +173,18 @@ def test_a_ratio_out_of_range_is_refused(repository, ratio):
 
 def test_a_compaction_keeps_the_messages_before_it(repository):
     say(repository, *TALK)
-    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
+    done = summarize(repository, CONVERSATION, WORDS, ratio=0.4, compact=True)
     message = read_message(repository, done.oid)
     assert (message.kind, message.extra["context_root"]) == ("compaction", True)
     assert texts(repository) == [*TALK, TALK[0]]
     with pytest.raises(Refused, match="since its last compaction"):
-        compact(repository, CONVERSATION, WORDS)
+        summarize(repository, CONVERSATION, WORDS, compact=True)
 
 
-@pytest.mark.parametrize("write", [summarize, compact])
-def test_undo_removes_a_summary_and_nothing_else(repository, write):
+@pytest.mark.parametrize("compact", [False, True])
+def test_undo_removes_a_summary_and_nothing_else(repository, compact):
     say(repository, *TALK)
-    done = write(repository, CONVERSATION, WORDS)
+    done = summarize(repository, CONVERSATION, WORDS, compact=compact)
     assert undo(repository).target.id == done.operation
     assert texts(repository) == list(TALK)
     redo(repository)
@@ -202,16 +201,16 @@ def test_a_message_appended_while_a_summary_is_written_counts_as_new(repository)
     assert list_summaries(repository, CONVERSATION).uncovered == 1
     assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "Meanwhile."
     with pytest.raises(Busy, match="meanwhile; nothing was stored"):
-        compact(with_summarizer(repository, command), CONVERSATION, WORDS)
+        summarize(with_summarizer(repository, command), CONVERSATION, WORDS, compact=True)
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0])
 def test_a_compaction_continues_from_the_previous_one(repository, ratio):
     """It represents the whole history before it."""
     say(repository, "ALPHA is the name of the server.")
-    first = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    first = summarize(repository, CONVERSATION, WORDS, ratio=ratio, compact=True)
     (later,) = say(repository, "BETA is the name of the client.")
-    second = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    second = summarize(repository, CONVERSATION, WORDS, ratio=ratio, compact=True)
     assert [line.split()[0].removesuffix("…") for line in second.text.splitlines()] == ["ALPHA", "BETA"]
     assert (second.messages, second.earlier, second.original_tokens) == (1, first.id, 14)
     assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [first.id, later]
@@ -221,28 +220,28 @@ def test_a_compaction_continues_from_the_previous_one(repository, ratio):
 def compacted_by_cat(repository):
     """Compact with a command that returns its prompt."""
     say(repository, "GAMMA.")
-    return compact(with_summarizer(repository, "cat"), CONVERSATION, WORDS).text
+    return summarize(with_summarizer(repository, "cat"), CONVERSATION, WORDS, compact=True).text
 
 
 def test_a_compaction_includes_messages_that_a_summary_covers(repository):
     """A context does not start at a summary."""
     say(repository, *TALK)
     summarize(repository, CONVERSATION, WORDS)
-    assert compact(repository, CONVERSATION, WORDS, ratio=1.0).text == "\n".join(TALK[:2])
+    assert summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True).text == "\n".join(TALK[:2])
     say(repository, "The server is slow today.")
     summarize(repository, CONVERSATION, WORDS)
-    last = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    last = summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     assert last.text == "\n".join([*TALK[:2], "The server is slow today."])
 
 
 def test_a_compaction_does_not_continue_from_one_with_changed_sources(repository):
     first, _ = say(repository, "ALPHA is the server.", "BETA is the client.")
-    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     say(repository, "GAMMA is new.")
-    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     amend(repository, CONVERSATION, first, "OMEGA is the server.", author="planner")
     assert [row.changed for row in list_summaries(repository, CONVERSATION).summaries] == [(first,), (first,)]
-    again = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    again = summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     assert (again.earlier, sorted(line.split()[0] for line in again.text.splitlines())) == (
         None, ["BETA", "GAMMA", "OMEGA"],
     )  # fmt: skip
@@ -254,7 +253,7 @@ def test_tokens_before_a_compaction_of_another_program_are_counted(repository):
     say(repository, *TALK)
     say(repository, "They talked about a form.", kind="compaction", author_kind="system")
     say(repository, "One more thing.")
-    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
+    done = summarize(repository, CONVERSATION, WORDS, ratio=0.4, compact=True)
     assert (done.original_tokens, done.text.splitlines()[0]) == (20, "They talked about a form.")
     assert done.summary_tokens <= 0.4 * 20
 

@@ -151,7 +151,7 @@ def test_concurrent_updates_make_one_entry(repository):
 
 
 def test_appending_makes_no_entry(repository):
-    """S0-11: nothing waits for the memory."""
+    """S0-11: no other command depends on the memory."""
     say(repository, *FOUR * 3)
     assert repository.find_ref(MEMORY) is None
 

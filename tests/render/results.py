@@ -77,7 +77,7 @@ from scopes.store.fsck import Finding
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -476,7 +476,7 @@ DEEP = SearchHit(
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
-        "stat": Shown(DIFFERENCE, ViewOptions(stat=True)),
+        "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "blame": {
@@ -553,7 +553,7 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
-        "cat-raw": Shown(
+        "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
         ),
@@ -564,14 +564,14 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
-        "oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
-        "graph-oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
+        "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
         "session": Log(items=SESSION, conversation=CONVERSATION),
-        "session-full": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
-        "session-oneline": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph-session": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "session-full": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
+        "session-oneline": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph-session": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
     },
     "operations": {
         "list": OperationList(operations=(UNDO, CREATE)),
@@ -585,7 +585,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": Shown(
+        "sources-report": WithOptions(
             replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
         ),
     },
@@ -700,7 +700,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND, context=1),
+        "found": WithOptions(Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND), ViewOptions(around=True)),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(
@@ -742,15 +742,15 @@ SAMPLES = {
     "memory": MEMORY,
     "context": {
         "context": CONTEXT,
-        "messages": Shown(CONTEXT, ViewOptions(layout="messages")),
-        "as-json": Shown(CONTEXT, ViewOptions(layout="json")),
-        "explain": Shown(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
-        "stats": Shown(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
+        "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
+        "as-json": WithOptions(CONTEXT, ViewOptions(layout="json")),
+        "explain": WithOptions(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
+        "stats": WithOptions(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
             messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
         ),
-        "history-preview": Shown(
+        "history-preview": WithOptions(
             HistoryBlock(
                 conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
                 messages=1, total=9, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
@@ -819,7 +819,7 @@ SAMPLES = {
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
         "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
         "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
-        "list-origins": Shown(
+        "list-origins": WithOptions(
             ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)
         ),
         "list-nothing": ConfigList(settings=()),

@@ -41,7 +41,6 @@ from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
-from scopes.memory.compact import compact
 from scopes.memory.context import context as memory_context
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
@@ -56,8 +55,8 @@ from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
-from tests.render.showing import document, piped, seen
-from tests.render.shown import Shown
+from tests.render.rendering import document, piped, seen
+from tests.render.with_options import WithOptions
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
@@ -74,10 +73,12 @@ READS = {
     "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
-    "log --oneline": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)),
-    "log --graph": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
+    "log --oneline": lambda repo: WithOptions(
+        log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)
+    ),
+    "log --graph": lambda repo: WithOptions(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
     "cat": lambda repo: cat(repo, SAMPLE),
-    "cat --raw": lambda repo: Shown(cat(repo, SAMPLE), ViewOptions(raw=True)),
+    "cat --raw": lambda repo: WithOptions(cat(repo, SAMPLE), ViewOptions(raw=True)),
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
@@ -102,7 +103,7 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
+    "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),

@@ -8,13 +8,13 @@ from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
-from scopes.conversation.show import show
+from scopes.conversation.show import read_bodies_without_subject, show
 from scopes.history.messages import plain_message
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.mermaid_view import Diagram, as_mermaid
 from scopes.render.view import PlainView
-from tests.render.showing import document, piped, seen
+from tests.render.rendering import document, piped, seen
 from tests.support.history import history, say
 
 
@@ -98,5 +98,6 @@ def test_a_message_without_text_is_labeled_with_what_it_does(repository):
     new(repository)
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     append(repository, "conv-001", replace(plain_message("codex", "x"), parts=(call,)))
-    assert "codex: → Bash make test" in as_mermaid(show(repository, "conv-001", without_subject=True)).text
+    view = show(repository, "conv-001")
+    assert "codex: → Bash make test" in as_mermaid(view, read_bodies_without_subject(repository, view)).text
     assert "make test" not in as_mermaid(show(repository, "conv-001")).text

@@ -88,7 +88,7 @@ def test_streamed_items_come_out_one_by_one(as_json, first):
     assert written(made)[0].count("\n") == 2
 
 
-def test_streamed_items_bring_their_notes():
+def test_streamed_items_are_followed_by_their_notes():
     made = output(hints=False)
     made.stream([TOM])
     assert written(made)[1] == "note: Tom is old\n"

@@ -27,9 +27,9 @@ from scopes.merge.replay_control import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
+from tests.render.rendering import document, json_text, piped, seen, with_texts
 from tests.render.results import SAMPLES
-from tests.render.showing import document, json_text, piped, seen, with_texts
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -177,7 +177,7 @@ import sys
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):

@@ -16,7 +16,7 @@ from scopes.result import Note
 from tests.render import sample
 from tests.render.hostile import ANY_COLORS, OUR_COLORS, forbidden, hostile_texts
 
-SAYINGS = {
+WAYS = {
     "line": lambda view, text: view.line(text, Span(text, "id"), indent=2),
     "rows": lambda view, text: view.rows([Column("A"), Column("B", "time")], [(text, (Span(text, "bad"), text))]),
     "titled rows": lambda view, text: view.rows([Column("A", flexible=True)], [(text,)], title=text),
@@ -31,18 +31,18 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("saying", SAYINGS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("color", [False, True])
-def test_no_view_writes_a_control_character(saying, view, color):
+def test_no_view_writes_a_control_character(way, view, color):
     @given(hostile_texts)
     def check(text):
         pieces: list[str] = []
-        SAYINGS[saying](VIEWS[view](pieces.append, color), text)
-        said = "".join(pieces)
+        WAYS[way](VIEWS[view](pieces.append, color), text)
+        text_written = "".join(pieces)
         if color:
-            said = (ANY_COLORS if saying == "markdown" else OUR_COLORS).sub("", said)
-        assert forbidden(said.replace("\t", "") if view == "plain" or saying == "exact" else said) == []
+            text_written = (ANY_COLORS if way == "markdown" else OUR_COLORS).sub("", text_written)
+        assert forbidden(text_written.replace("\t", "") if view == "plain" or way == "exact" else text_written) == []
 
     check()
 

@@ -72,7 +72,7 @@ def test_an_empty_line_is_a_newline():
 
 
 @pytest.mark.parametrize(("text", "shown"), [("", ""), ("a", "a\n"), ("a\n", "a\n"), ("a\n\n", "a\n\n"), ("\n", "\n")])
-def test_a_body_ends_in_one_newline_that_it_may_bring_itself(text, shown):
+def test_a_body_ends_in_one_newline_even_if_the_text_has_one(text, shown):
     assert said(lambda v: v.body(text)) == shown
 
 

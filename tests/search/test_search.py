@@ -192,9 +192,9 @@ def test_a_repaired_conversation_is_found_again(repository, ask):
     """None of its refs moves in between."""
     drawn = history(repository, "main: alpha beta")
     history(repository, "main: alpha")
-    bring_back = remove_object(repository, drawn.oids["beta"])
+    restore = remove_object(repository, drawn.oids["beta"])
     assert (len(ask("alpha").hits), ask("alpha").coverage.damaged) == (1, 1)
-    bring_back()
+    restore()
     found = ask("alpha")
     assert (len(found.hits), found.coverage.damaged) == (2, 0)
     assert ask("alpha").coverage.index == "fresh"

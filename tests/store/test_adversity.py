@@ -1,4 +1,4 @@
-"""Full and read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
+"""Full and read-only disks, other owners, unreadable home_directories, limits: a clean error, and no partial change.
 
 Every condition is real: a small file system, a read-only mount, another owner, a process without root's capabilities.
 """
@@ -102,17 +102,17 @@ def fill(place, left):
     return filler
 
 
-def say(repository, text):
+def append_text(repository, text):
     append(repository, MAIN, lambda tip: write_message(repository, text, tip), "append")
     return text
 
 
-def say_until_full(repository):
+def append_until_full(repository):
     """Append until the first failure; return the confirmed messages and the error."""
     confirmed = []
     for number in range(200):
         try:
-            confirmed.append(say(repository, str(number)))
+            confirmed.append(append_text(repository, str(number)))
         except Inaccessible as error:
             return confirmed, error.message
     raise AssertionError("the disk never was full")
@@ -126,13 +126,13 @@ def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(sm
     repository = make_store(os.path.join(place, "store.git"), {} if durable else FAST)
     make_branch(repository, "root")
     filler = fill(place, 60_000)
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
     assert_sound(repository)
     os.unlink(filler)
-    say(repository, "again")
+    append_text(repository, "again")
     assert subjects(open_store(repository))[:2] == ["again", confirmed[-1]]
 
 
@@ -168,7 +168,7 @@ def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
     place = small_disk("size=4m,nr_inodes=110")
     repository = make_store(os.path.join(place, "store.git"))
     make_branch(repository, "root")
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
@@ -300,7 +300,7 @@ def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, seal
 # An unusable home directory
 
 
-def homes(tmp_path):
+def home_directories(tmp_path):
     return {
         "unset": None,
         "gone": os.path.join(tmp_path, "gone"),
@@ -312,7 +312,7 @@ def homes(tmp_path):
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("home", sorted(homes("/")))
+@pytest.mark.parametrize("home", sorted(home_directories("/")))
 def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     """F-64, storage pitfall 16."""
     make_branch(repository, "one")
@@ -323,7 +323,7 @@ def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     (tmp_path / "odd" / ".gitconfig").mkdir()
     os.chmod(tmp_path / "shut" / ".gitconfig", 0)
     os.chmod(tmp_path / "closed", 0)
-    place = homes(tmp_path)[home]
+    place = home_directories(tmp_path)[home]
     before = [*AS_A_MERE_USER, "env", *(["-u", "HOME"] if place is None else [f"HOME={place}"])]
     said = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
     assert said == ["1 commit", "written", "moved"]

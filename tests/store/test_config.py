@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import Corrupt, Invalid, Refused
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, user_config
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
 from tests.support.store import git, open_store, write_bytes
@@ -64,10 +64,22 @@ def test_a_setting_from_the_environment_is_listed_with_its_variable(repository):
 def test_a_command_setting_of_the_store_is_ignored(repository, tmp_path, key, spelling):
     """I-72, P14: also with another spelling, or in an included file."""
     section, name = key.split(".")
-    config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
-    write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
+    config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n")
     assert open_store(repository).config.find(spelling(key)) is None
     assert config.find(key) is None
+    write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
+    with pytest.raises(Refused, match=r"include\.path"):
+        at_store(repository, f"[include]\n\tpath = {tmp_path}/more\n")
+
+
+def test_the_store_cannot_lower_the_threshold_at_which_it_packs_itself(repository, user_file):
+    """P14: packing starts git; only the user, the environment and flags decide when."""
+    key = "scopes.packThreshold"
+    assert at_store(repository, "[scopes]\n\tpackThreshold = 1\n").find_integer(key, 6000) == 6000
+    user_file("[scopes]\n\tpackThreshold = 70\n")
+    assert open_store(repository).config.find_integer(key, 6000) == 70
+    for origin in ("environment", "flag"):
+        assert open_store(repository, flag(key, "7", origin)).config.find_integer(key, 6000) == 7
 
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.errors import Busy, Inaccessible, Refused
+from scopes.errors import Busy, Inaccessible
 from scopes.store import maintenance, recovery, refs
 from scopes.store.config import Setting
 from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
@@ -127,13 +127,22 @@ def test_packing_a_hostile_store_runs_no_command(repository, tmp_path):
     packed(open_store(repository))
     assert not sentinel.exists()
     git(repository, "config", "--file", f"{repository.path}/config", "gc.recentObjectsHook", f"touch {sentinel}")
-    before = state_of(repository)
-    with pytest.raises(Refused, match=r"names a program to run: gc\.recentObjectsHook") as caught:
-        packed(open_store(repository))
-    assert state_of(repository) == before
-    assert not sentinel.exists()
-    assert os.system(caught.value.hint.removeprefix("remove it: ")) == 0
     packed(open_store(repository))
+    assert not sentinel.exists()
+    assert loose(repository) == []
+
+
+def test_packing_removes_the_private_directory_of_a_git_that_was_killed(repository):
+    """P4."""
+    make_branch(repository, "one")
+    left = os.path.join(repository.path, "scopes-git-left")
+    os.mkdir(left)
+    os.symlink("../objects", os.path.join(left, "objects"))
+    write_bytes(os.path.join(left, "gc.pid.lock"), b"")
+    assert list(recovery.list_leftovers(repository)) == ["scopes-git-left"]
+    packed(repository)
+    assert not os.path.exists(left)
+    assert_sound(repository)
 
 
 # Objects written in bulk

@@ -39,7 +39,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
@@ -242,7 +242,7 @@ def test_the_files_of_a_dead_process_are_listed(repository):
 NAMES = ["tmp_fix", "tmp-fix", ".tmp-x", "logs/x", "lock", "x.lock.y"]
 
 
-def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, quick):
+def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, fast_stale_locks):
     """The user chose the name; it is in refs and in reflogs."""
     names = [HEADS + name for name in NAMES if not name.startswith(".")]
     names += ["refs/heads/tmp_conversation/logs", "refs/scopes/meta/tmp_conversation", "refs/scopes/active/tmp-x"]
@@ -255,7 +255,7 @@ def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, quick):
     assert open_store(repository).list_refs() == before
 
 
-def test_an_unchanged_lock_file_is_removed_and_a_changing_one_is_not(tmp_path, quick):
+def test_an_unchanged_lock_file_is_removed_and_a_changing_one_is_not(tmp_path, fast_stale_locks):
     dead, living, ends = (str(tmp_path / name) for name in ("dead", "living", "ends"))
     for path in (dead, living, ends):
         write_bytes(path, b"")

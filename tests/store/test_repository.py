@@ -248,13 +248,13 @@ def test_an_operation_during_a_read_is_visible_completely(repository, monkeypatc
     reader = open_store(repository)
     look = reader._raw_refs
 
-    def look_slowly(prefixes):
+    def read_slowly(prefixes):
         monkeypatch.setattr(reader, "_raw_refs", look)
         first = look(prefixes)
         move(repository, *((name, one, two) for name in names))
         return {name: value if name < names[2] else look(prefixes)[name] for name, value in first.items()}
 
-    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
     assert set(reader.list_refs(HEADS).values()) == {two}
 
 
@@ -266,12 +266,12 @@ def test_refs_packed_during_a_read_are_not_missed(repository, monkeypatch):
     reader = open_store(repository)
     look = reader._raw_refs
 
-    def look_slowly(prefixes):
+    def read_slowly(prefixes):
         monkeypatch.setattr(reader, "_raw_refs", look)
         git(repository, "pack-refs", "--all")
         return {names[0]: tips[0]}
 
-    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
     assert reader.list_refs(HEADS) == dict(zip(names, tips, strict=True))
 
 

@@ -35,12 +35,12 @@ from tests.support.store import (
 )
 
 
-def say(repository, text, ref=MAIN):
+def append_text(repository, text, ref=MAIN):
     return append(repository, ref, lambda tip: write_message(repository, text, tip), f"append: {text}")
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.2)
 
@@ -50,7 +50,7 @@ def quick(monkeypatch):
 
 def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
     (root,) = make_branch(repository, "one")
-    oid = say(repository, "two")
+    oid = append_text(repository, "two")
     assert repository.find_ref(MAIN) == oid
     assert read_commit(repository, oid).parents == (root,)
     first = next(walk_moves(repository, MAIN))
@@ -62,13 +62,13 @@ def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
 def test_an_append_to_a_packed_ref_works(repository):
     make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
-    say(repository, "two")
+    append_text(repository, "two")
     assert subjects(open_store(repository)) == ["two", "one"]
 
 
 def test_an_append_to_a_missing_ref_is_not_found(repository):
     with pytest.raises(NotFound, match="there is no conv-001/main"):
-        say(repository, "one")
+        append_text(repository, "one")
     assert repository.list_refs() == {}
 
 
@@ -80,7 +80,7 @@ def test_after_a_lost_race_the_commit_is_built_again(repository):
     def build(tip):
         tips.append(tip)
         if len(tips) == 1:
-            say(other, "faster")
+            append_text(other, "faster")
         return write_message(repository, "two", tip)
 
     append(repository, MAIN, build, "append")
@@ -103,7 +103,7 @@ def test_after_several_lost_races_the_exclusive_lock_is_taken(repository):
     assert subjects(repository) == ["two", *(f"git {n}" for n in range(10, 0, -1)), "one"]
 
 
-def test_an_append_that_never_succeeds_is_busy(repository, quick):
+def test_an_append_that_never_succeeds_is_busy(repository, fast_stale_locks):
     make_branch(repository, "one")
 
     def build(tip):
@@ -139,7 +139,7 @@ def test_a_failing_build_changes_nothing_and_releases_the_lock(repository):
     with pytest.raises(Inaccessible):
         append(repository, MAIN, build, "append")
     assert state_of(repository) == before
-    say(repository, "two")
+    append_text(repository, "two")
 
 
 def test_a_ref_is_never_moved_to_a_missing_commit(repository):
@@ -215,16 +215,16 @@ def test_concurrent_appends_operations_and_packing_all_succeed(repository):
 
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
-def test_the_lock_file_of_a_dead_process_blocks_no_operation(repository, quick, lock):
+def test_the_lock_file_of_a_dead_process_blocks_no_operation(repository, fast_stale_locks, lock):
     """E-47: the append, the commit point, the moves, the log."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one))
     git(repository, "pack-refs", "--all")
     write_bytes(f"{repository.path}/{lock}.lock", b"")
-    say(repository, "hello")
+    append_text(repository, "hello")
     tip = repository.find_ref(MAIN)
     move(repository, (MAIN, tip, two), (HEADS + "old", one, None), (HEADS + "new", None, one))
-    say(repository, "again")
+    append_text(repository, "again")
     assert open_store(repository).list_refs(HEADS) == {MAIN: repository.raw_ref(MAIN), HEADS + "new": one}
     assert repository.raw_ref(refs.PENDING) is None
     assert repository.raw_ref(HEADS + "old") is None
@@ -247,7 +247,7 @@ def test_the_lock_file_of_a_running_git_is_not_removed(repository, monkeypatch, 
     monkeypatch.setattr(recovery.os, "unlink", recorded_unlink)
     git_is_done = threading.Timer(0.4, unlink, [path])
     git_is_done.start()
-    say(repository, "two")
+    append_text(repository, "two")
     move(repository, (MAIN, repository.find_ref(MAIN), None))
     git_is_done.join()
     assert repository.find_ref(MAIN) is None

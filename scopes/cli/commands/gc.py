@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import cache_directory
 from scopes.conversation.gc import gc as run_gc
 
 
@@ -32,5 +31,5 @@ def gc(
     invocation: Invocation = context.obj
     if expire is not None:
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
-    caches = (invocation.index_directory, os.path.join(cache_directory(invocation), "contexts"))
+    caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
     return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))

@@ -2,7 +2,7 @@ r"""Draw the commit graph of `scopes conv log --graph`, row by row while commits
 
     ● │     a merge: its first parent stays in its column,
     ├─┼─╮   its second parent opens a column; a crossed line is unrelated
-    │ │ ●   a commit whose parent another column already waits for
+    │ │ ●   a commit whose parent is next in another column already
     ├─┼─╯   joins that column
 
 A column keeps its position until its line of history ends; then it is reused. Git moves the columns to the right of a
@@ -80,7 +80,7 @@ class _Step:
 
 
 class _Lanes:
-    """The commit that each column waits for."""
+    """The next commit of each column."""
 
     def __init__(self) -> None:
         self._waiting: list[Oid | None] = []
@@ -129,7 +129,7 @@ class _Lanes:
             yield self._step(column, target)
 
     def _wait_for(self, column: int, parent: Oid) -> Iterator[_Step]:
-        """Let the column wait for a parent; a column further right that waits for it is merged into this one."""
+        """Continue the column with a parent; a column further right with the same next commit is merged into it."""
         before = self.open_columns()
         elsewhere = self._column.get(parent)
         if elsewhere is not None:

@@ -45,7 +45,7 @@ def render_search(result: Search, view: View) -> None:
     """Write the hits and, on a terminal, how much was searched."""
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
-        view.rows(_columns(around=result.context > 0), rows)
+        view.rows(_columns(around=view.options.around), rows)
         _write_gaps(result.coverage, view)
         return
     for hit in result.hits:

@@ -9,8 +9,8 @@ from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import _side_spans, confidence, conflict_agents
 from scopes.render.view import Span
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES
-from tests.render.showing import piped, seen, seen_lines
 
 CONFLICT = SAMPLES["conflicts"]
 

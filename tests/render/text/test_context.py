@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen_lines
 
 CONTEXTS = SAMPLES["context"]
 

@@ -197,8 +197,8 @@ def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
         for span in re.finditer("[├╰╭][─┼┬]+[┤╯╮]", row):
             ends = {span.start() // 2, span.end() // 2}
             source = next((k for k in ends if not links[k] & DOWN), page.commit_column[number])
-            begun = {k for k in range(min(ends), max(ends)) if row[2 * k] == "┬"}
-            moves[number, source] |= {(number + 1, k) for k in (ends | begun) - {source}}
+            opened = {k for k in range(min(ends), max(ends)) if row[2 * k] == "┬"}
+            moves[number, source] |= {(number + 1, k) for k in (ends | opened) - {source}}
     return moves
 
 

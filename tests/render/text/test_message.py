@@ -7,8 +7,8 @@ import pytest
 from scopes.model.message import Author, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, CALL_BODY, PROMPT, SAMPLES, body, head
-from tests.render.showing import piped, seen, seen_lines
 
 MESSAGE = SAMPLES["message"]
 CAT = MESSAGE["cat"]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.results import OPERATION, SAMPLES
-from tests.render.showing import document, piped, seen, seen_lines
 
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 
@@ -37,7 +37,7 @@ def test_of_many_messages_the_first_twenty_are_shown():
     assert seen_lines(REBASE["many-conflicts"], hints=False)[-1] == "    … and 3 more"
 
 
-def test_what_was_settled_on_the_way_is_counted():
+def test_conflicts_resolved_automatically_are_counted():
     assert "resolved automatically: 1 conflict" in seen_lines(REBASE["rebased-settled"])
     assert "resolved" not in piped(REBASE["rebased-settled"])
 

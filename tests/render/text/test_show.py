@@ -6,8 +6,8 @@ import pytest
 
 from scopes.history.sub_agents import SubAgent
 from scopes.model.message import Part
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
-from tests.render.showing import piped, seen, seen_lines
 
 SPECIFIED = """\
 Conversation: conv-001

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.conversation.doctor import Check
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen, seen_lines
 
 STORE = SAMPLES["store"]
 

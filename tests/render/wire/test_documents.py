@@ -9,6 +9,7 @@ import pytest
 
 from scopes.render.json_line import result_line
 from scopes.result import Note
+from tests.render.rendering import document
 from tests.render.results import (
     CALL,
     CHANGES,
@@ -22,7 +23,6 @@ from tests.render.results import (
     UUID,
     VIEW,
 )
-from tests.render.showing import document
 
 
 def made(noun, name):

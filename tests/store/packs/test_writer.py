@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
 from scopes.store.packs import writer as packing
-from scopes.store.packs.format import PackIndex, format_entry, format_pack_header, parse_entry
-from scopes.store.packs.writer import PackWriter, _RecentObjects
+from scopes.store.packs.format import format_entry, format_pack_header, parse_entry
+from scopes.store.packs.writer import PackIndex, PackWriter, _RecentObjects
 from tests.support.store import git_bytes
 
 ANYBODY = b"carol <carol@agents.scopes> 1767225600 +0000"

@@ -1,4 +1,4 @@
-"""Which bytes are a Claude Code transcript, whatever the file is called."""
+"""Which bytes are recognised as a Claude Code transcript, under any file name."""
 
 from __future__ import annotations
 

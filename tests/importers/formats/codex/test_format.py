@@ -1,4 +1,4 @@
-"""Which bytes are a rollout of Codex, and that each of its records is kept."""
+"""Which bytes are recognised as a rollout of Codex, and that each of its records is kept."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 
 def sample():
-    """Draw a fork with one of everything in it."""
+    """Return a fork with a record of every kind."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)

@@ -29,7 +29,7 @@ SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 
 def read(value):
-    """Read a document, a text or bytes; returns the events, checked."""
+    """Read a document, a text or bytes, check the events and return them."""
     data = (
         value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
     )
