@@ -222,7 +222,7 @@ def test_characters_that_cannot_be_seen_become_visible(hidden):
         "# Title\n\n## Part 3\n\n#### Details\n\n1. first\n- user: one\n| a | b |\n|-----|-----|",
         "#include <stdio.h>\n#!/bin/sh\n[tool.ruff]\n--- a/x\n+++ b/x\n@@ -1 +1 @@",
         "if a < b and c <- d: x << 3; vector<int>; <div class='x'>",
-        "שלום עולם", "می\u200cخواهم", "क्\u200dष", "日本語、テスト", "größer — «quoted» …", "สวัสดี",
+        "שלום עולם", "نمی\u200cشود", "سلم", "क्\u200dष", "日本語、テスト", "größer — «quoted» …", "สวัสดี",
         "👩\u200d💻 👨\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 ❤\ufe0f 👍🏽 1\ufe0f⃣",
     ],
 )  # fmt: skip

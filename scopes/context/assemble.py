@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.context.collect import Collected
-from scopes.context.files import FileSelection, Project, retry_large, select_files
+from scopes.context.files import FileSelection, retry_large, select_files
+from scopes.context.project_files import Project
 from scopes.context.relevance import score
 from scopes.context.request import Request
 from scopes.context.selection import TurnSelection, best_first, relax_cuts, select_newest, select_relevant

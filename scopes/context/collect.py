@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scopes.context.file_states import file_states
-from scopes.context.files import TouchedFile
+from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest

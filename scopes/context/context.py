@@ -12,7 +12,7 @@ from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import Collected, ReadLimits, collect, find_conversations
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.files import Project
+from scopes.context.project_files import Project, ignore_files
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS
@@ -78,11 +78,12 @@ def _build(
     is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
     limits = ReadLimits(request.include_all, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
-    project = Project(request.project, as_recorded=is_past)
+    project = Project(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
     result = replace(result, notes=(*notes, *result.notes))
-    return UnfencedContext(result, assembled.header, assembled.body), [file.path for file in collected.files]
+    paths = [file.path for file in collected.files] + ignore_files(collected.files, project)
+    return UnfencedContext(result, assembled.header, assembled.body), paths
 
 
 def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:

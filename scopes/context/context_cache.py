@@ -18,7 +18,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from scopes.context.files import SkippedFile
+from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note

@@ -26,6 +26,7 @@ class Request:
     include_all: also take messages older than the last compaction.
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
+    include_ignored: embed files that git ignores in the project, too.
     file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
     candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
@@ -43,6 +44,7 @@ class Request:
     include_all: bool = False
     explain: bool = False
     project: str = ""
+    include_ignored: bool = False
     file_share: int | None = None
     candidates: int | None = None
     max_turns: int | None = None

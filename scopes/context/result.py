@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scopes.context.files import SkippedFile
+from scopes.context.project_files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.context.assemble import assemble
 from scopes.context.collect import Collected
-from scopes.context.files import Project, TouchedFile
+from scopes.context.project_files import Project, TouchedFile
 from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
 from scopes.fence import fenced

@@ -8,8 +8,8 @@ from hashlib import sha1
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
-from scopes.context.files import SkippedFile
 from scopes.context.history_block import HistoryBlock
+from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
