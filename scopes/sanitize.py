@@ -17,7 +17,7 @@ import re
 from functools import cache
 
 from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, JOINED_LETTERS, PICTOGRAPHS
-from scopes.loading import load
+from scopes.look_alikes import fold
 
 UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]")
 PRESENTATION = "\ufe0e\ufe0f"
@@ -135,7 +135,7 @@ def _visible(text: str) -> str:
 
 def _escape_tags(text: str, names: str) -> str:
     """Replace `<` by `&lt;` before a tag with one of the names."""
-    folded = _fold(text)
+    folded = fold(text)
     numbers: set[int] = set()  # of the opening signs to escape; folding keeps their number
     number = position = 0
     for match in _pattern(f"(?<!<)<++(?={_TAG.format(names=names)})").finditer(folded):
@@ -150,7 +150,7 @@ def _escape_tags(text: str, names: str) -> str:
 
 def _escape_lines(text: str, beginning: str) -> str:
     """Put a backslash before each line with this beginning."""
-    folded = _fold(text)
+    folded = fold(text)
     lines: list[str] = []
     number = position = 0
     for match in _pattern(f"(?im)^(?:{beginning})").finditer(folded):
@@ -159,14 +159,6 @@ def _escape_lines(text: str, beginning: str) -> str:
         position = match.start()
         lines[number] = f"\\{lines[number]}"
     return "\n".join(lines) if lines else text
-
-
-def _fold(text: str) -> str:
-    """Fold look-alikes; their table is built only if a prompt has other characters than ASCII."""
-    if text.isascii():
-        return text
-    folded: str = load("scopes.look_alikes:fold")(text)
-    return folded
 
 
 @cache
