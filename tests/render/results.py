@@ -446,8 +446,8 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": write_context([REMEMBERED, ADDED], 8192),
-    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "context": write_context([REMEMBERED, ADDED], 8192, mark="7" * 30),
+    "context-without-room": write_context([REMEMBERED, ADDED], 320, mark="7" * 30),
     "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
