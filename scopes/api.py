@@ -40,7 +40,7 @@ from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import undo as undo_operation
 from scopes.history.handles import Conversation, Store
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
@@ -56,7 +56,7 @@ from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository
 from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.models import find_model
+from scopes.tokens.models import resolve_model
 from scopes.tokens.rank_files import rank_file_paths
 
 
@@ -112,7 +112,7 @@ class WritableStore(Store):
         Raises:
             NotFound, Ambiguous: no conversation, or several, have this name.
         """
-        return self.open(find_conversation(self.repository, text))
+        return self.open(resolve_conversation(self.repository, text))
 
     def open(self, conversation_id: ConversationId) -> WritableConversation:
         """Return a conversation that is known to exist."""
@@ -280,7 +280,7 @@ class WritableConversation(Conversation):
             Invalid: the budget is negative or the task has no words.
         """
         repository = self.repository
-        row = None if model is None else find_model(model, repository.config.walk())
+        row = None if model is None else resolve_model(model, repository.config.walk())
         if max_tokens is None:
             max_tokens = default_budget(repository.config, row, has_task=task is not None)
         where = self.id if branch is None else f"{self.id}/{branch}"

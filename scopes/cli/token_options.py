@@ -9,7 +9,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.tokens.choose import TokenizerChoice, choose_tokenizer
-from scopes.tokens.models import Model, find_model
+from scopes.tokens.models import Model, resolve_model
 from scopes.tokens.rank_files import rank_file_paths
 
 ModelName: TypeAlias = Annotated[
@@ -21,7 +21,7 @@ Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse
 
 def known_model(invocation: Invocation, name: str | None) -> Model | None:
     """Look up a model in the table and the settings; None if no name is given."""
-    return None if name is None else find_model(name, invocation.config().walk())
+    return None if name is None else resolve_model(name, invocation.config().walk())
 
 
 def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool) -> TokenizerChoice:

@@ -80,7 +80,7 @@ class Collected:
     notes: list[Note] = field(default_factory=list)
 
 
-def find_conversations(
+def resolve_revisions(
     repository: Repository, where: str | None, work_item: str | None, at: str | None
 ) -> list[Revision]:
     """Return the revisions to read up to: those with the work item, oldest first, then the one that `where` names.

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields, replace
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import Collected, ReadLimits, collect, find_conversations
+from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
 from scopes.context.request import Request, check_request
@@ -37,7 +37,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
-    revisions = find_conversations(repository, request.where, request.work_item, request.at)
+    revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, request.cache_seconds)
     key = _cache_key(request, revisions, choice)
     result = cache.find(key)

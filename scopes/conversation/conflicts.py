@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHead, message_id_of, read_message
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.merge.conflict_list import ConflictRow, find_conflict, list_discussion, walk_conflicts
+from scopes.merge.conflict_list import ConflictRow, list_discussion, read_conflict, walk_conflicts
 from scopes.merge.in_progress import InProgress
 from scopes.model.conflicts import STATUSES, Conflict
 from scopes.result import Result
@@ -45,7 +45,7 @@ def list_conflicts(
     """
     if status is not None and status not in STATUSES:
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
-    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
     rows = [row for each in searched for row in walk_conflicts(repository, each)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - {"resolved"}
@@ -59,7 +59,7 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
     Raises:
         NotFound, Ambiguous: there is no such conflict.
     """
-    row, pending = find_conflict(repository, find_conversation(repository, conversation), conflict)
+    row, pending = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     texts = _read_texts(repository, pending, row.conflict)
     return ConflictView(row=row, texts=texts, talk=tuple(reversed(list_discussion(repository, pending))))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHead, head_of, is_root, read_message
-from scopes.history.revisions import Revision, find_conversation, resolve_revision, resolve_revision_anywhere
+from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
@@ -108,7 +108,7 @@ def _resolve_sides(repository: Repository, left: str, right: str | None) -> tupl
             raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
         one, two, conversation = left, right, None
     else:
-        conversation = None if right is None else find_conversation(repository, left)
+        conversation = None if right is None else resolve_conversation(repository, left)
     first = DiffSide(name=one or left, revision=resolve_revision(repository, one or left, conversation))
     name = two.removeprefix(".") or first.revision.conversation
     second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, first.revision.conversation))

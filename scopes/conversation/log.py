@@ -11,13 +11,7 @@ from itertools import islice
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.messages import (
-    NO_TEXT,
-    MessageHead,
-    is_root,
-    read_message,
-    walk_heads_newest_first,
-)
+from scopes.history.messages import NO_TEXT, MessageHead, is_root, read_message, walk_heads_newest_first
 from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.revisions import (
-    find_active_branch,
-    find_conversation,
     list_branch_tips,
+    read_active_branch,
     resolve_branch,
+    resolve_conversation,
     resolve_revision,
     resolve_revision_anywhere,
 )
@@ -32,8 +32,8 @@ from scopes.merge.in_progress import (
     end_resolution,
     entry_finished,
     entry_in_progress,
-    find_merge_in_progress,
     list_in_progress,
+    read_merge_in_progress,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
@@ -160,9 +160,9 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
         Conflicted: a conflict is still open.
         Refused: the conflict-resolution branch was rewound behind its merge commit.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        pending = find_merge_in_progress(repository, conversation_id, branch)
+        pending = read_merge_in_progress(repository, conversation_id, branch)
         _require_merge_commit(repository, pending)
         require_resolved_on_branch(repository, pending)
         target_tip = list_branch_tips(repository, conversation_id).get(pending.target)
@@ -185,9 +185,9 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     Raises:
         NotFound, Ambiguous: no merge is in progress, or there are several and no branch is named.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        pending = find_merge_in_progress(repository, conversation_id, branch)
+        pending = read_merge_in_progress(repository, conversation_id, branch)
         active, operation = abort(repository, pending)
     return MergeAborted(
         conversation=conversation_id, branch=pending.branch, active_branch=active, operation=operation.id
@@ -274,7 +274,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     parents = notice, request.source_tip
     state = write_state(repository, plan)
     _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
-    before = find_active_branch(repository, conversation)
+    before = read_active_branch(repository, conversation)
     name = resolution_branch(list_branch_tips(repository, conversation), request.source, target)
     entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
     tx = Transaction(repository, conversation)

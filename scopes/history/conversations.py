@@ -15,7 +15,7 @@ from scopes.history.messages import (
     read_message,
     walk_heads_oldest_first,
 )
-from scopes.history.revisions import find_conversation, list_branch_tips
+from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import AgentName, ConversationId, Oid
 from scopes.model.conversation import Root, decode_root
 from scopes.model.message import Message
@@ -67,7 +67,7 @@ def walk_all_messages(
     repository: Repository, conversation: str
 ) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
     """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     heads = walk_heads_oldest_first(repository, list_tips_by_time(repository, conversation_id))
     return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
 

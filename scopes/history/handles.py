@@ -16,11 +16,11 @@ from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import (
     Revision,
     conversation_ids,
-    find_active_branch,
-    find_branch,
-    find_conversation,
     list_branch_tips,
+    read_active_branch,
     resolve_branch,
+    resolve_branch_name,
+    resolve_conversation,
     resolve_revision,
 )
 from scopes.ids import BranchName, ConversationId, Oid
@@ -41,8 +41,8 @@ class Store:
         return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
-        """Resolve a conversation by its id or a unique prefix; raises as `find_conversation` does."""
-        return self.open(find_conversation(self.repository, text))
+        """Resolve a conversation by its id or a unique prefix; raises as `resolve_conversation` does."""
+        return self.open(resolve_conversation(self.repository, text))
 
     def open(self, conversation_id: ConversationId) -> Conversation:
         """Return the handle of a conversation that is known to exist."""
@@ -86,15 +86,15 @@ class Conversation:
     @property
     def active_branch(self) -> Branch:
         """The branch that messages go to if none is named."""
-        return Branch(self, find_active_branch(self.repository, self.id))
+        return Branch(self, read_active_branch(self.repository, self.id))
 
     def branches(self) -> list[Branch]:
         """Return all branches, sorted by name."""
         return [Branch(self, name) for name in self.tips]
 
     def branch(self, text: str | None = None) -> Branch:
-        """Resolve a branch by name or unique prefix (default: the active one); raises as `find_branch` does."""
-        return Branch(self, find_branch(self.repository, self.id, text))
+        """Resolve a branch by name or unique prefix (default: the active one); raises as `resolve_branch_name` does."""
+        return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision of this conversation; raises as `resolve_revision` does."""

@@ -41,8 +41,8 @@ def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iter
     yield from (row for row, _ in _walk_rows(repository, conversation))
 
 
-def find_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
-    """Find a conflict by id, number, or prefix of an id; up to three digits are always a number.
+def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
+    """Return a conflict by its id, its number, or a prefix of its id; up to three digits are always a number.
 
     Raises:
         NotFound, Ambiguous: none or several match.

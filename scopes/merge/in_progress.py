@@ -122,7 +122,7 @@ def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: Bra
     return None
 
 
-def find_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
+def read_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
     """Return the only merge in progress, or the one on the named conflict-resolution branch.
 
     Raises:

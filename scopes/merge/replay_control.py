@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from scopes.history.revisions import find_conversation
+from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import Policy, read_policy
@@ -20,8 +20,8 @@ from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
     ReplayState,
-    find_replay,
     read_current_tip,
+    read_replay,
     with_stop_applied,
     write_end,
     write_stop,
@@ -170,18 +170,18 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
         Conflicted: a conflict is still open.
         Refused: the branch was changed in the meantime in a way that the replay cannot include.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         tip = state.resolution.tip
         return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
 
 
 def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
     """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
 
 
@@ -191,9 +191,9 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     Raises:
         NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         active, operation = abort(repository, state.resolution)
     return ReplayAborted(
         kind=verb.kind,

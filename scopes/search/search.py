@@ -9,7 +9,7 @@ from itertools import islice
 
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.writer import Describe
@@ -102,7 +102,7 @@ def search(
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
     if regex and any_word:
         raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
-    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)

@@ -19,10 +19,13 @@ from scopes.loading import load
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
+from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.tokens.conftest import INSTALLED
 
-lasting = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+lasting = settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def test_a_history_that_fits_is_complete_and_in_order(repository, exact, tmp_path):

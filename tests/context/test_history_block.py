@@ -15,12 +15,15 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
 from tests.context.building import talk
+from tests.support.examples import examples
 from tests.support.history import history as draw
 from tests.support.history import say
 
 CALL = {"type": "tool_call", "name": "bash", "call_id": "1", "input": {"command": "make secret"}}
 RESULT = {"type": "tool_result", "call_id": "1", "output": "two errors", "is_error": True}
-lasting = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+lasting = settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def history(repository, where, tokenizer, **options):

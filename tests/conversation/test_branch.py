@@ -12,7 +12,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.model.conversation import PURPOSES
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
@@ -24,7 +24,7 @@ def test_a_branch_starts_at_the_active_tip_and_becomes_active(repository):
     switch(repository, "conv-001", "fix")
     made = branch(repository, "conv-001", purpose="analysis", agent="carol")
     assert (made.tip, made.parent, made.active) == (drawn.oids["c"], "fix", True)
-    assert find_active_branch(repository, drawn.conversation) == made.name
+    assert read_active_branch(repository, drawn.conversation) == made.name
     assert texts(repository, "conv-001") == ["a", "b", "c"]
 
 
@@ -57,7 +57,7 @@ def test_the_active_branch_is_kept_on_request(repository):
     """S4-2."""
     drawn = history(repository, "main: a")
     assert not branch(repository, "conv-001", name="fix", switch=False).active
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)

@@ -17,6 +17,7 @@ from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead, plain_message
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
+from tests.support.examples import examples
 from tests.support.history import history, say, texts
 
 
@@ -203,7 +204,7 @@ CHOICES = {
 
 
 @given(choice=st.fixed_dictionaries(CHOICES))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_combined_filters_show_the_intersection(varied, choice):
     """Law: a combination of filters is the intersection."""
     each = [set(words(varied, "conv-001", only=LogFilter(**{name: value}))) for name, value in choice.items()]

@@ -22,6 +22,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
 from scopes.history.revisions import list_branch_tips
 from tests.conversation.modeled_store import ModeledStore
+from tests.support.examples import examples
 from tests.support.history import texts
 from tests.support.store import open_store
 
@@ -197,7 +198,7 @@ class StoreMachine(ModeledStore):
 
 COMMON = settings(deadline=None, suppress_health_check=list(HealthCheck))
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(COMMON, max_examples=25, stateful_step_count=30)
+TestStore.settings = settings(COMMON, max_examples=examples(25), stateful_step_count=30)
 
 
 @pytest.mark.sweep

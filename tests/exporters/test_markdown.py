@@ -16,6 +16,7 @@ from scopes.model.message import FileTouch, Part
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections
 from tests.exporters.test_markdown_escape import TEXTS
+from tests.support.examples import examples
 from tests.support.history import history, say
 
 
@@ -47,7 +48,7 @@ def test_every_message_is_one_section(repository):
     assert sections(transcript(repository, all_branches=True)) == [drawn.ids[word][:8] for word in "abcde"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_hostile_parts_stay_within_their_message(repository, data):
     """Every text of a message, in every position in the transcript."""

@@ -19,6 +19,7 @@ from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from scopes.model.message import Part
 from tests.exporters.building import call, document, exported, message, put, result
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -227,7 +228,7 @@ INPUTS = st.one_of(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     texts=st.lists(st.text(min_size=1), min_size=1, max_size=4), inputs=st.lists(INPUTS, max_size=3), output=st.text()
 )

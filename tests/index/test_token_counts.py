@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scopes.index import token_counts
 from scopes.index.token_counts import CountFile
+from tests.support.examples import examples
 
 KEYS = [sha256(str(number).encode()).digest()[:16] for number in range(200)]
 COUNTS = {key: number * 7 for number, key in enumerate(KEYS)}
@@ -58,7 +59,7 @@ def test_find_creates_no_file(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_bit_never_gives_a_wrong_count(path, tmp_path, data):
     content = bytearray(path.read_bytes())

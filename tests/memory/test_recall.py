@@ -18,6 +18,7 @@ from scopes.memory.prune import plan_prune, prune
 from scopes.memory.search import MemoryFilter, search
 from scopes.memory.stats import stats
 from tests.memory.talking import CONVERSATION, say
+from tests.support.examples import examples
 
 SMALL = st.builds(
     lambda number, importance, text: MemoryEntry(
@@ -128,7 +129,7 @@ def test_a_search_without_words_or_of_an_unknown_kind_is_refused(filled):
 
 
 @given(SEVERAL, st.integers(1, 600))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_context_stays_within_its_limit_and_has_whole_entries(entries, most):
     """S0-17."""
     made = write_context(entries, most)
@@ -218,7 +219,7 @@ def test_an_unknown_action_item_is_not_found(filled, name):
 
 
 @given(SEVERAL, st.none() | st.integers(0, 12), st.none() | st.integers(1, 28), st.none() | st.integers(1, 10))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_pruning_never_deletes_important_entries(entries, most, day, keep):
     """S0-21."""
     before = (

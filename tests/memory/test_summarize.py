@@ -26,6 +26,7 @@ from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
+from tests.support.examples import examples
 from tests.support.store import FAST, git
 
 TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the login form.", "Lunch was pasta.")
@@ -111,7 +112,7 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
 
 
 @given(st.lists(st.sampled_from(TALK), min_size=1, max_size=8), st.floats(0.01, 1))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: except that it has at least one word."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]

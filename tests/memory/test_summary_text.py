@@ -15,6 +15,7 @@ from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarize import summarize_built_in
 from scopes.memory.summarizer_command import SummarizerCommand, summarize_by_command, write_prompt
 from tests.memory.talking import CONVERSATION, say, words
+from tests.support.examples import examples
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_the_prompt_asks_for_a_share_of_the_words():
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(1, 200))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_summary_of_sentences_is_not_empty_and_not_too_long(texts, most):
     """S4-46."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]

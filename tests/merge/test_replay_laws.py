@@ -20,6 +20,7 @@ from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from tests.support.decisions import decide
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import assert_sound, make_store, refs
 
@@ -28,7 +29,7 @@ SPEECH = st.lists(st.tuples(st.sampled_from(["carol", "dave"]), TALK), max_size=
 QUARREL = st.lists(
     st.tuples(st.just("carol"), st.sampled_from(["decide jwt", "decide sessions"])), min_size=1, max_size=3
 )
-laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+laws = settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def speak(repository, where, first, author, talk):

@@ -15,6 +15,7 @@ from scopes.merge.rewrite import divergence_of, rewrite_commits
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
 from tests.support.decisions import decide
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -26,7 +27,7 @@ PATHS = st.sampled_from([
 STATES = st.dictionaries(PATHS, st.sampled_from([b"1", b"2"]), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(before=STATES, after=STATES, data=st.data())
 def test_changes_on_some_keys_are_a_subset_of_all_changes(before, after, data):
     with tempfile.TemporaryDirectory() as directory:

@@ -30,6 +30,7 @@ from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
 from tests.render.rendering import document, json_text, piped, seen, with_texts
 from tests.render.results import SAMPLES
 from tests.render.with_options import unwrap
+from tests.support.examples import examples
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -156,7 +157,7 @@ def test_every_time_is_in_utc_and_every_id_is_whole(noun):
 
 
 @given(st.integers(30, 250))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_no_row_of_a_box_is_wider_than_the_terminal(width):
     for name, result in EVERY_SAMPLE.items():
         for line in seen(result, width).splitlines():

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories
+from tests.support.examples import examples
 from tests.support.store import NOON, git, write_chain, write_message
 
-on_store = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+on_store = settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @st.composite

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
 from scopes.store.raw_refs import read_ref_files
+from tests.support.examples import examples
 from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain
 
 ACTIVE = "refs/scopes/active/conv-001"
@@ -35,7 +36,7 @@ def listed(store, prefixes):
     return read_ref_files(store, prefixes).list_refs(prefixes)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_loose_and_packed_refs_together_agree_with_git(repository, tips, steps):
     for number, (step, name) in enumerate(steps):

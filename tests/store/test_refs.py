@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.store import refs
+from tests.support.examples import examples
 from tests.support.store import git, write_message
 
 CONVERSATION = ConversationId("conv-001")
@@ -107,7 +108,7 @@ def test_conflicts_between_existing_refs_are_ignored():
     check(["conv-001/X", "conv-001/x"], "conv-001/y")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ref_names, unique=True, min_size=2, max_size=5))
 def test_accepted_names_can_be_files_on_a_case_insensitive_file_system(tmp_path_factory, names):
     """The model is a disk that folds case; every name must be read back as it was written."""

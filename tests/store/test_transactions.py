@@ -16,6 +16,7 @@ from scopes.store.operation_log import walk_operations
 from scopes.store.reflog import walk_moves
 from scopes.store.repository import read_commit
 from scopes.store.transactions import append, commit_operation, exclusive_write
+from tests.support.examples import examples
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -407,7 +408,7 @@ def dying(monkeypatch, turn):
     monkeypatch.setattr(recovery, "_set", change)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_refs_behave_like_a_dictionary_although_processes_die(tmp_path_factory, steps):
     """P3, P4, P16: an operation may die at any of its changes; readers see the refs before or after it."""

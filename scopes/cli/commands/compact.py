@@ -5,13 +5,7 @@ from __future__ import annotations
 import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch
-from scopes.cli.summary_options import (
-    Everything,
-    Ratio,
-    SummaryDryRun,
-    SummaryOptions,
-    summarize_from_options,
-)
+from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 
 
 def compact(

@@ -8,13 +8,7 @@ import typer
 
 from scopes.cli.arguments import BuiltIn, ConversationOrBranch
 from scopes.cli.invocation import Invocation
-from scopes.cli.summary_options import (
-    Everything,
-    Ratio,
-    SummaryDryRun,
-    SummaryOptions,
-    summarize_from_options,
-)
+from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 from scopes.errors import Invalid
 from scopes.memory.summaries import list_summaries
 

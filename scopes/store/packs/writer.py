@@ -22,13 +22,7 @@ from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import Oid
 from scopes.store.error_translation import refusal
 from scopes.store.objects import BLOB, COMMIT, TREE
-from scopes.store.packs.format import (
-    LARGEST_SHORT_OFFSET,
-    format_entry,
-    format_index,
-    format_pack_header,
-    parse_entry,
-)
+from scopes.store.packs.format import LARGEST_SHORT_OFFSET, format_entry, format_index, format_pack_header, parse_entry
 
 DEFAULT_FLUSH_BYTES = 64 << 20
 

@@ -16,6 +16,7 @@ from tests.render.hostile import forbidden
 from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
+from tests.support.examples import examples
 
 BY_ID = {entry.head.id.rstrip("7"): entry for entry in SESSION}
 
@@ -118,7 +119,7 @@ def test_a_pipe_gets_the_same_rows_with_full():
 
 
 @given(st.integers(20, 250), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_no_line_of_a_session_is_wider_than_the_terminal(width, graph, oneline, full):
     log = WithOptions(Log(items=SESSION, conversation="c"), ViewOptions(graph=graph, oneline=oneline, full=full))
     text = seen(log, width)

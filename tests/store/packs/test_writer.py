@@ -24,6 +24,7 @@ from scopes.ids import Oid
 from scopes.store.packs import writer as packing
 from scopes.store.packs.format import format_entry, format_pack_header, parse_entry
 from scopes.store.packs.writer import PackIndex, PackWriter, _RecentObjects
+from tests.support.examples import examples
 from tests.support.store import git_bytes
 
 ANYBODY = b"carol <carol@agents.scopes> 1767225600 +0000"
@@ -168,7 +169,7 @@ def test_the_empty_blob_and_the_empty_tree_are_objects_too(store):
     assert git_bytes(store, "cat-file", "-t", EMPTY_TREE) == b"tree\n"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(OBJECTS, st.sampled_from([60, 1000, 1 << 20]))
 def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
@@ -341,7 +342,7 @@ def test_unfinished_objects_can_be_read_back(store):
         assert [pack.find(oid) for oid in written] == [None] * len(written)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(OBJECTS, st.integers(1, 100_000))
 def test_find_returns_written_objects_with_any_cache_size(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:

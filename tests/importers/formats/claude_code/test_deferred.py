@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from tests.importers.formats.claude_code.logs import Log, bytes_source, call, drafts, states, text, tree
+from tests.support.examples import examples
 
 
 def linked(links):
@@ -97,7 +98,7 @@ def test_very_many_cycles_are_cut():
     assert len(drafts(linked(links))) == 4000
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdefz") | st.none()), min_size=1, max_size=12))
 def test_any_links_make_a_forest_that_holds_every_record_once(links):
     log = linked(links)

@@ -13,6 +13,7 @@ from scopes.errors import CannotImport
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft, Unparsed
 from tests.importers.formats.claude_code.logs import Log, bytes_source, call, check, drafts, read, text, thinking
+from tests.support.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "", "\ud800"])
 WORDS = st.sampled_from(
@@ -58,7 +59,7 @@ RECORD = st.fixed_dictionaries(
     },
 )  # fmt: skip
 BEGIN = b'{"type":"mode","sessionId":"s"}\n'
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def sample():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.importers.formats.claude_code import message_builder
 from tests.importers.formats.claude_code.logs import Log, call, drafts, forks, name_of, states, text, thinking, tree
+from tests.support.examples import examples
 
 
 def kinds(log):
@@ -221,7 +222,7 @@ def check_growth(log):
             assert found[-1].parts == opened.parts[: len(found[-1].parts)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 2), st.integers(0, 20) | st.none()), min_size=1, max_size=14))
 def test_a_further_record_changes_only_the_last_message(steps):
     """Transcripts 8.2."""

@@ -13,6 +13,7 @@ from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
 from scopes.importers.formats.openai.format import OpenAIMessages
 from tests.importers.reading import check, drafts, events_of, real_transcript, source_of, states, unparsed
+from tests.support.examples import examples
 
 SYSTEM = {"role": "system", "content": "Be brief"}
 HI = {"role": "user", "content": "Hi"}
@@ -25,7 +26,7 @@ FOUND = {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "tea"}
 YES = {"role": "assistant", "content": "Yes"}
 TALK = [SYSTEM, HI, LOOK, FOUND, YES]
 RECORD = {"task_id": 3, "reward": 1.0, "info": {"task": {"actions": []}}, "traj": TALK, "trial": 2}
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(value):
