@@ -25,7 +25,10 @@ def check_mark(mark: str | None) -> str | None:
         Invalid: the mark is too short, too long, or has other characters than ASCII letters and digits.
     """
     if mark is not None and _MARK.fullmatch(mark) is None:
-        raise Invalid(f"{mark!a} is not a valid mark", hint="16 to 64 letters and digits that no message contains")
+        raise Invalid(
+            f"invalid mark {mark!a}: must be 16 to 64 letters and digits",
+            hint="choose one that no message contains, or leave it out",
+        )
     return mark
 
 

@@ -53,7 +53,10 @@ def context(
     """
     for name, number in (("characters", max_characters), ("entries", limit)):
         if number < 1:
-            raise Invalid(f"the number of {name} is {number}", hint="for example: --max-chars 8192 --limit 10")
+            raise Invalid(
+                f"invalid number of {name} {number}: must be at least 1",
+                hint="for example: --max-chars 8192 --limit 10",
+            )
     check_mark(mark)
     memory = Memory(repository)
     newest = list(islice((e for e in memory.walk() if agent in (None, e.agent)), min(limit, sys.maxsize)))

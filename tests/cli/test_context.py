@@ -131,7 +131,10 @@ def test_a_preview_in_a_pipe_has_no_character_that_cannot_be_seen(conv):
 def test_an_invalid_mark_is_refused(conv):
     for words in (("history", "conv-001", "--for-prompt"), ("context", "conv-001")):
         refused = conv(*words, "--mark", "short")
-        assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, "error: 'short' is not a valid mark")
+        assert (refused.returncode, refused.stderr.splitlines()[0]) == (
+            2,
+            "error: invalid mark 'short': must be 16 to 64 letters and digits",
+        )
 
 
 def test_a_history_without_a_purpose_is_refused(conv):

@@ -152,7 +152,7 @@ def test_a_given_mark_that_is_invalid_or_occurs_in_the_text_is_refused(repositor
     new(repository)
     say(repository, "conv-001", f"I know {MARK}")
     add(repository, f"I know {MARK}", agent="planner")
-    for mark, reason in ((MARK, "occurs in the recorded text"), ("short", "is not a valid mark")):
+    for mark, reason in ((MARK, "occurs in the recorded text"), ("short", "invalid mark")):
         with pytest.raises(Invalid, match=reason):
             built(repository, exact, tmp_path, mark=mark)
         with pytest.raises(Invalid, match=reason):
