@@ -10,7 +10,7 @@ import pytest
 
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.claude_code.format import ClaudeCode
-from scopes.importers.formats.events import Draft, State, Unparsed
+from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from tests.importers.formats.claude_code.independent_parser import Raw
 from tests.importers.formats.claude_code.logs import check, forks
 
@@ -84,7 +84,7 @@ def test_two_records_on_one_line_are_both_read(real):
     assert len(raw.records) == 242
     spoken = {name for event in events if isinstance(event, Draft) for name in event.native_ids}
     assert {record["uuid"] for record in raw.spoken} <= spoken
-    states = [event.key for event in events if isinstance(event, State)]
+    states = [event.key for event in events if isinstance(event, SessionRecord)]
     assert states.count("repeated/assistant") == 1
     assert len(states) + len(raw.spoken) == 242
 
@@ -114,7 +114,7 @@ def test_the_first_of_two_sessions_owns_the_file(real):
 
 def test_a_sub_agents_file_is_a_part_of_a_session(real):
     events = read(real("subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d"))
-    assert events[0].part == "a0ad4f44468bdf20d"
+    assert events[0].sub_file == "a0ad4f44468bdf20d"
     assert [event.author.name for event in events if isinstance(event, Draft)] == ["user", "general-purpose", "tool"]
 
 

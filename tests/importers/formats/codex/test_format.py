@@ -8,7 +8,7 @@ import pytest
 
 from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.codex.format import Codex
-from scopes.importers.formats.events import State, Unparsed
+from scopes.importers.formats.events import SessionRecord, Unparsed
 from tests.importers.formats.codex.rollouts import Rollout, kinds, messages_of, read, short_rollout, texts
 from tests.importers.reading import drafts, states, unparsed
 
@@ -208,7 +208,7 @@ def test_every_record_has_its_own_span():
     spans = [
         span
         for event in events
-        if isinstance(event, State | Unparsed) or hasattr(event, "parts")
+        if isinstance(event, SessionRecord | Unparsed) or hasattr(event, "parts")
         for span in event.spans
     ]
     assert len(spans) == len(short_rollout().records)
