@@ -25,6 +25,7 @@ from scopes.errors import Conflicted, Invalid, Refused
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import list_conflicts_at, list_in_progress
+from scopes.model.message import Author
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository, read_commit
 from scopes.store.trees import walk_blobs
@@ -149,11 +150,17 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
     with pytest.raises(Conflicted, match="1 conflict is still open"):
         continue_merge(repository, "conv-001")
     done = resolve_conflict(
-        repository, "conv-001", waiting.conflicts[0].id, take=take, value=value, reason="simpler", author="erin"
+        repository,
+        "conv-001",
+        waiting.conflicts[0].id,
+        take=take,
+        value=value,
+        reason="simpler",
+        author=Author("erin", "human"),
     )
     assert (done.remaining, done.conflict.resolution.actor, done.conflict.resolution.reason) == (0, "erin", "simpler")
     with pytest.raises(Refused, match="resolved already"):
-        resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+        resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
     finished = continue_merge(repository, "conv-001")
     assert isinstance(finished, FastForwarded)
     assert read_active_branch(repository, drawn.conversation) == "main"
@@ -164,7 +171,7 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
 
 def test_a_target_that_moved_meanwhile_is_merged_again(repository, stopped):
     say(repository, "conv-001/main", "meanwhile")
-    resolve_conflict(repository, "conv-001", "1", value="as both said", author="erin")
+    resolve_conflict(repository, "conv-001", "1", value="as both said", author=Author("erin", "human"))
     finished = continue_merge(repository, "conv-001")
     assert isinstance(finished, Merged)
     assert "meanwhile" in texts(repository, "conv-001/main")
@@ -213,20 +220,20 @@ def test_the_same_merge_by_different_users_has_the_same_commit_id(repository, tm
 
 def test_an_unrelated_history_is_merged_over_a_retraction_and_its_conflicts_are_resolved(repository):
     drawn = history(repository, "main: a b")
-    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=Author("carol"))
     decide(repository, "conv-001", "jwt")
     history(repository, "main: c")
     decide(repository, "conv-002", "sessions")
     stopped = merge(repository, "conv-001", "conv-002", target="main", unrelated=True)
     assert [conflict.key for conflict in stopped.conflicts] == ["decisions/auth"]
-    resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
     assert isinstance(continue_merge(repository, "conv-001"), FastForwarded)
     assert decided(repository)[-1] == "sessions"
 
 
 def test_a_topic_has_one_decision(repository, stopped):
     with pytest.raises(Invalid, match="decisions/auth holds one value"):
-        resolve_conflict(repository, "conv-001", "1", take="both", author="erin")
+        resolve_conflict(repository, "conv-001", "1", take="both", author=Author("erin", "human"))
 
 
 def test_a_merge_in_progress_is_not_started_again(repository, stopped):
@@ -240,7 +247,7 @@ def test_a_waiting_merge_is_finished_in_a_clone(repository, stopped, tmp_path):
     git(repository, "clone", "-q", "--mirror", repository.path, path)
     assert create_store(path)
     clone = open_store(path)
-    resolve_conflict(clone, "conv-001", "1", take="source", author="erin")
+    resolve_conflict(clone, "conv-001", "1", take="source", author=Author("erin", "human"))
     assert isinstance(continue_merge(clone, "conv-001"), FastForwarded)
     assert clone.raw_ref("refs/scopes/pending") is None
     assert read_active_branch(clone, "conv-001") == "main"
