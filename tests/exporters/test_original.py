@@ -31,16 +31,16 @@ from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, update_tree
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.formats.claude_code.logs import SESSION, Log
-from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.examples import examples
 from tests.support.history import history
 from tests.support.store import make_store
 
 
 def import_files(repository, *sources):
-    """Import with the toy format."""
-    return import_sources(repository, sources, (Toy(),))
+    """Import with the demo format."""
+    return import_sources(repository, sources, (DemoFormat(),))
 
 
 def original(repository, where="conv-001", **options):

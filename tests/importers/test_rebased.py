@@ -10,7 +10,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
 from scopes.importers.run import import_sources
 from scopes.merge.replay_control import Replayed
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.history import texts
 
 
@@ -22,7 +22,9 @@ def imported(repository, tmp_path):
 
 def import_words(repository, tmp_path, words):
     """Import a session of these words; `f<b` is a message f after b."""
-    return import_sources(repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", words))], (Toy(),))
+    return import_sources(
+        repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", words))], (DemoFormat(),)
+    )
 
 
 def other_branch(repository):

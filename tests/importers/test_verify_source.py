@@ -25,11 +25,11 @@ from scopes.importers.verify_source import verify_source
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.trees import read_blob, update_tree, walk_blobs
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
-from tests.importers.toy import Toy, session_records, write_transcript
 from tests.support.examples import examples
 
-FORMATS = (Toy(),)
+FORMATS = (DemoFormat(),)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def account(seen):
 def test_an_unchanged_file_is_whole(repository, path):
     seen = verify_source(repository, path, FORMATS)
     assert (seen.comparison, seen.whole, seen.exit_code, seen.findings) == ("equal", True, 0, ())
-    assert (seen.messages, seen.away, seen.native_id, seen.format) == (3, 0, "s1", "toy")
+    assert (seen.messages, seen.away, seen.native_id, seen.format) == (3, 0, "s1", "demo")
     assert account(seen)[2:] == (len(b"torn\n"), 0)
 
 
