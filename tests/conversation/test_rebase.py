@@ -10,7 +10,7 @@ from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
@@ -149,7 +149,7 @@ def test_a_merge_with_resolutions_cannot_be_rebased(repository):
     history(repository, "main: a b", "fix@a:", "idea@a:")
     decide(repository, "conv-001/fix", "jwt")
     decide(repository, "conv-001/idea", "sessions")
-    merge(repository, "conv-001", "idea", target="fix", strategy="theirs")
+    merge(repository, "conv-001", "idea", target="fix", options=MergeOptions(strategy="theirs"))
     before = repository.list_refs()
     with pytest.raises(Refused, match="cannot be replayed: it resolved conflicts") as caught:
         rebase(repository, "conv-001", branch="fix", onto="main")
