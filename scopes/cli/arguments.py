@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.model.message import Author
+from scopes.store.projects import Project, find_project
 
 Conversation: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
@@ -47,7 +51,16 @@ Template: TypeAlias = Annotated[
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
+FenceMark: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
+]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfProjects: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -60,6 +73,25 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     author = author if kind is None else author._replace(kind=kind)
     checked: Author = load("scopes.history.messages:check_author")(author)
     return checked
+
+
+def find_named_project(invocation: Invocation, path: str) -> Project:
+    """Return the project of a directory that was given on the command line.
+
+    Raises:
+        Invalid: it is the home directory.
+    """
+    directory = os.path.join(invocation.cwd, os.path.expanduser(path))
+    project = find_project(directory, invocation.home)
+    if project is None:
+        raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
+    return project
+
+
+def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:
+    """Raise Invalid if both `--project` and `--all-projects` are given."""
+    if projects and all_projects:
+        raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

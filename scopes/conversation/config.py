@@ -78,7 +78,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     if value is not None:
         check_value(key, value)
     if level not in LEVELS:
-        raise Invalid(f"{level!a} is not a level of settings", hint="levels: " + ", ".join(LEVELS))
+        raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
     if key.lower() in NOT_FROM_STORE and level == "store":
         effect = "names a command" if key.lower() in COMMANDS else "starts work by itself"
         raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
@@ -100,4 +100,4 @@ def _check_rule(key: str) -> None:
     """Raise Invalid if the key is a merge rule for an unknown type of conflict."""
     conflict_type = key.lower().removeprefix(_RULE)
     if conflict_type != key.lower() and conflict_type not in CONFLICT_TYPES:
-        raise Invalid(f"{conflict_type!a} is not a type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
+        raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))

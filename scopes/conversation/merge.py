@@ -8,7 +8,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
@@ -42,7 +42,7 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository, read_commit
@@ -50,7 +50,6 @@ from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
 _OWN_KINDS = frozenset({"merge", "notice"})
-_Outcome = TypeVar("_Outcome", bound="MergeOutcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +165,7 @@ def merge(
         _require_not_in_progress(repository, request)
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         if plan.up_to_date:
-            return _outcome(UpToDate, request, plan, tip=request.target_tip)
+            return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or f"Merge {request.source} into {request.target}"
@@ -270,14 +269,16 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return _outcome(kind, request, plan, dry_run=True)
+    return kind(**_common_fields(request, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return _outcome(FastForwarded, request, plan, tip=request.source_tip, operation=operation.id)
+    return FastForwarded(
+        **_common_fields(request, plan), branch=request.target, tip=request.source_tip, operation=operation.id
+    )
 
 
 def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
@@ -287,7 +288,9 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
-    return _outcome(Merged, request, plan, tip=tip, operation=operation.id, message=message)
+    return Merged(
+        **_common_fields(request, plan), branch=request.target, tip=tip, operation=operation.id, message=message
+    )
 
 
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
@@ -306,7 +309,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeConflicted:
@@ -320,10 +323,10 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pend
     tx.describe_branch(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
     operation = tx.commit(
         "merge-conflict",
-        f"go on with {request.conversation}/{pending.branch}",
-        metadata_message=f"go on with {pending.branch}",
+        f"continue merge on {request.conversation}/{pending.branch}",
+        metadata_message=f"continue merge on {pending.branch}",
     )
-    return _outcome(MergeConflicted, request, plan, branch=pending.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=pending.branch, tip=tip, operation=operation.id)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> Merged:
@@ -342,9 +345,10 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, pending:
     end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
     tx.move_branch(pending.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
-    operation = tx.commit(KIND, summary, metadata_message=f"leave {pending.branch}")
-    messages = _without_own_notices(repository, plan, pending)
-    return _outcome(Merged, request, plan, tip=tip, operation=operation.id, message=message, messages=messages)
+    operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
+    fields = _common_fields(request, plan)
+    fields["messages"] = _without_own_notices(repository, plan, pending)
+    return Merged(**fields, branch=request.target, tip=tip, operation=operation.id, message=message)
 
 
 def _without_own_notices(repository: Repository, plan: MergePlan, pending: InProgress) -> tuple[MessageId, ...]:
@@ -368,16 +372,23 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-def _outcome(kind: type[_Outcome], request: _Request, plan: MergePlan, **fields: Any) -> _Outcome:
-    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
-    common = {
+class _CommonFields(TypedDict):
+    """The fields that all kinds of outcome have in common."""
+
+    conversation: ConversationId
+    source: str
+    target: BranchName
+    messages: tuple[MessageId, ...]
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[Note, ...]
+
+
+def _common_fields(request: _Request, plan: MergePlan) -> _CommonFields:
+    return {
         "conversation": request.conversation,
         "source": request.source,
         "target": request.target,
-        "branch": request.target,
-        "tip": None,
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "notes": plan.notes,
     }
-    return kind(**{**common, **fields})

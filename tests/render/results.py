@@ -8,8 +8,8 @@ from hashlib import sha1
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
-from scopes.context.files import SkippedFile
 from scopes.context.history_block import HistoryBlock
+from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
@@ -33,6 +33,7 @@ from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflict
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
+from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary, ConversationView
@@ -74,6 +75,7 @@ from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
+from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
@@ -166,12 +168,12 @@ SUMMARIES = (
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT), history=(),
+    recent=(SECURE, COVERAGE, CONFLICT),
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
     id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
     created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
-    recent=(), history=(),
+    recent=(),
 )  # fmt: skip
 
 CALL_BODY = body(
@@ -399,6 +401,7 @@ MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 CONTEXT = Context(
     context_id="ctx-8ee16b966731191081b2d2c5", conversation=CONVERSATION, max_tokens=8000, tokens_used=7321, method="exact",
     formatted_history="# Context of conv-001/main\n\n### 7. User (carol), 2025-12-31T22:30:00Z\n\nWhy does the login fail?\n\n",
+    mark="7" * 30,
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
@@ -445,8 +448,8 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": write_context([REMEMBERED, ADDED], 8192),
-    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "context": write_context([REMEMBERED, ADDED], 8192, mark="7" * 30),
+    "context-without-room": write_context([REMEMBERED, ADDED], 320, mark="7" * 30),
     "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
@@ -457,7 +460,7 @@ MEMORY = {
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
     "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
@@ -636,31 +639,31 @@ SAMPLES = {
     "merge": {
         "up-to-date": UpToDate(**MERGE, branch="main", tip=oid("callit")),
         "fast-forward": FastForwarded(**MERGE, branch="main", tip=oid("secure"), messages=(SECURE.id,), operation=OPERATION),
-        "fast-forward-foreseen": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
+        "fast-forward-dry-run": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
-        "merged-settled": Merged(
+        "merged-resolved": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
-        "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": ReplayAborted(
             kind="rebase", conversation=CONVERSATION, moved_branch=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
@@ -669,9 +672,9 @@ SAMPLES = {
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
             kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
@@ -727,7 +730,7 @@ SAMPLES = {
     "summarize": {
         "summarized": SUMMARIZED,
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
-        "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
+        "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(
@@ -800,6 +803,16 @@ SAMPLES = {
                 Finding("warning", "conv-002/main", "no operation created it: a git command did"),
             ),
         ),
+        "repaired": Repaired(
+            path="/s.git", dry_run=False,
+            repairs=(Repair("conv-001/main", "set it to " + "1" * 40), Repair("packed-refs", "write it again")),
+            remaining=(Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),),
+            quarantine="/s.git/scopes-quarantine/20260101T000000000Z-000001",
+        ),
+        "repair-dry-run": Repaired(
+            path="/s.git", dry_run=True, repairs=(Repair("a.lock", "remove it"),), remaining=(), quarantine=None
+        ),
+        "repair-nothing": Repaired(path="/s.git", dry_run=False, repairs=(), remaining=(), quarantine=None),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,

@@ -29,6 +29,7 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.repair import repair
 from scopes.conversation.resolve_conflict import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
@@ -50,13 +51,12 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.model.message import Author
-from scopes.render.mermaid_view import as_mermaid
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
-from tests.render.rendering import document, piped, seen
+from tests.render.rendering import document, draw_mermaid, piped, seen
 from tests.render.with_options import WithOptions
 
 SAMPLE, MERGED = "conv-001", "login-bug"
@@ -71,7 +71,7 @@ COUNTER = SimpleNamespace(method="exact", count=len)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
-    "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
+    "mermaid": lambda repo: draw_mermaid(repo, SAMPLE),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
     "log --oneline": lambda repo: WithOptions(
@@ -95,6 +95,7 @@ READS = {
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
+    "repair": repair,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
 WRITES = {
@@ -134,7 +135,7 @@ WRITES = {
     "gc": gc,
     "merge": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main"),
     "merge that stops": lambda repo: merge(repo, MERGED, "alternative-solution/general-purpose", target="main"),
-    "merge foreseen": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
+    "merge dry-run": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
     "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author=Author("erin", "human")),
@@ -164,7 +165,7 @@ def show_in_every_way(perform):
 @pytest.mark.parametrize("verb", READS)
 def test_what_is_read_can_be_shown_in_every_way(verb, sample):
     shown = show_in_every_way(lambda: READS[verb](sample))
-    if verb not in {"verify", "config list"}:
+    if verb not in {"verify", "repair", "config list"}:
         assert all(shown)
 
 
