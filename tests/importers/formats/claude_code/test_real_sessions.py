@@ -52,7 +52,6 @@ def is_line(found):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_messages_forks_and_roots_agree_with_an_independent_count(real, name):
-    """Transcripts fact 1, 8.11."""
     found = drafts(real(name))
     raw = Raw(real(name).path)
     counted = len(found), forks(found), sum(draft.parent is None for draft in found)
@@ -61,7 +60,6 @@ def test_messages_forks_and_roots_agree_with_an_independent_count(real, name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
-    """Transcripts fact 2."""
     total = Counter()
     for draft in drafts(real(name)):
         total.update({count: (draft.usage or {}).get(count, 0) for count in TOKENS})
@@ -71,13 +69,12 @@ def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_every_record_is_read_and_recognized_by_its_content(real, name):
-    """Transcripts fact 10, 8.11."""
     assert isinstance(choose_format([ClaudeCode()], real(name)), ClaudeCode)
     assert not [event for event in read(real(name)) if isinstance(event, Unparsed)]
 
 
 def test_two_records_on_one_line_are_both_read(real):
-    """Transcripts 8.3: 242 records on 241 lines."""
+    """242 records on 241 lines."""
     source = real("concat-json-line_115")
     events = read(source)
     raw = Raw(source.path)
@@ -90,7 +87,6 @@ def test_two_records_on_one_line_are_both_read(real):
 
 
 def test_a_session_with_three_compactions_is_one_line(real):
-    """Transcripts 8.9."""
     found = drafts(real("v2.1.7_3compactions_6interrupts"))
     kinds = Counter(draft.kind for draft in found)
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
@@ -99,7 +95,6 @@ def test_a_session_with_three_compactions_is_one_line(real):
 
 
 def test_a_session_grows_without_changing(real):
-    """Transcripts 8.2."""
     parts = [drafts(real(f"prefix-{number}of3")) for number in (1, 2, 3)]
     for shorter, longer in pairwise(parts):
         assert shorter[:-1] == longer[: len(shorter) - 1]
@@ -119,7 +114,7 @@ def test_a_sub_agents_file_is_a_part_of_a_session(real):
 
 
 def test_titles_are_those_of_the_session_itself(real):
-    """Transcripts 2.1: the summaries at the start of a file belong to other sessions."""
+    """The summaries at the start of a file belong to other sessions."""
     titled, summarized = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
     titles = [record["aiTitle"] for record in Raw(titled.path).records if record["type"] == "ai-title"]
     assert read(titled)[-1].title == titles[-1]

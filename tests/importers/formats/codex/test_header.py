@@ -56,7 +56,6 @@ def test_the_base_of_a_fork_is_the_thread_it_names():
 
 
 def test_a_fork_without_copies_has_its_position_in_the_base():
-    """Transcripts fact 5."""
     found = session(forked_from_id=PARENT, history_mode="paginated", history_base=BASE)
     assert (found.base, found.sub_file) == (PARENT, None)
     assert (found.details["end_byte_offset"], found.details["end_ordinal"]) == (53094, 42)
