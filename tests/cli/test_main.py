@@ -62,7 +62,6 @@ def test_a_group_without_a_command_is_a_usage_error(group):
     ],
 )
 def test_an_unknown_command_is_refused_with_a_suggestion(words, hint):
-    """Output contract 8."""
     done = product(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(f"hint: {hint}\n")
