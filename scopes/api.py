@@ -35,6 +35,7 @@ from scopes.conversation.new import new
 from scopes.conversation.show import ConversationView
 from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
+from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
 from scopes.history import handles
 from scopes.history.revisions import conversation_ids, find_conversation
@@ -172,13 +173,34 @@ class Store(handles.Store):
         options = ImportOptions(dry_run=dry_run, strict=strict)
         return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped))
 
-    def undo(self, operation: str | None = None) -> Undone:
-        """Undo the last operation, or the one with this id.
+    def undo(
+        self,
+        operation: str | None = None,
+        *,
+        conversation: str | None = None,
+        any_actor: bool = False,
+        dry_run: bool = False,
+    ) -> Undone:
+        """Undo the newest append or operation of this store's author, or the operation with this id.
+
+        conversation: only what changed this conversation.
+        any_actor: whoever did it.
+        dry_run: return what would be undone, and change nothing.
 
         Raises:
             NotFound, Refused: there is no such operation, or its refs have moved since.
         """
-        return undo_operation(self.repository, operation)
+        return undo_operation(
+            self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+        )
+
+    def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
+        """Redo what this store's author undid last; the options are those of `undo`.
+
+        Raises:
+            NotFound, Refused: nothing was undone last, or its refs have moved since.
+        """
+        return redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
 
 
 @dataclass(frozen=True, slots=True)

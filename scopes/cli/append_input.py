@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.cli.input import STANDARD_INPUT, open_input
@@ -14,7 +15,7 @@ from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import Invalid
 from scopes.history.messages import head_of
 from scopes.history.revisions import resolve_revision
-from scopes.ids import BranchName, ConversationId, is_message_id
+from scopes.ids import BranchName, ConversationId, MessageId, is_message_id
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES
 from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, payload_key
@@ -127,12 +128,14 @@ def append_lines(
     Raises:
         Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
     """
+    first: MessageId | None = None
     for number, document in documents:
         try:
-            appended = append_to(repository, conversation, branch, _validated(document))
+            appended = append_to(repository, conversation, branch, _validated(document), first=first)
         except Invalid as error:
             raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
-        yield appended
+        first = first or appended.id
+        yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(repository)
 

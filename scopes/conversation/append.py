@@ -17,12 +17,13 @@ from scopes.store.transactions import append as append_commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that was written to disk."""
+    """A message that was written to disk; `one_of_many` if the command appends several."""
 
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
+    one_of_many: bool = False
 
 
 def append(
@@ -41,9 +42,17 @@ def append(
 
 
 def append_to(
-    repository: Repository, conversation: ConversationId, branch: BranchName, message: Message
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: Message,
+    *,
+    first: MessageId | None = None,
 ) -> MessageAppended:
-    """Append a message to a branch that was already resolved; raises as `append` does."""
+    """Append a message to a branch that was already resolved; raises as `append` does.
+
+    `first` is the first message of the same command: `undo` takes back all messages of a command together.
+    """
     repository.require_writable()
     blob = write_message_blob(repository, message)
     oid = append_commit(
@@ -51,6 +60,7 @@ def append_to(
         branch_ref(conversation, branch),
         lambda tip: write_message_commit(repository, tip, message, blob),
         f"append: {message.id}",
+        first=first,
     )
     return MessageAppended(id=message.id, oid=oid, conversation=conversation, branch=branch)
 

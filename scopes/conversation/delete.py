@@ -16,11 +16,13 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationDeleted(Result):
-    """A conversation that was moved to the trash."""
+    """A conversation that was moved to the trash; with `dry_run` it would be, and `branch_names` are its branches."""
 
     conversation: ConversationId
     branches: int
-    operation: OperationId
+    operation: OperationId | None
+    dry_run: bool = False
+    branch_names: tuple[BranchName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +35,14 @@ class BranchDeleted(Result):
     operation: OperationId
 
 
-def delete(repository: Repository, conversation: str) -> ConversationDeleted:
-    """Move a conversation with all its branches and metadata to the trash."""
+def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
+    """Move a conversation with all its branches and metadata to the trash; with `dry_run` change nothing."""
+    if dry_run:
+        found = find_conversation(repository, conversation)
+        names = tuple(list_branch_tips(repository, found))
+        return ConversationDeleted(
+            conversation=found, branches=len(names), operation=None, dry_run=True, branch_names=names
+        )
     with exclusive_write(repository):
         conversation_id = find_conversation(repository, conversation)  # under the lock
         tips = list_branch_tips(repository, conversation_id)
