@@ -8,7 +8,7 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc
+from scopes.conversation.gc import gc, plan_gc
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
@@ -157,3 +157,18 @@ def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]
     assert "a cache may still hold what was deleted: no way: /cache/index" in notes
+
+
+def test_a_dry_run_says_what_would_be_deleted_and_changes_nothing(repository):
+    history(repository, "main: a b")
+    history(repository, "main: c", "fix: d")
+    deleted = delete(repository, "conv-002")
+    before, log, loose = refs(repository), list_operations(repository), loose_objects(repository)
+    planned = plan_gc(repository, expire_before="now")
+    assert (refs(repository), list_operations(repository), loose_objects(repository)) == (before, log, loose)
+    assert (planned.dry_run, planned.loose_objects, planned.bytes_after) == (True, loose, None)
+    assert planned.operations[0].id == deleted.operation
+    assert set(planned.refs) == {ref for ref in before if "/trash/" in ref}
+    done = gc(repository, expire_before="now")
+    assert (done.expired_operations, done.expired_refs) == (planned.expired_operations, planned.expired_refs) == (4, 3)
+    assert plan_gc(repository).operations == ()
