@@ -57,7 +57,7 @@ def test_an_expire_is_recorded_with_its_actor_and_keeps_nothing(repository, comm
     expire_before(repository, day(3))
     (_, record), (_, kept) = walk_operations(repository)
     assert (record.kind, record.actor, record.changes, kept.time) == (EXPIRE, "carol", (), day(3))
-    assert record.summary == "delete 2 operations and 1 refs of the trash for good"
+    assert record.summary == "delete 2 operations and 1 ref of the trash for good"
     assert expire_before(repository, None) == (1, 0)
     assert expire_before(repository, None) == (0, 0)
 
